@@ -1,0 +1,184 @@
+"""Graph: the traced function. Typed, flat, in A-normal form; it prints like mathematics, checks and runs itself.
+
+    graph(x: f64[3]) → f64[]
+      a = sin(x)      f64[3]  demo.py:3
+      b = a * x       f64[3]  demo.py:3
+      c = sum(b)      f64[]   demo.py:3
+      return c
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .aval import Aval, aval_of
+from .errors import GraphError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .primitive import Primitive
+
+
+class Var:
+    """A value of the graph, bound once: by an input or by an equation. Compared by identity."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval):
+        self.aval = aval
+
+
+class Literal:
+    """A scalar constant written into the graph."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, value: Any):
+        self.value, self.aval = value, aval_of(value)
+
+    def __repr__(self) -> str:
+        return repr(self.value.item() if isinstance(self.value, np.generic) else self.value)
+
+
+class Equation:
+    """outputs = primitive(inputs; params), made at the user's line `site`."""
+
+    __slots__ = ("inputs", "outputs", "params", "primitive", "site")
+
+    def __init__(self, primitive: Primitive, inputs: Sequence[Any], outputs: Sequence[Var], params: dict, site: Any):
+        self.primitive, self.inputs, self.outputs = primitive, tuple(inputs), tuple(outputs)
+        self.params, self.site = params, site
+
+
+class Graph:
+    """A function as a list of equations.
+
+    `captured` are values from outside (arrays, tracers of outer levels) that the equations use, by their Vars:
+    `graph(*args)` supplies them, `graph.closed()` makes them inputs.
+    """
+
+    __slots__ = ("captured", "equations", "inputs", "name", "outputs")
+
+    def __init__(self, inputs: Sequence[Var], equations: Sequence[Equation], outputs: Sequence[Any],
+                 captured: dict[Var, Any] | None = None, name: str = "graph"):  # fmt: skip
+        self.inputs, self.equations, self.outputs = tuple(inputs), list(equations), tuple(outputs)
+        self.captured, self.name = captured or {}, name
+
+    in_avals = property(lambda self: [v.aval for v in self.inputs])
+    out_avals = property(lambda self: [v.aval for v in self.outputs])
+
+    def __call__(self, *args: Any) -> list[Any]:
+        """Apply the equations to `args` under the current interpreter; a list of results."""
+        if len(args) != len(self.inputs):
+            raise GraphError(f"{self.name} takes {len(self.inputs)} values, {len(args)} were given")
+        values: dict[Any, Any] = dict(self.captured)
+        values.update(zip(self.inputs, args))
+        last_use = self.last_uses()
+        for index, equation in enumerate(self.equations):
+            operands = [a.value if type(a) is Literal else values[a] for a in equation.inputs]
+            results = equation.primitive.call(*operands, **equation.params)
+            if equation.primitive.multiple_results:
+                values.update(zip(equation.outputs, results))
+            else:
+                values[equation.outputs[0]] = results
+            for var in last_use.get(index, ()):
+                del values[var]
+        return [a.value if type(a) is Literal else values[a] for a in self.outputs]
+
+    def last_uses(self) -> dict[int, list[Var]]:
+        """For every equation, the variables that no later equation and no output needs."""
+        seen = {v for v in self.outputs if type(v) is Var}
+        uses: dict[int, list[Var]] = {}
+        for index in range(len(self.equations) - 1, -1, -1):
+            equation = self.equations[index]
+            for var in (*equation.inputs, *equation.outputs):
+                if type(var) is Var and var not in seen:
+                    seen.add(var)
+                    uses.setdefault(index, []).append(var)
+        return uses
+
+    def closed(self) -> tuple[Graph, list[Any]]:
+        """(the same graph with the captured values as leading inputs, those values)."""
+        return Graph((*self.captured, *self.inputs), self.equations, self.outputs, None, self.name), [
+            *self.captured.values()
+        ]
+
+    def pruned(self) -> Graph:
+        """The graph without equations (and captured values) that no output needs."""
+        needed = {v for v in self.outputs if type(v) is Var}
+        kept = []
+        for equation in reversed(self.equations):
+            if any(v in needed for v in equation.outputs):
+                kept.append(equation)
+                needed.update(v for v in equation.inputs if type(v) is Var)
+        captured = {v: value for v, value in self.captured.items() if v in needed}
+        return Graph(self.inputs, kept[::-1], self.outputs, captured, self.name)
+
+    def dependents(self, sources: Sequence[Var]) -> set[Var]:
+        """The variables whose value depends on those of `sources`, these included."""
+        found = set(sources)
+        for equation in self.equations:
+            if any(type(v) is Var and v in found for v in equation.inputs):
+                found.update(equation.outputs)
+        return found
+
+    def check(self) -> Graph:
+        """Raise `GraphError` unless every variable is bound once and before its use and every equation's avals
+        are those its primitive's rule gives. Returns the graph."""
+        bound: set[Var] = set()
+
+        def bind(var: Var, what: str) -> None:
+            if type(var) is not Var or var in bound:
+                raise GraphError(f"{self.name}: {what} binds a variable again or is no variable")
+            bound.add(var)
+
+        for var in (*self.inputs, *self.captured):
+            bind(var, "an input")
+        for number, equation in enumerate(self.equations):
+            label = f"equation {number} ({equation.primitive.name}, {equation.site})"
+            for atom in equation.inputs:
+                if type(atom) is not Literal and atom not in bound:
+                    raise GraphError(f"{self.name}: {label} uses a variable before it is bound")
+            avals = equation.primitive.abstract([a.aval for a in equation.inputs], equation.params)
+            avals = list(avals) if equation.primitive.multiple_results else [avals]
+            if avals != [v.aval for v in equation.outputs]:
+                raise GraphError(f"{self.name}: {label} has results {[v.aval for v in equation.outputs]}, "
+                                 f"its rule gives {avals}")  # fmt: skip
+            for var in equation.outputs:
+                bind(var, label)
+        for atom in self.outputs:
+            if type(atom) is not Literal and atom not in bound:
+                raise GraphError(f"{self.name}: an output is not bound")
+        return self
+
+    def __repr__(self) -> str:
+        from ..kernels import text
+
+        return text.render(self)
+
+    def _repr_svg_(self) -> str | None:
+        from ..kernels import picture
+
+        return picture.svg(self)
+
+    def _repr_html_(self) -> str:
+        from ..kernels import picture
+
+        return picture.html(self)
+
+
+def names() -> Iterator[str]:
+    """a, b, …, z, aa, ab, …"""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    width = 1
+    while True:
+        for index in range(26**width):
+            digits = []
+            for _ in range(width):
+                index, digit = divmod(index, 26)
+                digits.append(letters[digit])
+            yield "".join(reversed(digits))
+        width += 1

@@ -1,0 +1,232 @@
+"""The stack of interpreters: one level for each open transform, values that belong to a level are its tracers.
+
+The stack is an immutable chain of `Context`s in one ContextVar, so threads and async tasks never see each
+other's levels, and an exception leaves nothing behind. `dispatch` hands an operation to the current
+interpreter; an interpreter that finds none of its own tracers among the operands hands it on to its `outer`
+Context, down to evaluation, which runs kernels.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import errors, where
+from .aval import PLAIN, Aval, aval_of
+from .errors import EscapedTracerError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .primitive import Primitive
+
+# Types that may be operands as they are: plain values, tracers (added on definition), arrays of other libraries.
+VALUES: set[type] = set(PLAIN)
+
+
+class Context:
+    """One immutable state of the stack: the interpreter in charge, and whether the stack watches plain values.
+
+    `watching` is set where some level must see even operations on plain arrays (a NaN checker, say); otherwise
+    such operations go straight to the kernel.
+    """
+
+    __slots__ = ("interpreter", "watching")
+
+    def __init__(self, interpreter: Interpreter, watching: bool = False):
+        self.interpreter, self.watching = interpreter, watching
+
+
+class Interpreter:
+    """How one level treats operations. A subclass defines `process` and its tracer type.
+
+    `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
+    that opened the transform and serves messages only.
+    """
+
+    name: ClassVar[str] = "interpreter"
+    watches: ClassVar[bool] = False
+    __slots__ = ("outer", "site")
+
+    def __init__(self, site: Any = None):
+        self.outer = CURRENT.get()
+        self.site = site
+
+    def process(self, primitive: Primitive, args: tuple, params: dict) -> Any:
+        """The result of applying `primitive` to `args`, some of which may be this interpreter's tracers."""
+        raise NotImplementedError
+
+    def bind_outer(self, primitive: Primitive, args: Any, params: dict) -> Any:
+        """Apply the primitive one level further out."""
+        outer = self.outer
+        token = CURRENT.set(outer)
+        try:
+            return outer.interpreter.process(primitive, args, params)
+        finally:
+            CURRENT.reset(token)
+
+    def __enter__(self) -> Interpreter:
+        raise TypeError("use core.interpreter.opened(interpreter)")
+
+
+class opened:
+    """Context manager: `interpreter` is the current one inside."""
+
+    __slots__ = ("context", "token")
+
+    def __init__(self, interpreter: Interpreter):
+        self.context = Context(interpreter, interpreter.watches or interpreter.outer.watching)
+
+    def __enter__(self) -> Interpreter:
+        self.token = CURRENT.set(self.context)
+        return self.context.interpreter
+
+    def __exit__(self, *exc: object) -> None:
+        CURRENT.reset(self.token)
+
+
+class within:
+    """Context manager: the given Context is the current one inside."""
+
+    __slots__ = ("context", "token")
+
+    def __init__(self, context: Context):
+        self.context = context
+
+    def __enter__(self) -> None:
+        self.token = CURRENT.set(self.context)
+
+    def __exit__(self, *exc: object) -> None:
+        CURRENT.reset(self.token)
+
+
+class EvalInterpreter(Interpreter):
+    """Level 0: runs kernels on real arrays."""
+
+    name = "eval"
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.outer = self.site = None
+
+    def process(self, primitive: Primitive, args: tuple, params: dict) -> Any:
+        for a in args:
+            if type(a) not in PLAIN:
+                if isinstance(a, Tracer):
+                    raise escaped(a, primitive.name)
+                return primitive.evaluate(args, params)
+        return primitive.kernel(*args, **params)
+
+
+EVAL = Context(EvalInterpreter())
+CURRENT: ContextVar[Context] = ContextVar("fxgrad", default=EVAL)
+
+
+def dispatch(primitive: Primitive, args: tuple, params: dict) -> Any:
+    """Hand the operation to the current interpreter, after turning foreign operands (lists, …) into values."""
+    for a in args:
+        if type(a) not in VALUES:
+            args = tuple([as_value(a) for a in args])
+            break
+    return CURRENT.get().interpreter.process(primitive, args, params)
+
+
+# Turns a (nested) sequence, possibly holding tracers, into an array: set by ops.shaping.
+from_sequence: Callable[[Any], Any] | None = None
+
+
+def as_value(value: Any) -> Any:
+    """An operand as an array, scalar or tracer: sequences and other array-likes are converted as NumPy does."""
+    if type(value) in VALUES:
+        return value
+    from ..kernels import backends
+
+    converted = backends.convert(value)
+    if converted is not None:
+        return converted
+    return from_sequence(value)  # type: ignore[misc]
+
+
+def levels(context: Context | None = None) -> Iterator[Interpreter]:
+    """The interpreters of the chain, innermost first, evaluation excluded."""
+    context = context or CURRENT.get()
+    while context.interpreter.outer is not None:
+        yield context.interpreter
+        context = context.interpreter.outer
+
+
+def describe_chain() -> str:
+    """'level 2: vmap at a.py:10 → level 1: grad at a.py:12', or '' outside all transforms."""
+    chain = list(levels())
+    return " → ".join(f"level {len(chain) - i}: {interpreter.name}" + (f" at {interpreter.site}" if interpreter.site else "")
+                      for i, interpreter in enumerate(chain))  # fmt: skip
+
+
+errors.describe_chain = describe_chain
+
+
+def escaped(tracer: Tracer, operation: str) -> EscapedTracerError:
+    """The error for a tracer used where its interpreter is not open."""
+    interpreter = tracer.interpreter
+    opened_at = f" (opened at {interpreter.site})" if interpreter.site else ""
+    return EscapedTracerError(
+        f"{operation}: a traced value {tracer.aval!r} of {interpreter.name}{opened_at} is used outside that transform",
+        hint="return the value from the transformed function (has_aux=True for extra results) instead of storing "
+             "it in a variable that outlives the call; values closed over by a custom rule must be its arguments")  # fmt: skip
+
+
+def ensure_open(tracer: Tracer, operation: str) -> None:
+    """Raise unless the tracer's interpreter is in the current chain."""
+    if all(tracer.interpreter is not level for level in levels()):
+        raise escaped(tracer, operation)
+
+
+class Tracer:
+    """A value that belongs to an interpreter. Behaves like a NumPy array: operators, methods and the NumPy
+    protocols are attached by `fxgrad.numpy.methods`.
+
+    `origin`, where set, says that this value is the root of another (`sqrt(s)`, `norm(x)`): squaring it can
+    then use the exact derivative (see `ops.elementwise.square`).
+    """
+
+    __slots__ = ("interpreter", "origin", "__weakref__")
+    interpreter: Interpreter
+
+    def __init_subclass__(cls) -> None:
+        VALUES.add(cls)
+
+    @property
+    def aval(self) -> Aval:
+        """What is known without the data."""
+        raise NotImplementedError
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: Aval(self.shape, None).size)
+    weak = property(lambda self: self.aval.weak)
+
+    def concrete(self, operation: str) -> Any:
+        """The plain value below all levels, for `bool`, `int`, `float`; raises where there is none."""
+        raise UnsupportedError(f"{operation} of a traced value of {self.interpreter.name}")
+
+
+def concrete(value: Any, operation: str) -> Any:
+    """The plain array or scalar behind `value` (which may be traced); raises `ConcretizationError` if abstract."""
+    while isinstance(value, Tracer):
+        ensure_open(value, operation)
+        value = value.concrete(operation)
+    return value
+
+
+def is_plain(values: Any) -> bool:
+    """Whether all values go straight to NumPy kernels."""
+    for v in values:
+        if type(v) not in PLAIN:
+            return False
+    return True
+
+
+__all__ = ["CURRENT", "EVAL", "VALUES", "Context", "EvalInterpreter", "Interpreter", "Tracer", "as_value", "aval_of",
+           "concrete", "describe_chain", "dispatch", "ensure_open", "escaped", "is_plain", "levels", "opened",
+           "where", "within"]  # fmt: skip

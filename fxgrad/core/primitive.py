@@ -1,0 +1,114 @@
+"""Primitive: a name and its rules. `primitive.call` is the function that binds it to operands.
+
+The rules are methods, one for each thing an interpreter may ask; `ops.kinds` supplies them for families of
+operations (elementwise, linear, …), so that a declaration states only the mathematics. An interpreter written
+later adds no method here: it asks for what is here, or treats primitives by name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .aval import PLAIN, Aval
+from .errors import FxgradError, NotDifferentiableError, UnsupportedError, reword
+from .interpreter import CURRENT, EVAL, dispatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# Every declared primitive by name. Filled while fxgrad.ops is imported, not changed afterwards.
+REGISTRY: dict[str, Primitive] = {}
+
+
+class Primitive:
+    """An operation that interpreters know by its rules.
+
+    `make_kernel(xp)` returns the function that computes it on the arrays of the namespace `xp`; it is called as
+    kernel(*operands, **params). Operands are values that may be traced, params are static and hashable.
+    """
+
+    multiple_results = False
+    symbol: str | None = None  # infix or prefix sign in printed graphs
+    runs_user_code = False  # then errors raised inside are the user's, not ours to reword
+
+    def __init__(self, name: str, make_kernel: Callable[[Any], Callable] | None = None):
+        self.name, self.make_kernel = name, make_kernel
+        if make_kernel is not None:
+            self.kernel = make_kernel(np)
+        self.call = self.make_call()
+        self.call.primitive = self
+        self.call.__name__ = self.call.__qualname__ = name
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+    def make_call(self) -> Callable[..., Any]:
+        """The bind function: straight to the kernel on plain values, to the current interpreter otherwise."""
+        primitive, kernel, current = self, self.kernel, CURRENT.get
+
+        def call(*args: Any, **params: Any) -> Any:
+            for a in args:
+                if type(a) not in PLAIN:
+                    return bind(primitive, args, params)
+            if current().watching:
+                return bind(primitive, args, params)
+            return kernel(*args, **params)
+
+        return call
+
+    # -- what interpreters ask ------------------------------------------------------------------------------------
+    def kernel(self, *args: Any, **params: Any) -> Any:
+        """Compute on NumPy arrays and scalars."""
+        raise UnsupportedError(f"{self.name} cannot be evaluated")
+
+    def evaluate(self, args: Sequence[Any], params: dict) -> Any:
+        """Compute on arrays of any library."""
+        from ..kernels import backends
+
+        return backends.kernel_for(self, args)(*args, **params)
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
+        """The Aval of the result (a tuple of them where there are several results)."""
+        raise UnsupportedError(f"{self.name} cannot be staged: it has no abstract rule")
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        """(result, its tangent); a tangent that is None is zero."""
+        raise NotDifferentiableError(f"{self.name} has no forward-mode rule")
+
+    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple[Any, Any, Any]:
+        """(result, pullback, residuals) with respect to the operands whose `needed` is true.
+
+        `pullback(ct, *residuals)` gives a cotangent, or None, for every operand. The pullback is None where the
+        result does not depend differentiably on the operands.
+        """
+        raise NotDifferentiableError(f"{self.name} has no reverse-mode rule")
+
+    def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
+        """Cotangents for the operands given as Avals, in which the operation is linear; the others are values."""
+        from .errors import NotLinearError
+
+        raise NotLinearError(f"{self.name} is not linear in its traced operands")
+
+    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, Any]:
+        """(result, whether it is batched) for operands whose batch axis is leading where `batched` is true."""
+        raise UnsupportedError(f"{self.name} has no batching rule", hint="use fx.vmap(f, chunk_size=1) or a loop")
+
+
+def bind(primitive: Primitive, args: tuple, params: dict) -> Any:
+    """`dispatch`, with the errors of kernels reworded inside transforms: operation, operands, chain, user's line."""
+    try:
+        return dispatch(primitive, args, params)
+    except (ValueError, TypeError, IndexError) as error:
+        if primitive.runs_user_code or isinstance(error, FxgradError) or CURRENT.get() is EVAL:
+            raise
+        raise reword(error, primitive.name, args) from error
+
+
+def register(primitive: Primitive) -> Primitive:
+    """Enter a declared primitive into the registry, from which tests and tables are generated."""
+    if primitive.name in REGISTRY:
+        raise ValueError(f"a primitive named {primitive.name!r} exists already")
+    REGISTRY[primitive.name] = primitive
+    return primitive

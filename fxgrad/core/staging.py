@@ -1,0 +1,101 @@
+"""GraphInterpreter: a Python function → a Graph.
+
+Operations on staged values become equations; operations on anything else are carried out at once by the outer
+interpreter. So staging is partial evaluation: `linearize` is jvp with only the tangents staged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import where
+from .aval import PLAIN, SCALARS, Aval, aval_of
+from .errors import ConcretizationError
+from .graph import Equation, Graph, Literal, Var
+from .interpreter import Interpreter, Tracer, ensure_open, opened
+from .snapshot import Snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class GraphTracer(Tracer):
+    """A staged value: a variable of the graph under construction."""
+
+    __slots__ = ("var",)
+
+    def __init__(self, interpreter: GraphInterpreter, var: Var):
+        self.interpreter, self.var = interpreter, var
+
+    aval = property(lambda self: self.var.aval)
+
+    def concrete(self, operation: str) -> Any:
+        hint = {
+            "bool()": "for a branch on traced values use fnp.where, or mark the argument static "
+                      "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while",
+        }.get(operation, "its value is not known while the function is staged: mark the argument static "
+                         "(static_argnums), or do without jit")  # fmt: skip
+        raise ConcretizationError(
+            f"{operation} of an abstract value {self.aval!r} of {self.interpreter.name}", hint=hint)  # fmt: skip
+
+
+class GraphInterpreter(Interpreter):
+    """Appends an equation for every operation on its tracers."""
+
+    __slots__ = ("captured", "equations", "name", "own", "sites", "vars")
+
+    def __init__(self, site: Any = None, name: str = "staging", sites: bool = True):
+        super().__init__(site)
+        self.name, self.sites = name, sites
+        self.equations: list[Equation] = []
+        self.captured: dict[Var, Any] = {}
+        self.own = Snapshots()
+        self.vars: dict[int, Var] = {}  # id of a captured value (alive in `captured`) → its variable
+
+    def new(self, aval: Aval) -> GraphTracer:
+        """A fresh input."""
+        return GraphTracer(self, Var(aval))
+
+    def atom(self, value: Any) -> Any:
+        """The Var or Literal that stands for `value` in this graph."""
+        if type(value) is GraphTracer and value.interpreter is self:
+            return value.var
+        kind = type(value)
+        if kind in SCALARS or (kind in PLAIN and kind is not np.ndarray):
+            return Literal(value)
+        if isinstance(value, Tracer):
+            ensure_open(value, self.name)
+        value = self.own(value)
+        var = self.vars.get(id(value))
+        if var is None:
+            var = self.vars[id(value)] = Var(aval_of(value))
+            self.captured[var] = value
+        return var
+
+    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+        for a in args:
+            if type(a) is GraphTracer and a.interpreter is self:
+                break
+        else:
+            return self.bind_outer(primitive, args, params)
+        inputs = [self.atom(a) for a in args]
+        avals = primitive.abstract([a.aval for a in inputs], params)
+        site = where.caller() if self.sites else None
+        outputs = [Var(a) for a in (avals if primitive.multiple_results else (avals,))]
+        self.equations.append(Equation(primitive, inputs, outputs, params, site))
+        if primitive.multiple_results:
+            return [GraphTracer(self, v) for v in outputs]
+        return GraphTracer(self, outputs[0])
+
+
+def stage(fun: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str = "graph", site: Any = None,
+          sites: bool = True) -> Graph:  # fmt: skip
+    """The Graph of a function from values to a flat sequence of values, at the given avals."""
+    interpreter = GraphInterpreter(site, name, sites)
+    tracers = [interpreter.new(a) for a in avals]
+    with opened(interpreter):
+        results = fun(*tracers)
+        outputs = [interpreter.atom(r) for r in results]
+    return Graph([t.var for t in tracers], interpreter.equations, outputs, interpreter.captured, name).pruned()

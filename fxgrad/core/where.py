@@ -1,0 +1,198 @@
+"""Where in the user's program are we: the user's frame, and tracebacks without the library's own frames.
+
+Every equation of a Graph, every open transform and every error remembers the line of *user* code that caused
+it. A `Site` is that memory: a code object and an instruction offset, taken in well under a microsecond;
+file, line number and source text are worked out only when somebody looks. A frame itself is never kept,
+for it would keep alive every local variable of the user's function.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import linecache
+import os
+import sys
+from contextvars import ContextVar
+from types import CodeType, TracebackType
+
+__all__ = ["Site", "caller", "filter_traceback", "hide_frames", "set_traceback_filtering"]
+
+
+class _Kind(dict):
+    """File name → whose code it holds; each file is judged once, when it is first met.
+
+    Filled on demand and emptied when full: a long notebook session makes a new file name for every cell.
+    """
+
+    USER, GLUE, OWN = 0, 1, 2
+    LIMIT = 4096
+
+    def __missing__(self, filename: str) -> int:
+        if len(self) >= self.LIMIT:
+            self.clear()
+        kind = self[filename] = self._judge(filename)
+        return kind
+
+    def _judge(self, filename: str) -> int:
+        package = os.path.dirname(os.path.dirname(_THIS_FILE)) + os.sep
+        if filename.startswith(package + "demo"):  # programs that come with the package
+            return self.USER
+        if filename.startswith((package, "<fxgrad")):  # generated code has names such as "<fxgrad jit f>"
+            return self.OWN
+        if filename.startswith(("<frozen ", *_glue_prefixes())):
+            return self.GLUE
+        return self.USER
+
+
+def _glue_prefixes() -> list[str]:
+    """Where the code lies that stands between the user and us without being either's."""
+    folders = [sys.modules[name].__path__ for name in ("numpy", "optree") if name in sys.modules]
+    return [path + os.sep for paths in folders for path in paths] + [contextlib.__file__, functools.__file__]
+
+
+class Site:
+    """A place in the user's program.
+
+    `str(site)` is `a.py:12`; `site.line` the stripped source text; `site.describe()` both, with the function.
+    """
+
+    __slots__ = ("code", "lasti")
+
+    def __init__(self, code: CodeType, lasti: int):
+        self.code = code
+        self.lasti = lasti
+
+    @property
+    def lineno(self) -> int:
+        # From the offset, when asked: a frame's f_lineno walks the line table of the whole function at once.
+        for start, end, line in self.code.co_lines():
+            if start <= self.lasti < end and line is not None:
+                return line
+        return self.code.co_firstlineno
+
+    @property
+    def filename(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def function(self) -> str:
+        return self.code.co_qualname
+
+    @property
+    def line(self) -> str:
+        return linecache.getline(self.filename, self.lineno).strip()
+
+    def describe(self) -> str:
+        """`a.py:12 in loss:  y = x @ w`, as far as the parts are known."""
+        place = str(self) if self.function == "<module>" else f"{self} in {self.function}"
+        return f"{place}:  {self.line}" if self.line else place
+
+    def __str__(self) -> str:
+        below = os.path.join(os.getcwd(), "")
+        return f"{self.filename.removeprefix(below)}:{self.lineno}"
+
+    def __repr__(self) -> str:
+        return f"<Site {self.describe()}>"
+
+    def __reduce__(self):
+        return _restored, (self.filename, self.function, self.lineno)
+
+
+def _restored(filename: str, function: str, lineno: int) -> Site:
+    """A Site from another process. Code objects don't pickle, so a stand-in code carries what is shown."""
+    code = _restored.__code__.replace(co_filename=filename, co_qualname=function, co_firstlineno=lineno)
+    return Site(code, -1)
+
+
+_THIS_FILE = _restored.__code__.co_filename  # spelled as in the frames of this package, relative or not
+_kind = _Kind()
+
+
+def caller() -> Site:
+    """The innermost line of user code that is now executing.
+
+    That is the first frame outwards which belongs neither to fxgrad nor to NumPy, optree or the standard
+    library's decorators; the outermost frame where there is no other.
+    """
+    frame = sys._getframe(1)
+    while _kind[frame.f_code.co_filename]:
+        outer = frame.f_back
+        if outer is None:
+            break
+        frame = outer
+    return Site(frame.f_code, frame.f_lasti)
+
+
+# A preference of whoever reads the errors. Being a ContextVar it follows a thread or task and disturbs no
+# other; FXGRAD_TRACEBACK=full sets it for the whole process.
+_filtering: ContextVar[bool] = ContextVar(
+    "fxgrad_traceback_filtering", default=os.environ.get("FXGRAD_TRACEBACK", "") != "full"
+)
+
+
+def set_traceback_filtering(enabled: bool) -> None:
+    """Whether the tracebacks of errors leave out fxgrad's own frames, in this thread or task."""
+    _filtering.set(bool(enabled))
+
+
+def filter_traceback(tb: TracebackType | None) -> TracebackType | None:
+    """`tb` without fxgrad's frames, relinked in place. Where there are no others the innermost one stays."""
+    kept = _without_own_frames(tb)
+    if kept is None and tb is not None:
+        while tb.tb_next is not None:
+            tb = tb.tb_next
+        return tb
+    return kept
+
+
+def _without_own_frames(tb: TracebackType | None) -> TracebackType | None:
+    """The entries that are the user's: neither ours nor those of helpers that we called."""
+    first = last = None
+    called_by_us = False
+    while tb is not None:
+        kind = _kind[tb.tb_frame.f_code.co_filename]
+        called_by_us = kind == _Kind.OWN or (called_by_us and kind == _Kind.GLUE)
+        if not called_by_us:
+            if last is None:
+                first = tb
+            elif last.tb_next is not tb:
+                last.tb_next = tb
+            last = tb
+        tb = tb.tb_next
+    if last is not None and last.tb_next is not None:
+        last.tb_next = None
+    return first
+
+
+def hide_frames(error: BaseException) -> BaseException:
+    """Filter the traceback of `error`, of what it was raised from, and of the members of an exception group.
+
+    For the wrappers around public functions, with a *bare* raise, which adds no entry for the wrapper itself:
+
+        try:
+            return inner(*args)
+        except BaseException as error:
+            hide_frames(error)
+            raise
+
+    When all of `error`'s own entries are ours none is left: those of the wrapper's callers are still to come,
+    and the traceback then ends at the user's call. Filtering again changes nothing.
+    """
+    if not _filtering.get():
+        return error
+    error.__traceback__ = _without_own_frames(error.__traceback__)
+    seen = {id(error)}
+    waiting: list[BaseException | None] = _related(error)
+    while waiting:
+        other = waiting.pop()
+        if other is not None and id(other) not in seen:
+            seen.add(id(other))
+            other.__traceback__ = filter_traceback(other.__traceback__)
+            waiting += _related(other)
+    return error
+
+
+def _related(error: BaseException) -> list[BaseException | None]:
+    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return [error.__cause__, error.__context__, *members]

@@ -1,0 +1,1 @@
+"""How primitives run on real arrays."""

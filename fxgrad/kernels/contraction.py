@@ -1,0 +1,103 @@
+"""Kernels of `contract`: a specification is planned once as one BLAS-backed matmul between transposed views."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@lru_cache(4096)
+def parse(spec: str) -> tuple[str, str, str]:
+    """'ij,jk->ik' → ('ij', 'jk', 'ik')."""
+    operands, out = spec.split("->")
+    left, right = operands.split(",")
+    return left, right, out
+
+
+def planned(xp: Any) -> Callable[..., Any]:
+    """The kernel for an array namespace: plans are kept by specification."""
+    plan = lru_cache(4096)(lambda spec: make_plan(xp, spec))
+
+    def contract(a: Any, b: Any, *, spec: str) -> Any:
+        return plan(spec)(a, b)
+
+    return contract
+
+
+def permutation(source: str, target: str) -> tuple[int, ...]:
+    return tuple(source.index(c) for c in target)
+
+
+def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
+    """A function (a, b) → the contraction.
+
+    Both operands are permuted to (shared axes, own axes, summed axes) or its mirror image, groups of several
+    axes are merged, `matmul` does the sum, and the result is permuted to the order asked for.
+    """
+    left, right, out = parse(spec)
+    shared = "".join(c for c in out if c in left and c in right)
+    summed = "".join(c for c in left if c in right and c not in out)
+    own_left = "".join(c for c in out if c in left and c not in right)
+    own_right = "".join(c for c in out if c in right and c not in left)
+    order_left, order_right = permutation(left, shared + own_left + summed), permutation(right, shared + summed + own_right)
+    order_out = permutation(shared + own_left + own_right, out)
+    identity = order_out == tuple(range(len(out)))
+    transpose = getattr(xp, "permute_dims", None) or xp.transpose
+
+    def arranged(x: Any, order: tuple[int, ...]) -> Any:
+        return x if order == tuple(range(len(order))) else transpose(x, order)
+
+    def widened(contraction: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """bfloat16 has no matmul of its own: computed in float32 and rounded once."""
+
+        def run(a: Any, b: Any) -> Any:
+            if xp is np and (a.dtype.kind == "V" or b.dtype.kind == "V"):
+                dtype = np.promote_types(a.dtype, b.dtype)
+                wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in (a, b)]
+                return contraction(*wide).astype(dtype)
+            return contraction(a, b)
+
+        return run
+
+    if not summed:
+
+        def product(a: Any, b: Any) -> Any:
+            a, b = arranged(a, order_left), arranged(b, order_right)
+            k = len(shared)
+            a = xp.reshape(a, (*a.shape, *(1,) * len(own_right)))
+            b = xp.reshape(b, (*b.shape[:k], *(1,) * len(own_left), *b.shape[k:]))
+            return arranged(xp.multiply(a, b), order_out)
+
+        return product
+
+    if not shared and len(summed) == 1 and len(own_left) <= 1 and len(own_right) <= 1:
+        if identity:  # vectors and matrices: one call on views
+            return widened(lambda a, b: xp.matmul(arranged(a, order_left), arranged(b, order_right)))
+        flip_left, flip_right = permutation(left, summed + own_left), permutation(right, own_right + summed)
+        return widened(lambda a, b: xp.matmul(arranged(b, flip_right), arranged(a, flip_left)))
+
+    if len(summed) == len(own_left) == len(own_right) == 1:
+        return widened(lambda a, b: arranged(xp.matmul(arranged(a, order_left), arranged(b, order_right)), order_out))
+
+    k, m = len(shared), len(own_left)
+
+    def merged(a: Any, b: Any) -> Any:
+        a, b = arranged(a, order_left), arranged(b, order_right)
+        batch, rows, columns = a.shape[:k], a.shape[k : k + m], b.shape[k + len(summed) :]
+        inner = size(a.shape[k + m :])
+        product = xp.matmul(xp.reshape(a, (*batch, size(rows), inner)), xp.reshape(b, (*batch, inner, size(columns))))
+        return arranged(xp.reshape(product, (*batch, *rows, *columns)), order_out)
+
+    return widened(merged)
+
+
+def size(shape: tuple[int, ...]) -> int:
+    total = 1
+    for n in shape:
+        total *= n
+    return total

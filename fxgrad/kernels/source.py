@@ -1,0 +1,96 @@
+"""Graph → readable straight-line Python.
+
+The source names only what this module generates: variables `v0, v1, …`, primitives by their (identifier)
+names, constants `k0, k1, …`. It is registered with linecache, so tracebacks and debuggers show its lines.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from typing import TYPE_CHECKING, Any
+
+from ..core.graph import Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..core.graph import Graph, Var
+
+_serial = itertools.count()
+_NUMBERS = (bool, int, float, complex)
+
+
+class Source:
+    """Statements of a function under construction, with the namespace they run in.
+
+    With `plain`, primitives are called as their NumPy kernels; otherwise as binding functions, for traced values
+    and arrays of other libraries.
+    """
+
+    def __init__(self, plain: bool):
+        self.plain = plain
+        self.lines: list[str] = []
+        self.namespace: dict[str, Any] = {}
+        self.names: dict[Var, str] = {}
+
+    def constant(self, value: Any) -> str:
+        name = f"k{len(self.namespace)}"
+        self.namespace[name] = value
+        return name
+
+    def atom(self, atom: Any) -> str:
+        """The expression for a variable or literal."""
+        if type(atom) is Literal:
+            if type(atom.value) in _NUMBERS and atom.value == atom.value and abs(atom.value) != float("inf"):
+                return repr(atom.value)
+            return self.constant(atom.value)
+        return self.names[atom]
+
+    def equations(self, graph: Graph) -> None:
+        """Append the statements of a graph whose inputs are named already."""
+        for var, value in graph.captured.items():
+            self.names[var] = self.constant(value)
+        last_use = graph.last_uses()
+        for index, equation in enumerate(graph.equations):
+            primitive = equation.primitive
+            self.namespace[primitive.name] = primitive.kernel if self.plain else primitive.call
+            operands = [self.atom(a) for a in equation.inputs]
+            operands += [f"{key}={self.param(value)}" for key, value in equation.params.items()]
+            outputs = []
+            for var in equation.outputs:
+                self.names[var] = f"v{len(self.names)}"
+                outputs.append(self.names[var])
+            target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
+            dead = [self.names[v] for v in last_use.get(index, ()) if v not in equation.outputs]
+            self.lines.append(f"{target} = {primitive.name}({', '.join(operands)})" +
+                              (f"; del {', '.join(dead)}" if dead and self.plain else ""))  # fmt: skip
+
+    def param(self, value: Any) -> str:
+        if value is None or type(value) in (bool, int):
+            return repr(value)
+        if type(value) is tuple and all(type(v) in (bool, int) for v in value):
+            return repr(value)
+        return self.constant(value)
+
+    def function(self, name: str, parameters: Sequence[str], returned: str) -> Callable[..., Any]:
+        """The compiled function with the statements so far."""
+        text = "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"]) + "\n"
+        filename = f"<fxgrad {name} {next(_serial)}>"
+        namespace = dict(self.namespace)
+        exec(compile(text, filename, "exec"), namespace)
+        function = namespace[name]
+        function.source = text
+        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        return function
+
+
+def compile_graph(graph: Graph, plain: bool, name: str = "compiled") -> Callable[..., Any]:
+    """The function of a Graph: positional values → a list of results."""
+    source = Source(plain)
+    parameters = []
+    for index, var in enumerate(graph.inputs):
+        source.names[var] = f"x{index}"
+        parameters.append(f"x{index}")
+    source.equations(graph)
+    return source.function(name, parameters, f"[{', '.join(source.atom(a) for a in graph.outputs)}]")

@@ -1,0 +1,145 @@
+"""Reverse mode derived: the pullback of a primitive as compiled straight-line Python, cached.
+
+A rule is staged once for each pattern of operands (which need a cotangent, which were broadcast or promoted,
+dtypes), its unneeded parts are dropped, and what is left is compiled. The operands and results that it still
+reads are its residuals: exactly these are kept between the forward and the backward pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core.aval import Aval, aval_of, is_differentiable
+from ..core.staging import stage
+from ..kernels.source import Source
+from .masked import Masked, Support, dense, scaled
+from .transpose import transpose_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Rule:
+    """A compiled pullback.
+
+    keep(own, y, *values) → residuals; plain(ct, *residuals) and pull(ct, *residuals) → a cotangent or None for
+    every operand. `plain` calls kernels and is for NumPy values only; `pull` is for everything else: traced and
+    masked cotangents.
+    """
+
+    __slots__ = ("finite", "keep", "plain", "projected", "traced")
+
+    def __init__(self, keep: Callable, plain: Callable | None, traced: Callable, projected: list[int], finite: bool):
+        self.keep, self.plain, self.traced = keep, plain, traced
+        self.projected, self.finite = projected, finite
+
+    def pull(self, ct: Any, *residuals: Any) -> list[Any]:
+        """Cotangents for a cotangent of any kind. The last residuals are the avals of the projected operands."""
+        from .kinds import project
+
+        count = len(residuals) - len(self.projected)
+        if type(ct) is Masked:
+            raw = self.traced(ct.value, *residuals[:count])
+            results = [None if r is None else scaled(r, ct, self.finite) for r in raw]
+        else:
+            results = list(self.traced(ct, *residuals[:count]))
+        for i, aval in zip(self.projected, residuals[count:]):
+            results[i] = project(results[i], aval)
+        return results
+
+
+def compile_rule(rule: Callable, avals: Sequence[Aval], needed: Sequence[Any], projected: list[int], finite: bool,
+                 name: str) -> Rule:  # fmt: skip
+    """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
+    layout: list[str] = []
+
+    def flat(*tracers: Any) -> list[Any]:
+        results = []
+        for result in rule(*tracers):
+            if result is None:
+                layout.append("None")
+            elif type(result) is Masked:
+                support = result.support.force()
+                layout.append(f"Masked({{{len(results)}}}, {{{len(results) + 1}}}, {result.clean})")
+                results += [result.value, support]
+            else:
+                layout.append(f"{{{len(results)}}}")
+                results.append(result)
+        return results
+
+    graph = stage(flat, avals, name, sites=False)
+    read = {a for e in graph.equations for a in e.inputs} | set(graph.outputs)
+    kept = [i for i, var in enumerate(graph.inputs[1:]) if var in read]  # 0 is y, i + 1 the operand i
+    names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
+
+    def build(plain: bool) -> Callable[..., Any]:
+        source = Source(plain)
+        source.namespace["Masked"] = Masked
+        for var, parameter in zip(graph.inputs, ["ct", *names.values()]):
+            source.names[var] = parameter
+        source.equations(graph)
+        atoms = [source.atom(a) for a in graph.outputs]
+        results = [part.format(*atoms) for part in layout]
+        parameters = ["ct", *(names[k] for k in kept)]
+        if plain and projected:
+            from .kinds import project
+
+            source.namespace["project"] = project
+            for i in projected:
+                parameters.append(f"a{i}")
+                results[i] = f"project({results[i]}, a{i})"
+        return source.function(f"pullback_{name}", parameters, f"({', '.join(results)},)")
+
+    # A kept operand that needs a cotangent is private to the tape; any other may be the user's array.
+    keeper = Source(True)
+    keeper.namespace["aval_of"] = aval_of
+    items = [names[k] if k == 0 or needed[k - 1] is not None else f"own({names[k]})" for k in kept]
+    items += [f"aval_of(x{i})" for i in projected]
+    keep = keeper.function(f"keep_{name}", ["own", *names.values()], f"({''.join(i + ', ' for i in items)})")
+    return Rule(keep, build(True), build(False), projected, finite)
+
+
+def elementwise_rule(primitive: Any, key: Any, values: Sequence[Any], needed: Sequence[Any], y: Any,
+                     params: dict) -> Rule | None:  # fmt: skip
+    """The Rule of an elementwise primitive; it holds for all shapes, so it is staged at rank 0."""
+    out = aval_of(y)
+    operands = [aval_of(v) for v in values]
+    needed = [n if rule is not None else None for n, rule in zip(needed, primitive.rules)]
+    if not is_differentiable(out.dtype) or all(n is None for n in needed):
+        rule = None
+    else:
+        projected = [i for i, a in enumerate(operands)
+                     if needed[i] is not None and (a.shape != out.shape or a.dtype != out.dtype)]  # fmt: skip
+
+        def pullback(ct: Any, y: Any, *xs: Any) -> list[Any]:
+            return [None if n is None else r(ct, y, *xs, **params) for n, r in zip(needed, primitive.rules)]
+
+        scalars = [Aval((), a.dtype, a.weak) for a in (Aval((), out.dtype), out, *operands)]
+        rule = compile_rule(pullback, scalars, needed, projected, primitive.finite, primitive.name)
+    primitive.derived[key] = rule
+    return rule
+
+
+def general_rule(primitive: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict) -> Rule | None:
+    """The Rule of a primitive from its tangent rule: staged, split at the tangents, transposed."""
+    out = aval_of(y)
+    if not is_differentiable(out.dtype):
+        return None
+    operands = [aval_of(v) for v in values]
+    positions = [i for i, n in enumerate(needed) if n is not None and is_differentiable(operands[i].dtype)]
+
+    def tangent(y: Any, *rest: Any) -> list[Any]:
+        tangents = dict(zip(positions, rest[len(operands):]))
+        return [primitive.tangent(y, rest[:len(operands)], [tangents.get(i) for i in range(len(operands))], params)]
+
+    avals = [out, *operands, *(Aval(operands[i].shape, operands[i].dtype) for i in positions)]
+    forward = stage(tangent, avals, primitive.name, sites=False)
+
+    def pullback(ct: Any, *known: Any) -> list[Any]:
+        cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
+        return [cts.get(i) for i in range(len(operands))]
+
+    return compile_rule(pullback, [out, out, *operands], needed, [], False, primitive.name)
+
+
+__all__ = ["Rule", "Support", "dense", "elementwise_rule", "general_rule"]

@@ -1,0 +1,241 @@
+"""Elementwise primitives, each with one derivative rule for every operand.
+
+A rule (t, y, *operands) gives t·∂y/∂operand. It serves forward and reverse mode, and complex numbers by JAX's
+convention, since results are projected to real operands. Where a rule returns `Masked(…, mask)` the derivative
+is structurally zero outside the mask (see `masked`).
+
+Conventions at kinks: |x|′ = 0 at 0; ties of maximum and minimum share the derivative; steps (sign, floor, round)
+have derivative 0 everywhere. x⁰ has derivative 0 in x also at 0, and ∂xᵖ/∂p = 0 at x = 0 for p > 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..kernels import backends
+from .kinds import elementwise, named
+from .masked import Masked
+
+LN2, LN10 = math.log(2), math.log(10)
+
+# -- arithmetic ------------------------------------------------------------------------------------------------------
+add = elementwise("add", lambda t, y, a, b: t, lambda t, y, a, b: t, linear=(0, 1), finite=True, symbol="+")
+subtract = elementwise("subtract", lambda t, y, a, b: t, lambda t, y, a, b: negative(t),
+                       linear=(0, 1), finite=True, symbol="-")  # fmt: skip
+multiply = elementwise("multiply", lambda t, y, a, b: t * b, lambda t, y, a, b: t * a,
+                       linear=(0, 1), jointly=False, symbol="*")  # fmt: skip
+divide = elementwise("divide", lambda t, y, a, b: t / b, lambda t, y, a, b: negative(t * (y / b)),
+                     linear=(0,), symbol="/")  # fmt: skip
+negative = elementwise("negative", lambda t, y, x: negative(t), linear=(0,), finite=True, symbol="-")
+positive = elementwise("positive", lambda t, y, x: t, linear=(0,), finite=True)
+power = elementwise(
+    "power",
+    lambda t, y, x, p: Masked(t * (p * power(x, p - 1)), not_equal(p, 0)),
+    lambda t, y, x, p: Masked(t * (y * log(x)), logical_or(not_equal(x, 0), less_equal(p, 0))),
+    symbol="**",
+)
+square = elementwise("square", lambda t, y, x: t * (2 * x))
+reciprocal = elementwise("reciprocal", lambda t, y, x: negative(t * (y * y)))
+floor_divide = elementwise("floor_divide", None, None, symbol="//")
+remainder = elementwise("remainder", lambda t, y, a, b: t, lambda t, y, a, b: negative(t * floor_divide(a, b)),
+                        symbol="%")  # fmt: skip
+fmod = elementwise("fmod", lambda t, y, a, b: t, lambda t, y, a, b: negative(t * trunc(a / b)))
+
+
+def static_power_kernel(xp: Any) -> Any:
+    return lambda x, *, p: x**p
+
+
+# xᵖ for a Python number p: the common case, with the simpler rule.
+static_power = elementwise(
+    "static_power",
+    lambda t, y, x, *, p: (t if p == 1 else t * (2 * x) if p == 2 else
+                           Masked(t * x, False) if p == 0 else t * (p * static_power(x, p=p - 1))),
+    kernel=static_power_kernel,
+    static=("p",),
+)  # fmt: skip
+
+# -- exponentials and logarithms -------------------------------------------------------------------------------------
+exp = elementwise("exp", lambda t, y, x: t * y)
+exp2 = elementwise("exp2", lambda t, y, x: t * (y * LN2))
+expm1 = elementwise("expm1", lambda t, y, x: t * (y + 1))
+log = elementwise("log", lambda t, y, x: t / x)
+log2 = elementwise("log2", lambda t, y, x: t / (x * LN2))
+log10 = elementwise("log10", lambda t, y, x: t / (x * LN10))
+log1p = elementwise("log1p", lambda t, y, x: t / (1 + x))
+sqrt = elementwise("sqrt", lambda t, y, x: t / (2 * y))
+cbrt = elementwise("cbrt", lambda t, y, x: t / (3 * (y * y)))
+
+
+def tie_or(mask: Any, share: Any) -> Any:
+    """`share`, but ½ where `mask` (two operands tie)."""
+    return where(mask, 0.5, share)
+
+
+# d/da log(eᵃ + eᵇ) = 1/(1 + eᵇ⁻ᵃ), which neither overflows to NaN nor loses ties at ±∞.
+logaddexp = elementwise(
+    "logaddexp",
+    lambda t, y, a, b: t * tie_or(equal(a, b), 1 / (1 + exp(b - a))),
+    lambda t, y, a, b: t * tie_or(equal(a, b), 1 / (1 + exp(a - b))),
+)
+logaddexp2 = elementwise(
+    "logaddexp2",
+    lambda t, y, a, b: t * tie_or(equal(a, b), 1 / (1 + exp2(b - a))),
+    lambda t, y, a, b: t * tie_or(equal(a, b), 1 / (1 + exp2(a - b))),
+)
+
+# -- trigonometric and hyperbolic ------------------------------------------------------------------------------------
+sin = elementwise("sin", lambda t, y, x: t * cos(x))
+cos = elementwise("cos", lambda t, y, x: negative(t * sin(x)))
+tan = elementwise("tan", lambda t, y, x: t * (1 + y * y))
+arcsin = elementwise("arcsin", lambda t, y, x: t / sqrt((1 - x) * (1 + x)), kernel=named("asin", "arcsin"))
+arccos = elementwise("arccos", lambda t, y, x: negative(t / sqrt((1 - x) * (1 + x))), kernel=named("acos", "arccos"))
+arctan = elementwise("arctan", lambda t, y, x: t / (1 + x * x), kernel=named("atan", "arctan"))
+sinh = elementwise("sinh", lambda t, y, x: t * cosh(x))
+cosh = elementwise("cosh", lambda t, y, x: t * sinh(x))
+tanh = elementwise("tanh", lambda t, y, x: t * (1 - y * y))
+arcsinh = elementwise("arcsinh", lambda t, y, x: t / sqrt(1 + x * x), kernel=named("asinh", "arcsinh"))
+arccosh = elementwise("arccosh", lambda t, y, x: t / (sqrt(x - 1) * sqrt(x + 1)), kernel=named("acosh", "arccosh"))
+arctanh = elementwise("arctanh", lambda t, y, x: t / ((1 - x) * (1 + x)), kernel=named("atanh", "arctanh"))
+# Divided twice by the modulus, not by its square, which overflows; NaN at the origin, where no derivative exists.
+arctan2 = elementwise(
+    "arctan2",
+    lambda t, y, a, b: t * (b / hypot(a, b) / hypot(a, b)),
+    lambda t, y, a, b: negative(t * (a / hypot(a, b) / hypot(a, b))),
+    kernel=named("atan2", "arctan2"),
+)
+degrees = elementwise("degrees", lambda t, y, x: t * (180 / math.pi), linear=(0,), finite=True)
+radians = elementwise("radians", lambda t, y, x: t * (math.pi / 180), linear=(0,), finite=True)
+
+# -- magnitude and choice --------------------------------------------------------------------------------------------
+
+
+def unit_kernel(xp: Any) -> Any:
+    def unit(x: Any, length: Any) -> Any:
+        zero = length == 0
+        return xp.where(zero, x * 0, x / xp.where(zero, length + 1, length))
+
+    return unit
+
+
+# x / |x|, and by convention 0 at 0: the first derivative of norms. Its own derivative at 0 is NaN: none exists.
+unit = elementwise("unit", lambda t, y, x, n: t / n, lambda t, y, x, n: negative(t * (y / n)), kernel=unit_kernel)
+absolute = elementwise("absolute", lambda t, y, x: t * conjugate(sign(x)), kernel=named("abs", "absolute"))
+fabs = elementwise("fabs", lambda t, y, x: t * sign(x))
+sign = elementwise("sign", None)
+hypot = elementwise("hypot", lambda t, y, a, b: t * unit(a, y), lambda t, y, a, b: t * unit(b, y))
+copysign = elementwise("copysign", lambda t, y, a, b: t * copysign(copysign(1.0, a), copysign(1.0, a) * b), None)
+
+
+def shared(t: Any, a: Any, b: Any) -> Any:
+    """Half of `t` where a and b tie."""
+    return where(equal(a, b), t * 0.5, t)
+
+
+maximum = elementwise(
+    "maximum",
+    lambda t, y, a, b: Masked(shared(t, a, b), logical_not(less(a, b))),
+    lambda t, y, a, b: Masked(shared(t, a, b), logical_not(less(b, a))),
+)
+minimum = elementwise(
+    "minimum",
+    lambda t, y, a, b: Masked(shared(t, a, b), logical_not(less(b, a))),
+    lambda t, y, a, b: Masked(shared(t, a, b), logical_not(less(a, b))),
+)
+fmax = elementwise(
+    "fmax",
+    lambda t, y, a, b: Masked(shared(t, a, b), logical_or(greater_equal(a, b), isnan(b))),
+    lambda t, y, a, b: Masked(shared(t, a, b), logical_or(greater_equal(b, a), isnan(a))),
+)
+fmin = elementwise(
+    "fmin",
+    lambda t, y, a, b: Masked(shared(t, a, b), logical_or(less_equal(a, b), isnan(b))),
+    lambda t, y, a, b: Masked(shared(t, a, b), logical_or(less_equal(b, a), isnan(a))),
+)
+where = elementwise("where", None, lambda t, y, c, a, b: Masked(t, c), lambda t, y, c, a, b: Masked(t, logical_not(c)),
+                    linear=(1, 2), finite=True)  # fmt: skip
+
+# -- steps: derivative 0 ---------------------------------------------------------------------------------------------
+floor = elementwise("floor", None)
+ceil = elementwise("ceil", None)
+trunc = elementwise("trunc", None)
+rint = elementwise("rint", None)
+heaviside = elementwise("heaviside", None, None)
+nextafter = elementwise("nextafter", None, None)
+ldexp = elementwise("ldexp", lambda t, y, x, i: ldexp(t, i), None, linear=(0,))
+spacing = elementwise("spacing", None)
+
+
+def round_kernel(xp: Any) -> Any:
+    return lambda x, *, decimals: xp.round(x, decimals)
+
+
+round = elementwise("round", None, kernel=round_kernel, static=("decimals",))
+
+# -- complex ---------------------------------------------------------------------------------------------------------
+# As maps of real and imaginary parts these are linear; the projection to real operands takes real parts.
+real = elementwise("real", lambda t, y, x: t, linear=(0,), finite=True)
+imag = elementwise("imag", lambda t, y, x: t * -1j, linear=(0,), finite=True)
+conjugate = elementwise("conjugate", lambda t, y, x: conjugate(t), kernel=named("conj"), linear=(0,), finite=True)
+angle = elementwise("angle", lambda t, y, x: t * (-1j / x))
+
+
+def make_complex_kernel(xp: Any) -> Any:
+    return lambda a, b: xp.add(a, xp.multiply(b, 1j))
+
+
+make_complex = elementwise("make_complex", lambda t, y, a, b: t, lambda t, y, a, b: t * 1j,
+                           kernel=make_complex_kernel, linear=(0, 1), finite=True)  # fmt: skip
+
+
+# -- dtype and identity ----------------------------------------------------------------------------------------------
+
+
+def convert_kernel(xp: Any) -> Any:
+    def convert(x: Any, *, dtype: Any) -> Any:
+        if type(x) in (bool, int, float, complex):
+            return np.asarray(x).astype(dtype)[()]
+        if xp is np:
+            return x.astype(dtype)
+        return xp.astype(x, backends.dtype_in(xp, dtype))
+
+    return convert
+
+
+convert = elementwise("convert", lambda t, y, x, *, dtype: t, kernel=convert_kernel, linear=(0,), finite=True,
+                      static=("dtype",))  # fmt: skip
+# A result of Python arithmetic among traced Python scalars is weak, as it is among plain ones.
+weaken = elementwise("weaken", lambda t, y, x: t, kernel=lambda xp: lambda x: x.item() if hasattr(x, "item") else x,
+                     linear=(0,), finite=True)  # fmt: skip
+stop_gradient = elementwise("stop_gradient", None, kernel=lambda xp: lambda x: x)
+# The value of the first operand with the derivative of the second: for quantities that are equal in exact
+# arithmetic, but of which only the second has a derivative formula without 0/0 (norm(x)², for one).
+graft = elementwise("graft", None, lambda t, y, value, model: t, kernel=lambda xp: lambda value, model: value,
+                    linear=(1,), finite=True)  # fmt: skip
+
+# -- comparison, logic, bits -----------------------------------------------------------------------------------------
+equal = elementwise("equal", None, None, symbol="==")
+not_equal = elementwise("not_equal", None, None, symbol="!=")
+less = elementwise("less", None, None, symbol="<")
+less_equal = elementwise("less_equal", None, None, symbol="<=")
+greater = elementwise("greater", None, None, symbol=">")
+greater_equal = elementwise("greater_equal", None, None, symbol=">=")
+isnan = elementwise("isnan", None)
+isinf = elementwise("isinf", None)
+isfinite = elementwise("isfinite", None)
+signbit = elementwise("signbit", None)
+logical_not = elementwise("logical_not", None)
+logical_and = elementwise("logical_and", None, None)
+logical_or = elementwise("logical_or", None, None)
+logical_xor = elementwise("logical_xor", None, None)
+bitwise_and = elementwise("bitwise_and", None, None, symbol="&")
+bitwise_or = elementwise("bitwise_or", None, None, symbol="|")
+bitwise_xor = elementwise("bitwise_xor", None, None, symbol="^")
+bitwise_not = elementwise("bitwise_not", None, kernel=named("bitwise_invert", "invert"), symbol="~")
+left_shift = elementwise("left_shift", None, None, kernel=named("bitwise_left_shift", "left_shift"), symbol="<<")
+right_shift = elementwise("right_shift", None, None, kernel=named("bitwise_right_shift", "right_shift"), symbol=">>")
+gcd = elementwise("gcd", None, None)
+lcm = elementwise("lcm", None, None)

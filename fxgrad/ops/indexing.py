@@ -1,0 +1,284 @@
+"""Indexing primitives.
+
+An index is a template with one entry for each axis (slices, integers, None for new axes) in which `ARRAY` marks
+the places of integer arrays; these are operands, so that they may be traced. `split` makes both from whatever
+NumPy accepts between brackets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import Aval, aval_of, kind_of
+from ..core.errors import ConcretizationError, IndexingError
+from ..core.interpreter import as_value, concrete
+from .kinds import linear
+from .masked import Masked, Support
+
+ARRAY = Ellipsis
+
+
+def split(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
+    """(x, index arrays, template) for x[key]; x gains an axis for every boolean scalar in the key."""
+    entries = list(key) if isinstance(key, tuple) else [key]
+    entries = [e if e is None or e is Ellipsis or isinstance(e, slice) else entry(e) for e in entries]
+    shape = aval_of(x).shape
+    for i, e in enumerate(entries):  # x[True] is x[None][[0]], x[False] is x[None][[]]
+        if type(e) is Boolean:
+            before = sum(1 for f in entries[:i] if f is not None and f is not Ellipsis)
+            if Ellipsis in [f for f in entries[:i] if not hasattr(f, "shape")]:
+                raise IndexingError("a boolean scalar after an ellipsis in an index is not supported")
+            shape = (*shape[:before], 1, *shape[before:])
+            entries[i] = np.zeros(1 if e.value else 0, np.intp)
+    if shape != aval_of(x).shape:
+        x = ops.reshape(x, shape=shape)
+    flat: list[Any] = []
+    for e in entries:
+        if hasattr(e, "shape") and kind_of(e.dtype) == "b":
+            flat.extend(nonzero(e, shape, len([f for f in flat if f is not None and f is not Ellipsis])))
+        else:
+            flat.append(e)
+    used = sum(1 for e in flat if e is not None and e is not Ellipsis)
+    if used > len(shape):
+        raise IndexingError(f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed")
+    dots = [i for i, e in enumerate(flat) if e is Ellipsis]
+    if len(dots) > 1:
+        raise IndexingError("an index can only have a single ellipsis ('...')")
+    at = dots[0] if dots else len(flat)
+    flat[at : at + len(dots)] = [slice(None)] * (len(shape) - used)
+    if any(hasattr(e, "shape") for e in flat):  # integers beside arrays take part in their broadcasting
+        axes = iter(shape)
+        sizes = [None if e is None else next(axes) for e in flat]
+        flat = [integer_array(e, n) if type(e) is int else e for e, n in zip(flat, sizes)]
+    arrays = [e for e in flat if hasattr(e, "shape")]
+    return x, arrays, tuple(ARRAY if hasattr(e, "shape") else e for e in flat)
+
+
+class Boolean:
+    """A boolean scalar used as an index."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool):
+        self.value = value
+
+
+def entry(e: Any) -> Any:
+    """An index entry as an int, a `Boolean` or an integer or boolean array."""
+    if isinstance(e, bool | np.bool_):
+        return Boolean(bool(e))
+    if isinstance(e, int | np.integer):
+        return int(e)
+    array = np.asarray(e, dtype=np.intp) if isinstance(e, list | tuple) and not len(e) else as_value(e)
+    aval = aval_of(array)
+    if kind_of(aval.dtype) not in "iub":
+        raise IndexingError("only integers, slices (`:`), ellipsis (`...`), None and integer or boolean arrays are "
+                            f"valid indices, not {aval.dtype}")  # fmt: skip
+    if aval.ndim == 0 and kind_of(aval.dtype) == "b":
+        return Boolean(bool(concrete(array, "bool()")))
+    return int(array) if type(array) is np.ndarray and aval.ndim == 0 else array
+
+
+def integer_array(i: int, size: int) -> Any:
+    if not -size <= i < size:
+        raise IndexingError(f"index {i} is out of bounds for axis with size {size}")
+    return np.asarray(i)
+
+
+def nonzero(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    """The integer arrays that a boolean mask stands for."""
+    try:
+        mask = concrete(mask, "indexing")
+    except ConcretizationError as error:
+        raise IndexingError(
+            "a boolean mask whose values are not known (staged or batched) has a result of unknown shape",
+            hint="use fnp.where(mask, x, 0), or x.at[…] with integer indices") from error  # fmt: skip
+    for i, (n, m) in enumerate(zip(mask.shape, shape[axis:])):
+        if n != m:
+            raise IndexingError(f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
+                                f"{m} but size of corresponding boolean axis is {n}")  # fmt: skip
+    if len(mask.shape) > len(shape) - axis:
+        raise IndexingError("too many indices for array: the boolean mask has too many axes")
+    return mask.nonzero()
+
+
+def filled(index: tuple, arrays: Any, xp: Any = np) -> tuple:
+    """The template with its arrays in place."""
+    if not arrays:
+        return index
+    rest = iter(arrays)
+    return tuple(xp.asarray(next(rest)) if e is ARRAY else e for e in index)
+
+
+def getitem_kernel(xp: Any) -> Any:
+    return lambda x, *arrays, index: x[filled(index, arrays, xp)]
+
+
+def getitem_shape(x: Aval, *arrays: Aval, index: tuple) -> tuple[int, ...]:
+    """By NumPy itself, on arrays without data."""
+    stand_in = np.broadcast_to(np.zeros((), bool), x.shape)
+    return stand_in[filled(index, [np.broadcast_to(np.zeros((), np.intp), a.shape) for a in arrays])].shape
+
+
+def array_axes(index: tuple, arrays: Any) -> tuple[int, int]:
+    """(position, count) of the axes of the index arrays in the result, by NumPy's placement rule."""
+    places = [i for i, e in enumerate(index) if e is ARRAY]
+    count = max((aval_of(a).ndim for a in arrays), default=0)
+    if not places:
+        return 0, 0
+    adjacent = places[-1] - places[0] == len(places) - 1
+    return (places[0] - sum(1 for e in index[: places[0]] if type(e) is int) if adjacent else 0), count
+
+
+def explicit(shape: tuple[int, ...], index: tuple, arrays: Any, size: int) -> tuple[list[Any], tuple]:
+    """(index arrays, template) for batched index arrays: every axis is indexed by an array, each laid along its
+    axes of the result (batch axis first), so that the result needs no rearrangement."""
+    avals = [aval_of(a) for a in arrays]
+    at, count = max((a.ndim - 1 for a in avals), default=0), 0
+    position, _ = array_axes(index, [Aval(a.shape[1:], a.dtype) for a in avals])
+    count = at
+    rank = 1 + count + sum(1 for e in index if e is None or isinstance(e, slice))
+
+    def along(array: Any, axis: int) -> Any:
+        """An array with its last axes at `axis` of the result (and its batch axis, if any, first)."""
+        aval = aval_of(array)
+        return ops.reshape(array, shape=(*aval.shape, *(1,) * (rank - axis - aval.ndim)))
+
+    result, axes, rest, axis = [along(np.arange(size), 0)], iter(shape), iter(arrays), 1
+    seen = 0  # axes of the result passed so far that stem from slices and None
+    for e in index:
+        if e is None:
+            seen += 1
+            continue
+        n = next(axes)
+        if e is ARRAY:
+            array = next(rest)
+            own = aval_of(array).shape
+            start = 1 + position + count - (len(own) - 1)
+            result.append(ops.reshape(array, shape=(size, *(1,) * (start - 1), *own[1:],
+                                                    *(1,) * (rank - start - len(own) + 1))))  # fmt: skip
+        else:
+            axis = 1 + seen + (count if seen >= position else 0)
+            entries = np.arange(*e.indices(n))
+            result.append(entries.reshape((1,) * axis + (-1,) + (1,) * (rank - axis - 1)))
+            seen += 1
+    return result, (ARRAY,) * len(result)
+
+
+def batched_access(x_shape: tuple[int, ...], arrays: Any, index: tuple, size: int, indexed: bool) -> Any:
+    """(arrays, template, axis): the index for an operand with a leading batch axis; `axis` is where the batch axis
+    of the result (or of the updates) then lies."""
+    if indexed:
+        arrays, index = explicit(x_shape, index, arrays, size)
+        return arrays, index, 0
+    places = [i for i, e in enumerate(index) if e is ARRAY]
+    split_up = places and places[-1] - places[0] != len(places) - 1
+    return arrays, (slice(None), *index), array_axes(index, arrays)[1] if split_up else 0
+
+
+def move_axis(x: Any, source: int, target: int) -> Any:
+    if source == target:
+        return x
+    axes = [i for i in range(aval_of(x).ndim) if i != source]
+    axes.insert(target, source)
+    return ops.permute(x, axes=tuple(axes))
+
+
+def getitem_transposed(ct: Any, x: Aval, *arrays: Any, index: tuple) -> Masked:
+    value = put(ct, *arrays, index=index, shape=x.shape)
+
+    def support() -> Any:
+        return ops.not_equal(put(ops.full_like(ct, value=1), *arrays, index=index, shape=x.shape), 0)
+
+    return Masked(value, Support(support), True)
+
+
+def getitem_batched(x: Any, *arrays: Any, size: int, index: tuple, indexed: bool = False) -> Any:
+    arrays, index, axis = batched_access(aval_of(x).shape[1:], arrays, index, size, indexed)
+    return move_axis(getitem(x, *arrays, index=index), axis, 0)
+
+
+getitem = linear(
+    "getitem",
+    getitem_kernel,
+    shape=getitem_shape,
+    transposed=getitem_transposed,
+    batched=getitem_batched,
+)
+
+
+def put_kernel(xp: Any) -> Any:
+    def put(u: Any, *arrays: Any, index: tuple, shape: tuple[int, ...]) -> Any:
+        out = xp.zeros(shape, dtype=u.dtype)
+        if arrays:
+            xp.add.at(out, filled(index, arrays, xp), u)
+        else:
+            out[index] = u
+        return out
+
+    return put
+
+
+def put_batched(u: Any, *arrays: Any, size: int, index: tuple, shape: tuple[int, ...], indexed: bool = False) -> Any:
+    arrays, index, axis = batched_access(shape, arrays, index, size, indexed)
+    return put(move_axis(u, 0, axis), *arrays, index=index, shape=(size, *shape))
+
+
+# Zeros of the given shape with `u` added at the index: the transpose of getitem.
+put = linear(
+    "put",
+    put_kernel,
+    shape=lambda u, *arrays, index, shape: shape,
+    transposed=lambda ct, u, *arrays, index, shape: getitem(ct, *arrays, index=index),
+    batched=put_batched,
+)
+
+
+def update_kernel(xp: Any) -> Any:
+    def update(x: Any, u: Any, *arrays: Any, index: tuple) -> Any:
+        out = xp.array(x, copy=True) if hasattr(xp, "array") else xp.asarray(x, copy=True)
+        out[filled(index, arrays, xp)] = u
+        return out
+
+    return update
+
+
+def update_transposed(ct: Any, x: Aval, u: Aval, *arrays: Any, index: tuple) -> list[Any]:
+    """Where several updates meet in one entry the last one wins, and gets the cotangent."""
+    zero = np.zeros(u.shape, ct.dtype)
+    kept = Support(lambda: ops.not_equal(update(ops.full_like(ct, value=1), zero, *arrays, index=index), 0))
+    to_x = Masked(update(ct, zero, *arrays, index=index), kept, True)
+    to_u = getitem(ct, *arrays, index=index)
+    if arrays:
+        serial = np.arange(1, u.size + 1).reshape(u.shape)
+        winners = update(np.zeros(x.shape, np.intp), serial, *arrays, index=index)
+        to_u = Masked(to_u, ops.equal(getitem(winners, *arrays, index=index), serial))
+    return [to_x, to_u]
+
+
+def update_batched(x: Any, u: Any, *arrays: Any, size: int, index: tuple, indexed: bool = False) -> Any:
+    arrays, index, axis = batched_access(aval_of(x).shape[1:], arrays, index, size, indexed)
+    return update(x, move_axis(u, 0, axis), *arrays, index=index)
+
+
+# x with the entries at the index replaced by u, which has exactly the shape of x[index].
+update = linear(
+    "update",
+    update_kernel,
+    count=2,
+    structural=False,
+    shape=lambda x, u, *arrays, index: x.shape,
+    transposed=update_transposed,
+    batched=update_batched,
+)
+
+
+def take_along(x: Any, positions: Any, axis: int) -> Any:
+    """x[…, positions, …] along one axis, the other axes matched entry by entry."""
+    shape = aval_of(positions).shape
+    arrays = [positions if i == axis else np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1))
+              for i, n in enumerate(shape)]  # fmt: skip
+    return getitem(x, *arrays, index=(ARRAY,) * len(shape))

@@ -1,0 +1,374 @@
+"""The kinds of primitives: each supplies the plumbing, so that a declaration states only the mathematics.
+
+* `Elementwise`: broadcasting, promotion, batching by rank alignment; one rule an operand serves both modes,
+  since a diagonal Jacobian is its own transpose.
+* `Linear`: its JVP is itself; a transpose line and a batching line.
+* `Bilinear`: linear in each of two operands separately.
+* `General`: a tangent rule, from which reverse mode is derived (see `derive`); a batching line.
+
+The declaring functions (`elementwise`, `linear`, …) register the primitive and return its binding function; the
+Primitive is that function's attribute `.primitive`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..core.aval import PLAIN, Aval, aval_of, is_differentiable, kind_of, sample
+from ..core.errors import NotDifferentiableError, NotLinearError, ShapeError
+from ..core.interpreter import CURRENT
+from ..core.primitive import Primitive, bind, register
+from . import derive
+from .masked import Masked, Support, dense, scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def named(*names: str) -> Callable[[Any], Callable]:
+    """A kernel factory: the function of the array namespace under the first of `names` that it has."""
+
+    def make_kernel(xp: Any) -> Callable:
+        for name in names:
+            if hasattr(xp, name):
+                return getattr(xp, name)
+        raise AttributeError(f"{xp.__name__} has none of {names}")
+
+    return make_kernel
+
+
+def scalar_aval(primitive: Any, avals: Sequence[Aval], params: dict) -> Aval:
+    """The result's dtype and weakness, by asking the kernel about scalar operands; remembered."""
+    key = (tuple((a.dtype, a.weak) for a in avals), *params.items())
+    found = primitive.dtypes.get(key)
+    if found is None:
+        out = primitive.kernel(*[sample(a) for a in avals], **params)
+        found = primitive.dtypes[key] = aval_of(out)
+    return found
+
+
+def broadcast_shapes(avals: Sequence[Aval], operation: str) -> tuple[int, ...]:
+    """The common shape of operands, by NumPy's rule."""
+    rank = max(len(a.shape) for a in avals)
+    shape = [1] * rank
+    for aval in avals:
+        for i, n in enumerate(aval.shape, rank - len(aval.shape)):
+            if n != 1 and shape[i] != n:
+                if shape[i] != 1:
+                    shapes = " ".join(str(a.shape) for a in avals)
+                    raise ShapeError(f"{operation}: operands could not be broadcast together with shapes {shapes}")
+                shape[i] = n
+    return tuple(shape)
+
+
+def project(ct: Any, aval: Aval) -> Any:
+    """A cotangent of a broadcast, promoted operand, as a cotangent of the operand itself: summed over the
+    broadcast axes, its real part taken where the operand is real, converted to the operand's dtype."""
+    masked = ct if type(ct) is Masked else None
+    value = ct.value if masked else ct
+    shape = getattr(value, "shape", ())
+    if shape != aval.shape:
+        extra = len(shape) - len(aval.shape)
+        axes = (*range(extra), *(i for i, n in enumerate(aval.shape, extra) if n == 1 and shape[i] != 1))
+        value = ops.reshape(ops.reduce_sum(dense(ct), axes=axes), shape=aval.shape)
+        if masked:
+            masked = Masked(value, Support(lambda m: ops.reshape(
+                ops.reduce_any(ops.broadcast_to(m, shape=shape), axes=axes), shape=aval.shape), ct.support), True)  # fmt: skip
+    dtype = aval_of(value).dtype
+    if dtype != aval.dtype:
+        if kind_of(dtype) == "c" and kind_of(aval.dtype) != "c":
+            value = ops.real(value)
+        value = ops.convert(value, dtype=aval.dtype)
+    return Masked(value, masked.support, masked.clean) if masked else value
+
+
+def lift(tangent: Any, aval: Aval) -> Any:
+    """A tangent of one operand as a tangent of the result: converted (real part of complex), broadcast."""
+    have = aval_of(tangent)
+    if have.dtype != aval.dtype or have.weak:
+        if kind_of(have.dtype) == "c" and kind_of(aval.dtype) != "c":
+            tangent = ops.real(tangent)
+        tangent = ops.convert(tangent, dtype=aval.dtype)
+    return tangent if have.shape == aval.shape else ops.broadcast_to(tangent, shape=aval.shape)
+
+
+def spread(value: Any, batched: bool, size: int) -> Any:
+    """An operand with a leading batch axis, repeated along it where it was not batched."""
+    return value if batched else ops.broadcast_to(value, shape=(size, *aval_of(value).shape))
+
+
+class Elementwise(Primitive):
+    """y = f(x₀, x₁, …) entry by entry, broadcasting and promoting as NumPy does inside the one kernel call.
+
+    rules[i](t, y, *xs) is t·∂f/∂xᵢ (None: no derivative); complex results are projected to real operands. It
+    scales a tangent in forward mode and a cotangent in reverse mode. It may return `Masked(t·…, where)`: zero
+    elsewhere. `linear` lists the operands in which f is linear, jointly or (`jointly=False`) one at a time.
+    `finite`: all partial derivatives are finite everywhere. `static` names its params.
+    """
+
+    def __init__(self, name: str, make_kernel: Any, rules: Sequence[Any], *, linear: Sequence[int] = (),
+                 jointly: bool = True, finite: bool = False, symbol: str | None = None,
+                 static: Sequence[str] = ()):  # fmt: skip
+        self.rules, self.symbol, self.static = tuple(rules), symbol, tuple(static)
+        self.linear, self.jointly, self.finite = frozenset(linear), jointly, finite
+        self.dtypes: dict = {}
+        self.derived: dict = {}
+        super().__init__(name, make_kernel)
+
+    def make_call(self) -> Callable[..., Any]:
+        primitive, kernel, current = self, self.kernel, CURRENT.get
+
+        def unary(x: Any, /) -> Any:
+            if type(x) in PLAIN and not current().watching:
+                return kernel(x)
+            return bind(primitive, (x,), {})
+
+        def binary(x: Any, y: Any, /) -> Any:
+            if type(x) in PLAIN and type(y) in PLAIN and not current().watching:
+                return kernel(x, y)
+            return bind(primitive, (x, y), {})
+
+        if self.static or len(self.rules) > 2:
+            return super().make_call()
+        return unary if len(self.rules) == 1 else binary
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
+        scalar = scalar_aval(self, avals, params)
+        return Aval(broadcast_shapes(avals, self.name), scalar.dtype, scalar.weak)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        y = self.call(*primals, **params)
+        aval = aval_of(y)
+        total = None
+        if is_differentiable(aval.dtype):
+            for rule, t in zip(self.rules, tangents):
+                if t is not None and rule is not None:
+                    term = dense(rule(t, y, *primals, **params))
+                    total = term if total is None else ops.add(total, term)
+        return y, None if total is None else lift(total, aval)
+
+    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
+        y = self.call(*values, **params)
+        try:
+            shape, dtype = y.shape, y.dtype
+        except AttributeError:  # a Python scalar
+            shape, dtype = (), None
+        key: Any = 0
+        for v, need in zip(values, needed):
+            key *= 3
+            if need is not None:
+                key += 1 if getattr(v, "dtype", None) is dtype and v.shape == shape else 2
+        key = (key, dtype, *params.items()) if params else (key, dtype)
+        try:
+            rule = self.derived[key]
+        except KeyError:
+            rule = derive.elementwise_rule(self, key, values, needed, y, params)
+        return y, rule, None if rule is None else rule.keep(own, y, *values)
+
+    def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> list[Any]:
+        traced = [i for i, v in enumerate(operands) if type(v) is Aval]
+        if not self.linear.issuperset(traced) or (len(traced) > 1 and not self.jointly):
+            raise NotLinearError(f"{self.name} is not linear in its traced operand" + "s" * (len(traced) > 1))
+        masked = ct if type(ct) is Masked else None
+        results: list[Any] = [None] * len(operands)
+        for i in traced:
+            result = self.rules[i](ct.value if masked else ct, None, *operands, **params)
+            results[i] = project(scaled(result, ct, self.finite) if masked else result, operands[i])
+        return results
+
+    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, bool]:
+        ranks = [aval_of(v).ndim - b for v, b in zip(values, batched)]
+        rank = max(ranks)
+        aligned = [
+            v if not b or r == rank else ops.reshape(v, shape=(size, *(1,) * (rank - r), *v.shape[1:]))
+            for v, b, r in zip(values, batched, ranks)
+        ]
+        return self.call(*aligned, **params), True
+
+
+class Linear(Primitive):
+    """Linear in its first `count` operands jointly (None: in all); the others (indices) are without derivative.
+
+    shape(*avals, **params) → the result's shape
+    transposed(ct, *operands, **params) → cotangent of the operand, or a list where there are several
+    batched(x, *others, size, **params) → the result for operands that all have a leading batch axis, and
+    `others` too where they are given
+    `structural`: the transpose only moves and adds entries, so the support of a masked cotangent moves with it.
+    """
+
+    plain = None
+
+    def __init__(self, name: str, make_kernel: Any, *, shape: Any, transposed: Any, batched: Any,
+                 count: int | None = 1, structural: bool = True):  # fmt: skip
+        self.shape, self.transposed, self.batched = shape, transposed, batched
+        self.count, self.structural = count, structural
+        super().__init__(name, make_kernel)
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
+        return Aval(tuple(self.shape(*avals, **params)), avals[0].dtype)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        y = self.call(*primals, **params)
+        count = len(primals) if self.count is None else self.count
+        if all(t is None for t in tangents[:count]):
+            return y, None
+        filled = [ops.zeros_like(p) if t is None else t for p, t in zip(primals[:count], tangents)]
+        return y, self.call(*filled, *primals[count:], **params)
+
+    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
+        y = self.call(*values, **params)
+        count = len(values) if self.count is None else self.count
+        if all(n is None for n in needed[:count]):
+            return y, None, None
+        operands = [aval_of(v) for v in values[:count]]
+        operands += [own(v) for v in values[count:]]
+        return y, self, (operands, params)
+
+    def pull(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
+        """The pullback, from the residuals that `linearize` gives."""
+        return self.transpose(ct, operands, params)
+
+    def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
+        count = len(operands) if self.count is None else self.count
+        if any(type(v) is Aval for v in operands[count:]):
+            raise NotLinearError(f"{self.name} is not linear in its traced operand")
+        operands = [v if type(v) is Aval or i >= count else aval_of(v) for i, v in enumerate(operands)]
+        results = self.transposed(dense(ct), *operands, **params)
+        results = [results] if self.count == 1 else list(results)
+        if type(ct) is Masked and self.structural:
+            results = [r and self.moved(i, r, ct.support, operands, params) for i, r in enumerate(results)]
+        return [*results, *[None] * (len(operands) - count)]
+
+    def moved(self, i: int, result: Any, support: Support, operands: Sequence[Any], params: dict) -> Masked:
+        """The cotangent `result` of operand i with its support: what the transpose makes of the incoming one."""
+
+        def combine(mask: Any) -> Any:
+            ones = ops.convert(mask, dtype=ops.float64)
+            moved = self.transposed(ones, *operands, **params)
+            return ops.not_equal(dense(moved if self.count == 1 else moved[i]), 0)
+
+        return Masked(dense(result), Support(combine, support), True)
+
+    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, bool]:
+        count = len(values) if self.count is None else self.count
+        operands = [spread(v, b, size) for v, b in zip(values[:count], batched)]
+        others = list(values[count:])
+        if any(batched[count:]):
+            others = [spread(v, b, size) for v, b in zip(others, batched[count:])]
+            return self.batched(*operands, *others, size=size, indexed=True, **params), True
+        return self.batched(*operands, *others, size=size, **params), True
+
+
+class Bilinear(Primitive):
+    """Linear in each of two operands: transposed(i, ct, aval, other, **params) is the cotangent of operand i."""
+
+    plain = None
+
+    def __init__(self, name: str, make_kernel: Any, *, abstract: Any, transposed: Any, batched: Any):
+        self.rule, self.transposed, self.batched = abstract, transposed, batched
+        self.dtypes: dict = {}
+        super().__init__(name, make_kernel)
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
+        return self.rule(self, *avals, **params)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        (a, b), (ta, tb) = primals, tangents
+        y = self.call(a, b, **params)
+        terms = [] if ta is None else [self.call(ta, b, **params)]
+        terms += [] if tb is None else [self.call(a, tb, **params)]
+        if not terms:
+            return y, None
+        return y, lift(terms[0] if len(terms) == 1 else ops.add(*terms), aval_of(y))
+
+    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
+        y = self.call(*values, **params)
+        (a, b), (da, db) = values, needed
+        # An operand is kept only where the other one needs a cotangent.
+        kept_a = (a if da is not None else own(a)) if db is not None else None
+        kept_b = (b if db is not None else own(b)) if da is not None else None
+        return y, self, (aval_of(a), aval_of(b), kept_a, kept_b, params)
+
+    def pull(self, ct: Any, aval_a: Aval, aval_b: Aval, a: Any, b: Any, params: dict) -> Sequence[Any]:
+        """The pullback, from the residuals that `linearize` gives."""
+        ct = dense(ct)
+        return (None if b is None else project(self.transposed(0, ct, aval_a, b, **params), aval_a),
+                None if a is None else project(self.transposed(1, ct, aval_b, a, **params), aval_b))  # fmt: skip
+
+    def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
+        a, b = operands
+        if type(a) is Aval and type(b) is Aval:
+            raise NotLinearError(f"{self.name} of two traced operands is not linear")
+        if type(a) is Aval:
+            return self.pull(ct, a, aval_of(b), None, b, params)
+        return self.pull(ct, aval_of(a), b, a, None, params)
+
+    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, bool]:
+        return self.batched(*values, *batched, **params), True
+
+
+class General(Primitive):
+    """Nonlinear and not elementwise: tangent(y, primals, tangents, params) → the result's tangent (None: zero),
+    written in operations that are linear in the tangents. `tangent=None`: no derivative anywhere. Where the
+    primitive is linear in some operands, transposed(ct, *operands, **params) gives their cotangents."""
+
+    plain = None
+
+    def __init__(self, name: str, make_kernel: Any, *, abstract: Any, tangent: Any, batched: Any,
+                 transposed: Any = None):  # fmt: skip
+        self.rule, self.tangent, self.batched, self.transposed = abstract, tangent, batched, transposed
+        self.dtypes: dict = {}
+        self.derived: dict = {}
+        super().__init__(name, make_kernel)
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
+        return self.rule(self, *avals, **params)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        y = self.call(*primals, **params)
+        if self.tangent is None or not is_differentiable(aval_of(y).dtype) or all(t is None for t in tangents):
+            return y, None
+        return y, self.tangent(y, primals, tangents, params)
+
+    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
+        y = self.call(*values, **params)
+        if self.tangent is None:
+            return y, None, None
+        key = (tuple(map(aval_of, values)), tuple(n is not None for n in needed), *params.items())
+        try:
+            rule = self.derived[key]
+        except KeyError:
+            rule = self.derived[key] = derive.general_rule(self, values, needed, y, params)
+        return y, rule, None if rule is None else rule.keep(own, y, *values)
+
+    def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
+        if self.transposed is None:
+            raise NotLinearError(f"{self.name} is not linear in its traced operand")
+        return self.transposed(dense(ct), *operands, **params)
+
+    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, bool]:
+        return self.batched(*[spread(v, b, size) for v, b in zip(values, batched)], size=size, **params), True
+
+
+def elementwise(name: str, *rules: Any, kernel: Any = None, **options: Any) -> Callable[..., Any]:
+    """Declare an elementwise primitive; `kernel` defaults to the namespace function of that name."""
+    return register(Elementwise(name, kernel or named(name), rules, **options)).call
+
+
+def linear(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
+    """Declare a linear primitive."""
+    return register(Linear(name, kernel, **rules)).call
+
+
+def bilinear(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
+    """Declare a bilinear primitive."""
+    return register(Bilinear(name, kernel, **rules)).call
+
+
+def general(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
+    """Declare a primitive by its tangent rule."""
+    return register(General(name, kernel, **rules)).call
+
+
+__all__ = ["Bilinear", "Elementwise", "General", "Linear", "NotDifferentiableError", "bilinear", "elementwise", "general", "lift", "linear", "named", "project", "register", "spread"]  # fmt: skip

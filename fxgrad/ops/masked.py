@@ -1,0 +1,81 @@
+"""Masked cotangents: the double-`where` trick done by the machine.
+
+`where`, slices, gathers, `max` and updates pass a cotangent only to some entries of an operand. Padding the rest
+with zeros gives NaN as soon as a later partial derivative is infinite there (0·∞). They hand back
+`Masked(value, support)` instead: entries outside the support are structurally zero, whatever `value` holds, and
+stay so through every elementwise rule; a selection makes them exact zeros where a sum, a contraction or the
+input is reached. A true 0·∞ inside the support stays NaN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Support:
+    """A boolean array computed when first needed: `combine(*arrays of the parents)`.
+
+    Most supports are never needed (a slice straight to the input, say), so they cost one small object. Forced
+    iteratively, since a chain of them is as long as the program.
+    """
+
+    __slots__ = ("array", "combine", "parents")
+
+    def __init__(self, combine: Callable[..., Any] | None, *parents: Support, array: Any = None):
+        self.combine, self.parents, self.array = combine, parents, array
+
+    def force(self) -> Any:
+        """The array."""
+        stack = [self]
+        while stack:
+            support = stack[-1]
+            if support.array is None:
+                pending = [p for p in support.parents if p.array is None]
+                if pending:
+                    stack.extend(pending)
+                    continue
+                support.array = support.combine(*[p.array for p in support.parents])  # type: ignore[misc]
+                support.combine, support.parents = None, ()
+            stack.pop()
+        return self.array
+
+
+class Masked:
+    """A cotangent that is zero outside `support`; `clean` says that `value` holds exact zeros there already."""
+
+    __slots__ = ("clean", "support", "value")
+
+    def __init__(self, value: Any, support: Any, clean: bool = False):
+        self.value, self.clean = value, clean
+        self.support = support if type(support) is Support else Support(None, array=support)
+
+    def dense(self) -> Any:
+        """The cotangent with its structural zeros as numbers."""
+        return self.value if self.clean else ops.where(self.support.force(), self.value, 0)
+
+
+def dense(ct: Any) -> Any:
+    """A cotangent as an array."""
+    return ct.dense() if type(ct) is Masked else ct
+
+
+def add_cotangents(a: Any, b: Any) -> Any:
+    """The sum of two cotangents of one value; masked where both are."""
+    if type(a) is Masked and type(b) is Masked:
+        return Masked(ops.add(a.dense(), b.dense()), Support(ops.logical_or, a.support, b.support), True)
+    return ops.add(dense(a), dense(b))
+
+
+def scaled(result: Any, ct: Masked, finite: bool) -> Masked:
+    """What an elementwise rule made of `ct.value`, with the support of `ct` put back.
+
+    `finite`: the rule's partial derivatives are finite everywhere, so that clean zeros stay zeros.
+    """
+    if type(result) is Masked:
+        return Masked(result.value, Support(ops.logical_and, result.support, ct.support))
+    return Masked(result, ct.support, ct.clean and finite)

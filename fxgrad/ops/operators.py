@@ -1,0 +1,161 @@
+"""Python's operators on tracers. Arithmetic of weak values (Python scalars) stays weak, as in plain Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..core.aval import SCALARS
+from ..core.errors import ArrayConversionError, ImmutableError
+from ..core.interpreter import VALUES, Tracer, concrete
+from . import elementwise as el
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def is_weak(value: Any) -> bool:
+    return type(value) in SCALARS or (isinstance(value, Tracer) and value.weak)
+
+
+def known(value: Any) -> bool:
+    """Whether a binary operator takes the value as an operand, or leaves the operation to its type."""
+    return type(value) in VALUES or hasattr(value, "__array__") or hasattr(value, "__array_namespace__")
+
+
+def binary(function: Callable) -> tuple[Callable, Callable]:
+    """The operator and its reflection."""
+
+    def forward(self: Tracer, other: Any) -> Any:
+        if not known(other):
+            return NotImplemented
+        if self.weak and is_weak(other):
+            return ops.weaken(function(self, other))
+        return function(self, other)
+
+    def reflected(self: Tracer, other: Any) -> Any:
+        if not known(other):
+            return NotImplemented
+        if self.weak and is_weak(other):
+            return ops.weaken(function(other, self))
+        return function(other, self)
+
+    return forward, reflected
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """base ** exponent; a number as exponent has the simpler rule, and the square of a root the exact one."""
+    if type(exponent) in (int, float):
+        if exponent == 2:
+            return square(base)
+        if isinstance(base, Tracer):
+            return el.static_power(base, p=exponent)
+    return el.power(base, exponent)
+
+
+def square(x: Any) -> Any:
+    """x². Where x is known to be the root of s (`sqrt(s)`, `norm(v)`), its derivative is that of s: finite at 0,
+    where the chain rule through the root says 0·∞."""
+    if isinstance(x, Tracer):
+        radicand = getattr(x, "origin", None)
+        if radicand is not None:
+            root = el.stop_gradient(x)
+            return el.graft(el.square(root), radicand())
+    return el.square(x)
+
+
+def rooted(root: Any, radicand: Callable[[], Any]) -> Any:
+    """`root`, remembering what it is the root of."""
+    if isinstance(root, Tracer):
+        root.origin = radicand
+    return root
+
+
+def sqrt(x: Any) -> Any:
+    """√x; its square has the derivative of x."""
+    y = el.sqrt(x)
+    return rooted(y, lambda: x) if isinstance(y, Tracer) else y
+
+
+def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
+    return el.floor_divide(a, b), el.remainder(a, b)
+
+
+_BINARY = {"add": el.add, "sub": el.subtract, "mul": el.multiply, "truediv": el.divide, "pow": power,
+           "floordiv": el.floor_divide, "mod": el.remainder, "and": el.bitwise_and, "or": el.bitwise_or,
+           "xor": el.bitwise_xor, "lshift": el.left_shift, "rshift": el.right_shift}  # fmt: skip
+_UNARY = {"neg": el.negative, "pos": el.positive, "abs": el.absolute, "invert": el.bitwise_not}
+_COMPARISON = {"eq": el.equal, "ne": el.not_equal, "lt": el.less, "le": el.less_equal, "gt": el.greater,
+               "ge": el.greater_equal}  # fmt: skip
+
+
+def unary(function: Callable) -> Callable:
+    def operator(self: Tracer) -> Any:
+        return ops.weaken(function(self)) if self.weak else function(self)
+
+    return operator
+
+
+def comparison(function: Callable) -> Callable:
+    def operator(self: Tracer, other: Any) -> Any:
+        return function(self, other) if known(other) or isinstance(other, list) else NotImplemented
+
+    return operator
+
+
+for _name, _function in _BINARY.items():
+    _forward, _reflected = binary(_function)
+    setattr(Tracer, f"__{_name}__", _forward)
+    setattr(Tracer, f"__r{_name}__", _reflected)
+for _name, _function in _UNARY.items():
+    setattr(Tracer, f"__{_name}__", unary(_function))
+for _name, _function in _COMPARISON.items():
+    setattr(Tracer, f"__{_name}__", comparison(_function))
+Tracer.__divmod__, Tracer.__rdivmod__ = divmod_, lambda self, other: divmod_(other, self)
+
+
+def getitem(self: Tracer, key: Any) -> Any:
+    x, arrays, index = ops.split(self, key)
+    return ops.getitem(x, *arrays, index=index)
+
+
+def setitem(self: Tracer, key: Any, value: Any) -> None:
+    raise ImmutableError("item assignment x[…] = value on a traced value: traced values are immutable",
+                         hint="x = x.at[…].set(value)   (also .add, .multiply, .min, .max)")  # fmt: skip
+
+
+def scalar(convert: type, operation: str) -> Callable:
+    """`float(x)` and its kin: the concrete value, where there is one."""
+
+    def operator(self: Tracer) -> Any:
+        return convert(concrete(self, operation))
+
+    return operator
+
+
+def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
+    raise ArrayConversionError(
+        f"a traced value {self.aval!r} of {self.interpreter.name} cannot become a plain NumPy array: "
+        "its derivative would be lost",
+        hint="use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray, np.array and of writing into plain "
+             "arrays (buffer = buffer.at[i].set(x)); for the value alone: fx.stop_gradient(x), float(x), x.item()")  # fmt: skip
+
+
+def length(self: Tracer) -> int:
+    if not self.shape:
+        raise TypeError("len() of unsized object")
+    return self.shape[0]
+
+
+def iterate(self: Tracer) -> Any:
+    if not self.shape:
+        raise TypeError("iteration over a 0-d array")
+    return (ops.getitem(self, index=(i, *(slice(None),) * (self.ndim - 1))) for i in range(self.shape[0]))
+
+
+Tracer.__getitem__, Tracer.__setitem__, Tracer.__len__, Tracer.__iter__ = getitem, setitem, length, iterate
+Tracer.__bool__, Tracer.__int__ = scalar(bool, "bool()"), scalar(int, "int()")
+Tracer.__float__, Tracer.__complex__ = scalar(float, "float()"), scalar(complex, "complex()")
+Tracer.__index__ = scalar(lambda v: v.__index__(), "use as an index")
+Tracer.__array__, Tracer.__array_priority__ = array, 1000.0
+Tracer.__hash__ = None

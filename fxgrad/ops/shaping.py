@@ -1,0 +1,218 @@
+"""Shaping primitives: entries move, nothing is computed. All linear; their transposes move entries back.
+
+Axes in params are non-negative and normalized by the namespace functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core import interpreter
+from ..core.aval import Aval, aval_of
+from ..core.errors import DTypeError, ShapeError
+from .kinds import general, linear, named
+
+
+def reshape_shape(x: Aval, *, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if Aval(shape, None).size != x.size:
+        raise ShapeError(f"cannot reshape array of size {x.size} into shape {shape}")
+    return shape
+
+
+def reshape_kernel(xp: Any) -> Any:
+    return lambda x, *, shape: xp.reshape(x, shape)
+
+
+reshape = linear(
+    "reshape",
+    reshape_kernel,
+    shape=reshape_shape,
+    transposed=lambda ct, x, *, shape: reshape(ct, shape=x.shape),
+    batched=lambda x, *, size, shape: reshape(x, shape=(size, *shape)),
+)
+
+
+def permute_kernel(xp: Any) -> Any:
+    if xp is np:
+        return lambda x, *, axes: np.transpose(x, axes)
+    return lambda x, *, axes: xp.permute_dims(x, axes) if hasattr(xp, "permute_dims") else xp.transpose(x, axes)
+
+
+def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The inverse permutation."""
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+permute = linear(
+    "permute",
+    permute_kernel,
+    shape=lambda x, *, axes: tuple(x.shape[a] for a in axes),
+    transposed=lambda ct, x, *, axes: permute(ct, axes=inverse(axes)),
+    batched=lambda x, *, size, axes: permute(x, axes=(0, *(a + 1 for a in axes))),
+)
+
+
+def broadcast_shape(x: Aval, *, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if len(x.shape) > len(shape) or any(n not in (1, m) for n, m in zip(x.shape[::-1], shape[::-1])):
+        raise ShapeError(f"cannot broadcast an array of shape {x.shape} to shape {shape}")
+    return shape
+
+
+def broadcast_transposed(ct: Any, x: Aval, *, shape: tuple[int, ...]) -> Any:
+    extra = len(shape) - len(x.shape)
+    axes = (*range(extra), *(i for i, n in enumerate(x.shape, extra) if n == 1 and shape[i] != 1))
+    return reshape(ops.reduce_sum(ct, axes=axes), shape=x.shape)
+
+
+def broadcast_kernel(xp: Any) -> Any:
+    return lambda x, *, shape: xp.broadcast_to(x, shape)
+
+
+broadcast_to = linear(
+    "broadcast_to",
+    broadcast_kernel,
+    shape=broadcast_shape,
+    transposed=broadcast_transposed,
+    batched=lambda x, *, size, shape: broadcast_to(
+        reshape(x, shape=(size, *(1,) * (len(shape) - len(x.shape) + 1), *x.shape[1:])), shape=(size, *shape)),
+)  # fmt: skip
+
+
+def flip_kernel(xp: Any) -> Any:
+    return lambda x, *, axes: xp.flip(x, axis=axes)
+
+
+flip = linear(
+    "flip",
+    flip_kernel,
+    shape=lambda x, *, axes: x.shape,
+    transposed=lambda ct, x, *, axes: flip(ct, axes=axes),
+    batched=lambda x, *, size, axes: flip(x, axes=tuple(a + 1 for a in axes)),
+)
+
+
+def concatenate_shape(*xs: Aval, axis: int) -> tuple[int, ...]:
+    first = xs[0].shape
+    for x in xs[1:]:
+        if len(x.shape) != len(first) or any(n != m for i, (n, m) in enumerate(zip(x.shape, first)) if i != axis):
+            raise ShapeError(f"concatenate along axis {axis}: shapes {', '.join(str(x.shape) for x in xs)} differ "
+                             f"in another axis")  # fmt: skip
+    return (*first[:axis], sum(x.shape[axis] for x in xs), *first[axis + 1 :])
+
+
+def concatenate_transposed(ct: Any, *xs: Aval, axis: int) -> list[Any]:
+    results, start = [], 0
+    for x in xs:
+        stop = start + x.shape[axis]
+        results.append(ops.getitem(ct, index=(slice(None),) * axis + (slice(start, stop, None),)))
+        start = stop
+    return results
+
+
+def concatenate_kernel(xp: Any) -> Any:
+    function = named("concat", "concatenate")(xp)
+    return lambda *xs, axis: function(xs, axis=axis)
+
+
+concatenate = linear(
+    "concatenate",
+    concatenate_kernel,
+    count=None,
+    shape=concatenate_shape,
+    transposed=concatenate_transposed,
+    batched=lambda *xs, size, axis: concatenate(*xs, axis=axis + 1),
+)
+
+
+def pad_kernel(xp: Any) -> Any:
+    def pad(x: Any, *, widths: tuple[tuple[int, int], ...]) -> Any:
+        out = xp.zeros(tuple(a + n + b for n, (a, b) in zip(x.shape, widths)), dtype=x.dtype)
+        out[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths))] = x
+        return out
+
+    return pad
+
+
+# Zeros around: the transpose of a slice that keeps the middle.
+pad = linear(
+    "pad",
+    pad_kernel,
+    shape=lambda x, *, widths: tuple(a + n + b for n, (a, b) in zip(x.shape, widths)),
+    transposed=lambda ct, x, *, widths: ops.getitem(
+        ct, index=tuple(slice(a, a + n, None) for n, (a, _) in zip(x.shape, widths))),
+    batched=lambda x, *, size, widths: pad(x, widths=((0, 0), *widths)),
+)  # fmt: skip
+
+
+def full_like_kernel(xp: Any) -> Any:
+    if xp is np:
+        return lambda x, *, value: np.full_like(x, value, subok=False)
+    return lambda x, *, value: xp.full_like(x, value)
+
+
+# A constant of the operand's shape, dtype and array library.
+full_like = general(
+    "full_like",
+    full_like_kernel,
+    abstract=lambda self, x, *, value: Aval(x.shape, x.dtype),
+    tangent=None,
+    batched=lambda x, *, size, value: full_like(x, value=value),
+)
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros of the shape and dtype of x."""
+    return full_like(x, value=0)
+
+
+def stacked(values: Any, axis: int = 0) -> Any:
+    """Arrays of one shape and dtype joined along a new axis."""
+    parts = []
+    for value in values:
+        shape = aval_of(value).shape
+        parts.append(reshape(value, shape=(*shape[:axis], 1, *shape[axis:])))
+    return concatenate(*parts, axis=axis)
+
+
+def from_sequence(sequence: Any) -> Any:
+    """A (nested) sequence as an array, as NumPy reads it; tracers may be among its entries."""
+
+    def traced(item: Any) -> bool:
+        if isinstance(item, list | tuple):
+            return any(map(traced, item))
+        return isinstance(item, interpreter.Tracer)
+
+    def build(item: Any) -> Any:
+        if not isinstance(item, list | tuple):
+            return interpreter.as_value(item)
+        parts = [build(i) for i in item]
+        shapes = {aval_of(p).shape for p in parts}
+        if len(shapes) != 1:
+            raise ShapeError(f"a sequence of arrays of different shapes {sorted(shapes)} is not an array")
+        return stacked(promoted(parts))
+
+    if traced(sequence):
+        return build(sequence)
+    array = np.asarray(sequence)
+    if array.dtype.kind not in "biufcV":
+        raise DTypeError(f"an operand of type {type(sequence).__name__} is not an array of numbers (dtype {array.dtype})")
+    return array
+
+
+def promoted(values: Any) -> list[Any]:
+    """Values converted to their common dtype by NumPy's promotion; Python scalars are weak."""
+    dtype = result_dtype(values)
+    return [v if aval_of(v).dtype == dtype and not aval_of(v).weak else ops.convert(v, dtype=dtype) for v in values]
+
+
+def result_dtype(values: Any) -> Any:
+    """The common dtype of values by NumPy's promotion (NEP 50)."""
+    avals = [aval_of(v) for v in values]
+    return np.result_type(*[_WEAK[a.dtype.kind] if a.weak else a.dtype for a in avals])
+
+
+_WEAK = {"b": True, "i": 0, "f": 0.0, "c": 0j}
+interpreter.from_sequence = from_sequence

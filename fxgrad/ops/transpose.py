@@ -1,0 +1,60 @@
+"""Backwards through a Graph that is linear in some of its inputs, by the primitives' transpose rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core.aval import is_differentiable
+from ..core.graph import Literal
+from .masked import add_cotangents
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..core.graph import Graph
+
+
+def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequence[Any]) -> list[Any]:
+    """Cotangents of the last `count` inputs of `graph`, linear in them, for `cts` of the outputs.
+
+    `known` are the values of the other inputs. Runs under the current interpreter; cotangents may be None (zero)
+    or `Masked`. Raises `NotLinearError` where the graph is not linear in those inputs.
+    """
+    split = len(graph.inputs) - count
+    linear = graph.dependents(graph.inputs[split:])
+    values: dict[Any, Any] = dict(graph.captured)
+    values.update(zip(graph.inputs[:split], known))
+
+    def read(atom: Any) -> Any:
+        if type(atom) is Literal:
+            return atom.value
+        return atom.aval if atom in linear else values[atom]
+
+    backwards = []
+    for equation in graph.equations:
+        if any(v in linear for v in equation.outputs):
+            backwards.append(equation)
+        else:
+            out = equation.primitive.call(*[read(a) for a in equation.inputs], **equation.params)
+            values.update(zip(equation.outputs, out if equation.primitive.multiple_results else [out]))
+
+    pending: dict[Any, Any] = {}
+
+    def accumulate(atom: Any, ct: Any) -> None:
+        if ct is not None and type(atom) is not Literal and atom in linear:
+            pending[atom] = add_cotangents(pending[atom], ct) if atom in pending else ct
+
+    for atom, ct in zip(graph.outputs, cts):
+        accumulate(atom, ct)
+    for equation in reversed(backwards):
+        primitive = equation.primitive
+        incoming = [pending.pop(v, None) for v in equation.outputs]
+        if all(ct is None for ct in incoming):
+            continue
+        operands = [read(a) for a in equation.inputs]
+        if not any(is_differentiable(a.aval.dtype) for a in equation.outputs):
+            continue
+        ct = incoming if primitive.multiple_results else incoming[0]
+        for atom, result in zip(equation.inputs, primitive.transpose(ct, operands, equation.params)):
+            accumulate(atom, result)
+    return [pending.get(v) for v in graph.inputs[split:]]

@@ -1,0 +1,209 @@
+"""Forward mode: JVPInterpreter, `jvp`, and `linearize`, which is jvp with the tangents staged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..core import tree, where
+from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
+from ..core.interpreter import CURRENT, Interpreter, Tracer, opened, within
+from ..core.staging import GraphInterpreter
+from ..core.graph import Graph
+from .inputs import check_tangent, check_value, float0_zeros, tangent_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class JVPTracer(Tracer):
+    """A primal with its tangent (None: zero)."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, interpreter: JVPInterpreter, primal: Any, tangent: Any):
+        self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
+
+    aval = property(lambda self: aval_of(self.primal))
+    shape = property(lambda self: getattr(self.primal, "shape", ()))
+
+    def concrete(self, operation: str) -> Any:
+        return self.primal
+
+
+class JVPInterpreter(Interpreter):
+    """Pushes tangents along with the values, by the primitives' JVP rules."""
+
+    name = "jvp"
+    __slots__ = ()
+
+    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+        primals, tangents, traced = [], [], False
+        for a in args:
+            if type(a) is JVPTracer and a.interpreter is self:
+                traced = True
+                primals.append(a.primal)
+                tangents.append(a.tangent)
+            else:
+                primals.append(a)
+                tangents.append(None)
+        if not traced:
+            return self.bind_outer(primitive, args, params)
+        token = CURRENT.set(self.outer)
+        try:
+            y, t = primitive.jvp(primals, tangents, params)
+        finally:
+            CURRENT.reset(token)
+        if primitive.multiple_results:
+            return [JVPTracer(self, v, s) for v, s in zip(y, t)]
+        if t is None and type(y) in PLAIN and not any(y is p for p in primals):
+            return y
+        return JVPTracer(self, y, t)
+
+    def pair(self, value: Any) -> tuple[Any, Any]:
+        """(primal, tangent or None) of a result."""
+        if type(value) is JVPTracer and value.interpreter is self:
+            return value.primal, value.tangent
+        return value, None
+
+
+def push(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], site: Any = None) -> tuple[Any, Any]:
+    """(results, tangents or None) of a function from values to a flat sequence of values."""
+    interpreter = JVPInterpreter(site)
+    tracers = [JVPTracer(interpreter, p, t) for p, t in zip(primals, tangents)]
+    with opened(interpreter):
+        results = [interpreter.pair(r) for r in fun(*tracers)]
+    return [y for y, _ in results], [t for _, t in results]
+
+
+def filled_tangent(y: Any, t: Any) -> Any:
+    """A tangent to hand out: zeros made explicit, float0 for integers."""
+    if not is_differentiable(aval_of(y).dtype):
+        return float0_zeros(y)
+    return ops.zeros_like(y) if t is None else t
+
+
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
+    """The value of `fun` at `primals` and its derivative along `tangents` (Jacobian-vector product).
+
+    Args:
+        fun: a function of pytrees of arrays.
+        primals: tuple or list of its arguments.
+        tangents: tuple or list of the same structure, shapes and dtypes (float0 for integer arguments).
+        has_aux: `fun` returns (value, aux); aux is handed through.
+
+    Returns:
+        (value, tangent of the value), and aux if `has_aux`.
+
+    Raises:
+        StructureError, ShapeError, DTypeError: the tangents do not fit the primals.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> y, t = fx.jvp(fnp.sin, (0.0,), (2.0,))
+    >>> float(y), float(t)
+    (0.0, 2.0)
+    """
+    site = where.caller()
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        from ..core.errors import StructureError
+
+        raise StructureError(f"jvp: primals and tangents must be tuples or lists, not {type(primals).__name__} and "
+                             f"{type(tangents).__name__}", hint="fx.jvp(f, (x,), (t,))")  # fmt: skip
+    values, structure = tree.flatten(tuple(primals))
+    given, tangent_structure = tree.flatten(tuple(tangents))
+    check_tangent("jvp", "tangent", values, structure, given, tangent_structure)
+    for v in values:
+        check_value(v, "jvp: an argument")
+    box: dict[str, Any] = {}
+
+    def flat(*tracers: Any) -> Sequence[Any]:
+        result = fun(*tree.unflatten(structure, tracers))
+        if has_aux:
+            result, box["aux"] = split_aux(result, "jvp")
+        results, box["structure"] = tree.flatten(result)
+        return results
+
+    try:
+        active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
+        ys, ts = push(flat, values, active, site)
+        ts = [filled_tangent(y, t) for y, t in zip(ys, ts)]
+    except BaseException as error:
+        where.hide_frames(error)
+        raise
+    out = tree.unflatten(box["structure"], ys), tree.unflatten(box["structure"], ts)
+    return (*out, strip(box["aux"])) if has_aux else out
+
+
+def strip(aux: Any) -> Any:
+    """Auxiliary results with the tracers of a closed forward- or reverse-mode level replaced by their primals."""
+    return tree.map(lambda v: v.primal if hasattr(v, "primal") else v, aux)
+
+
+def split_aux(result: Any, name: str) -> tuple[Any, Any]:
+    """(value, aux) of a function with `has_aux`."""
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        from ..core.errors import StructureError
+
+        raise StructureError(f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
+                             f"{type(result).__name__}")  # fmt: skip
+    return result[0], result[1]
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of `fun` and its derivative at `primals` as a linear function of the tangents.
+
+    The value is computed once; the linear function evaluates a Graph of what depends on the tangents alone.
+
+    Args:
+        fun: a function of pytrees of arrays.
+        primals: its arguments.
+        has_aux: `fun` returns (value, aux).
+
+    Returns:
+        (value, f_jvp), and aux if `has_aux`. `f_jvp(*tangents)` gives the tangent of the value; its Graph is
+        `f_jvp.graph`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> y, f_jvp = fx.linearize(lambda x: x ** 3, 2.0)
+    >>> float(y), float(f_jvp(1.0))
+    (8.0, 12.0)
+    """
+    site = where.caller()
+    values, structure = tree.flatten(primals)
+    for v in values:
+        check_value(v, "linearize: an argument")
+    staging = GraphInterpreter(site, "linearize")
+    box: dict[str, Any] = {}
+
+    def flat(*tracers: Any) -> Sequence[Any]:
+        result = fun(*tree.unflatten(structure, tracers))
+        if has_aux:
+            result, box["aux"] = split_aux(result, "linearize")
+        results, box["structure"] = tree.flatten(result)
+        return results
+
+    try:
+        avals = [aval_of(v) for v in values]
+        values = [staging.own(v) for v in values]
+        inputs = [staging.new(Aval(a.shape, tangent_dtype(a.dtype))) for a in avals]
+        with opened(staging):
+            active = [t if is_differentiable(a.dtype) else None for t, a in zip(inputs, avals)]
+            ys, ts = push(flat, values, active, site)
+            outputs = [staging.atom(filled_tangent(y, t)) for y, t in zip(ys, ts)]
+    except BaseException as error:
+        where.hide_frames(error)
+        raise
+    graph = Graph([t.var for t in inputs], staging.equations, outputs, staging.captured, "linearized").pruned()
+
+    def f_jvp(*tangents: Any) -> Any:
+        given, tangent_structure = tree.flatten(tangents)
+        check_tangent("linearized function", "tangent", avals, structure, given, tangent_structure)
+        return tree.unflatten(box["structure"], graph(*given))
+
+    f_jvp.graph = graph
+    ys = [y.copy() if hasattr(y, "copy") else y for y in ys]
+    out = tree.unflatten(box["structure"], ys), f_jvp
+    return (*out, strip(box["aux"])) if has_aux else out
+
+
+__all__ = ["JVPInterpreter", "jvp", "linearize", "push", "split_aux", "strip", "within"]

@@ -1,0 +1,176 @@
+"""LinearizeInterpreter: reverse mode. Values are computed as they come; every operation on a traced value leaves a
+node with its pullback, and `backward` walks the nodes from the latest to the earliest.
+
+A node is a list, the cheapest object Python has, and so is freed by reference counting however long the chain:
+
+    [order, plain, residuals, parents, rule]
+
+`order` is minus its serial number (a heap pops the latest first); `rule.pull(ct, *residuals)` gives a cotangent
+for every parent, and `plain` is the faster form of it for NumPy values, where there is one. A leaf has no rule.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.aval import PLAIN, aval_of
+from ..core.interpreter import CURRENT, Interpreter, Tracer
+from ..core.snapshot import Snapshots
+from ..ops.masked import add_cotangents, dense
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class LinearTracer(Tracer):
+    """A primal value with the node that made it (None: constant, zero derivative)."""
+
+    __slots__ = ("node", "primal")
+
+    def __init__(self, interpreter: LinearizeInterpreter, primal: Any, node: list | None):
+        self.interpreter, self.primal, self.node = interpreter, primal, node
+
+    aval = property(lambda self: aval_of(self.primal))
+    shape = property(lambda self: getattr(self.primal, "shape", ()))
+    dtype = property(lambda self: aval_of(self.primal).dtype)
+    weak = property(lambda self: aval_of(self.primal).weak)
+
+    def concrete(self, operation: str) -> Any:
+        return self.primal
+
+
+class LinearizeInterpreter(Interpreter):
+    """Records the nodes of one reverse-mode transform."""
+
+    __slots__ = ("count", "name", "own")
+
+    def __init__(self, name: str, site: Any):
+        self.outer, self.name, self.site = CURRENT.get(), name, site
+        self.count = 0
+        self.own = Snapshots()
+
+    def new(self, value: Any) -> LinearTracer:
+        """A traced input. The array is copied: what the user writes into it later does not reach residuals."""
+        self.count -= 1
+        if type(value) is np.ndarray:
+            value = value.copy()
+        return LinearTracer(self, value, [self.count, None, None, None, None])
+
+    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+        values, parents, plain, traced = [], [], not self.outer.watching, False
+        for a in args:
+            if type(a) is LinearTracer and a.interpreter is self:
+                traced = True
+                parents.append(a.node)
+                a = a.primal
+            else:
+                parents.append(None)
+            values.append(a)
+            if type(a) not in PLAIN:
+                plain = False
+        if not traced:
+            return self.bind_outer(primitive, args, params)
+        if plain and not primitive.runs_user_code:
+            y, rule, residuals = primitive.linearize(values, parents, params, self.own)
+        else:
+            token = CURRENT.set(self.outer)
+            try:
+                y, rule, residuals = primitive.linearize(values, parents, params, self.own)
+            finally:
+                CURRENT.reset(token)
+        if rule is None:
+            if primitive.multiple_results:
+                return [LinearTracer(self, v, None) for v in y]
+            # A result that is an operand (or a view of it) stays wrapped: user code must not write into it.
+            return LinearTracer(self, y, None) if may_share(y, values) else y
+        self.count = order = self.count - 1
+        node = [order, rule.plain if plain else None, residuals, parents, rule]
+        if primitive.multiple_results:
+            return [self.selected(v, i, node) for i, v in enumerate(y)]
+        return LinearTracer(self, y, node)
+
+    def selected(self, value: Any, index: int, node: list) -> LinearTracer:
+        """One result of an operation with several."""
+        self.count -= 1
+        return LinearTracer(self, value, [self.count, None, (index,), (node,), Selection])
+
+
+def may_share(y: Any, values: Sequence[Any]) -> bool:
+    """Whether a result may share memory with an operand."""
+    return any(y is v for v in values) or (type(y) is np.ndarray and y.base is not None)
+
+
+class Bundle(dict):
+    """Cotangents of the results of one operation, by position."""
+
+
+class Selection:
+    """The rule of one result among several: its cotangent goes into the operation's bundle."""
+
+    @staticmethod
+    def pull(ct: Any, index: int) -> tuple[Bundle]:
+        return (Bundle({index: ct}),)
+
+
+def accumulate(a: Any, b: Any) -> Any:
+    """The sum of two cotangents of one node."""
+    if type(a) is Bundle:
+        for index, ct in b.items():
+            a[index] = accumulate(a[index], ct) if index in a else ct
+        return a
+    return add_cotangents(a, b)
+
+
+def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume: bool) -> list[Any]:
+    """Cotangents of the leaf nodes (None: zero) for cotangents of other nodes.
+
+    With `consume` the nodes are emptied as they are passed, so that residuals are freed early. Floating-point
+    warnings are off: entries that a mask discards later may divide by zero here.
+    """
+    cts: dict[int, Any] = {}
+    heap: list[list] = []
+    add = np.add
+    with np.errstate(all="ignore"):
+        for node, ct in seeds:
+            if node[0] in cts:
+                cts[node[0]] = accumulate(cts[node[0]], ct)
+            else:
+                cts[node[0]] = ct
+                if node[4] is not None:
+                    heappush(heap, node)
+        while heap:
+            node = heappop(heap)
+            ct = cts.pop(node[0])
+            if node[1] is not None and type(ct) in PLAIN:
+                results = node[1](ct, *node[2])
+            else:
+                results = node[4].pull(ct, *node[2])
+            for parent, result in zip(node[3], results):
+                if parent is None or result is None:
+                    continue
+                order = parent[0]
+                if order in cts:
+                    other = cts[order]
+                    if type(result) in PLAIN and type(other) in PLAIN:
+                        cts[order] = add(other, result)
+                    else:
+                        cts[order] = accumulate(other, result)
+                else:
+                    cts[order] = result
+                    if parent[4] is not None:
+                        heappush(heap, parent)
+            if consume:
+                node[1] = node[2] = node[3] = None
+        return [dense(cts.get(leaf[0])) for leaf in leaves]
+
+
+def finished(ct: Any, seen: set[int]) -> Any:
+    """A cotangent to hand out: an array of its own that the user may write into."""
+    if type(ct) is np.ndarray:
+        if ct.base is not None or not ct.flags.writeable or id(ct) in seen:
+            ct = ct.copy()
+        seen.add(id(ct))
+    return ct

@@ -1,0 +1,293 @@
+"""Reverse mode: `vjp`, `grad`, `value_and_grad`, and `linear_transpose`."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core import tree, where
+from ..core.aval import PLAIN, Aval, aval_of, float0, is_differentiable
+from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
+from ..core.interpreter import CURRENT, Context, opened
+from ..core.staging import stage
+from ..ops.transpose import transpose_graph
+from ..ops.masked import dense
+from .inputs import check_tangent, check_value, float0_zeros, leaf_path
+from .jvp import split_aux, strip
+from .tape import LinearizeInterpreter, LinearTracer, backward, finished
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def unwrapped(interpreter: LinearizeInterpreter, value: Any) -> tuple[Any, list | None]:
+    """(primal, node or None) of a result."""
+    if type(value) is LinearTracer and value.interpreter is interpreter:
+        return value.primal, value.node
+    return value, None
+
+
+def cotangents(nodes: Sequence[Any], cts: Sequence[Any], inputs: Sequence[LinearTracer], consume: bool) -> list[Any]:
+    """Cotangents of the inputs, ready to hand out, for cotangents of the results that `nodes` made."""
+    seeds = [(node, ct) for node, ct in zip(nodes, cts) if node is not None]
+    results = backward(seeds, [t.node for t in inputs], consume)
+    seen = {id(ct) for ct in cts}
+    return [zero_cotangent(t.primal) if ct is None else finished(ct, seen) for ct, t in zip(results, inputs)]
+
+
+def zero_cotangent(primal: Any) -> Any:
+    """The cotangent of an input on which the result does not depend."""
+    return ops.zeros_like(primal) if is_differentiable(aval_of(primal).dtype) else float0_zeros(primal)
+
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of `fun` and its pullback at `primals` (vector-Jacobian product).
+
+    Args:
+        fun: a function of pytrees of arrays.
+        primals: its arguments.
+        has_aux: `fun` returns (value, aux); aux is handed through.
+
+    Returns:
+        (value, pullback), and aux if `has_aux`. `pullback(ct)` takes a cotangent with the structure, shapes and
+        dtypes of the value and returns a tuple of cotangents, one for each of `primals` (float0 zeros for
+        integers). It may be called any number of times. Complex numbers follow JAX's convention: no conjugation.
+
+    Raises:
+        DTypeError: an argument is no array or number.
+        StructureError, ShapeError, DTypeError: by the pullback, where the cotangent does not fit the value.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> y, pullback = fx.vjp(lambda a, b: a * b, 3.0, 4.0)
+    >>> [float(ct) for ct in pullback(1.0)]
+    [4.0, 3.0]
+    """
+    interpreter = LinearizeInterpreter("vjp", where.caller())
+    values, structure = tree.flatten(primals)
+    for v in values:
+        check_value(v, "vjp: an argument")
+    inputs = [interpreter.new(v) for v in values]
+    aux = None
+    try:
+        with opened(interpreter):
+            result = fun(*tree.unflatten(structure, inputs))
+        if has_aux:
+            result, aux = split_aux(result, "vjp")
+        results, out_structure = tree.flatten(result)
+        pairs = [unwrapped(interpreter, r) for r in results]
+    except BaseException as error:
+        where.hide_frames(error)
+        raise
+    avals = [aval_of(y) for y, _ in pairs]
+    nodes = [node for _, node in pairs]
+    # Results may be residuals as well: the caller gets arrays of their own.
+    ys = [y.copy() if type(y) is np.ndarray else y for y, _ in pairs]
+
+    def pullback(ct: Any) -> tuple:
+        given, given_structure = tree.flatten(ct)
+        check_tangent("vjp", "cotangent", avals, out_structure, given, given_structure)
+        given = [as_cotangent(c, a) for c, a in zip(given, avals)]
+        try:
+            return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
+        except BaseException as error:
+            where.hide_frames(error)
+            raise
+
+    out = tree.unflatten(out_structure, ys), pullback
+    return (*out, strip(aux)) if has_aux else out
+
+
+def as_cotangent(ct: Any, aval: Aval) -> Any:
+    """A given cotangent, with weak Python scalars in the dtype of the value."""
+    return aval.dtype.type(ct) if type(ct) in (int, float, complex, bool) and aval.dtype != float0 else ct
+
+
+def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False,
+         allow_int: bool = False) -> Callable[..., Any]:  # fmt: skip
+    """The gradient of a scalar function, as a function of the same arguments.
+
+    Args:
+        fun: a function of pytrees of arrays that returns a scalar.
+        argnums: which positional arguments to differentiate (int or sequence of ints; may be negative).
+        has_aux: `fun` returns (value, aux).
+        holomorphic: `fun` is holomorphic: complex arguments and result are allowed.
+        allow_int: integer arguments are allowed; their gradient is zeros of dtype float0.
+
+    Returns:
+        A function giving the gradient with the structure of the argument (a tuple of them for a sequence
+        `argnums`); (gradient, aux) if `has_aux`.
+
+    Raises:
+        NonScalarError: the result is not a scalar.
+        DTypeError: an argument is not real floating point (see `holomorphic`, `allow_int`).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> float(fx.grad(lambda x: fnp.sin(x) * x)(0.0))
+    0.0
+    """
+    compute = differentiator(fun, argnums, has_aux, holomorphic, allow_int, "grad")
+
+    @wraps(fun)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        _, gradients, aux = compute(args, kwargs)
+        return (gradients, aux) if has_aux else gradients
+
+    return gradient
+
+
+def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+                   holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:  # fmt: skip
+    """The value and the gradient of a scalar function. Arguments and errors as for `grad`.
+
+    Returns:
+        A function giving (value, gradient), or ((value, aux), gradient) if `has_aux`.
+
+    >>> import fxgrad as fx
+    >>> value, gradient = fx.value_and_grad(lambda x: x * x)(3.0)
+    >>> float(value), float(gradient)
+    (9.0, 6.0)
+    """
+    compute = differentiator(fun, argnums, has_aux, holomorphic, allow_int, "value_and_grad")
+
+    @wraps(fun)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        value, gradients, aux = compute(args, kwargs)
+        return ((value, aux), gradients) if has_aux else (value, gradients)
+
+    return value_and_gradient
+
+
+def differentiator(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool,
+                   name: str) -> Callable[..., tuple]:  # fmt: skip
+    """(args, kwargs) → (value, gradients, aux): what `grad` and `value_and_grad` share."""
+    single = isinstance(argnums, int | np.integer)
+    if not callable(fun):
+        raise StructureError(f"{name} takes a function, not a {type(fun).__name__}")
+    positions = (argnums,) if single else tuple(argnums)
+
+    def compute(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
+        interpreter = LinearizeInterpreter(name, where.caller())
+        count = len(args)
+        where_ = [p + count if p < 0 else p for p in positions]
+        if any(not 0 <= p < count for p in where_):
+            raise StructureError(f"{name}: argnums={argnums} for a call with {count} positional arguments")
+        leaves, structure = tree.flatten(args[where_[0]] if single else tuple([args[p] for p in where_]))
+        for index, leaf in enumerate(leaves):
+            if type(leaf) is not float:
+                check_input(leaf, structure, index, name, holomorphic, allow_int)
+        inputs = [interpreter.new(v) for v in leaves]
+        traced = tree.unflatten(structure, inputs)
+        args = list(args)
+        for p, t in zip(where_, (traced,) if single else traced):
+            args[p] = t
+        token = CURRENT.set(Context(interpreter, interpreter.outer.watching))
+        try:
+            result = fun(*args, **kwargs)
+            CURRENT.reset(token)
+            token = None
+            result, aux = split_aux(result, name) if has_aux else (result, None)
+            value, node = unwrapped(interpreter, result)
+            seed = scalar_seed(value, holomorphic, name)
+            gradients = cotangents([node], [seed], inputs, True)
+        except BaseException as error:
+            where.hide_frames(error)
+            raise
+        finally:
+            if token is not None:
+                CURRENT.reset(token)
+        return value, tree.unflatten(structure, gradients), strip(aux) if has_aux else None
+
+    return compute
+
+
+def check_input(leaf: Any, structure: Any, index: int, name: str, holomorphic: bool, allow_int: bool) -> None:
+    """Raise unless an argument of `grad` can be differentiated."""
+    check_value(leaf, f"{name}: an argument")
+    dtype = aval_of(leaf).dtype
+    if dtype.kind == "c":
+        if not holomorphic:
+            raise DTypeError(
+                f"{name}: the argument {leaf_path(structure, index)} is complex ({dtype})",
+                hint="for a holomorphic function give holomorphic=True; for a real function of complex numbers use "
+                     "fx.vjp, or make it a function of real and imaginary parts")  # fmt: skip
+    elif holomorphic:
+        raise DTypeError(f"{name}: holomorphic=True needs complex arguments, {leaf_path(structure, index)} is {dtype}")
+    elif not is_differentiable(dtype) and not allow_int:
+        raise DTypeError(
+            f"{name}: the argument {leaf_path(structure, index)} has integer or boolean dtype {dtype}, "
+            "which has no gradient",
+            hint="convert it (x.astype(float), 2.0 instead of 2), choose other argnums, or allow_int=True")  # fmt: skip
+
+
+def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
+    """The cotangent 1 of a scalar result."""
+    kind = type(value)
+    if kind is np.float64 or kind is float:
+        return np.float64(1.0)
+    try:
+        aval = aval_of(value)
+    except DTypeError:
+        raise NonScalarError(f"{name} is of scalar functions; the result is a {kind.__name__}",
+                             hint="for a result with several parts use has_aux=True, fx.vjp or fx.jacrev") from None  # fmt: skip
+    if aval.shape != ():
+        raise NonScalarError(f"{name} is of scalar functions; the result has shape {aval.shape}",
+                             hint="sum it (fnp.sum), or use fx.jacrev, fx.vjp or fx.vmap(fx.grad(f))")  # fmt: skip
+    if holomorphic != (aval.dtype.kind == "c"):
+        raise DTypeError(f"{name}: the result has dtype {aval.dtype}, expected a "
+                         f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})")  # fmt: skip
+    if not is_differentiable(aval.dtype):
+        raise DTypeError(f"{name}: the result has dtype {aval.dtype}, which has no gradient")
+    return ops.full_like(value, value=1) if kind not in PLAIN else aval.dtype.type(1)
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tuple]:
+    """The transpose of a linear function of `primals`, of which only shapes and dtypes are used.
+
+    Args:
+        fun: a linear function of pytrees of arrays.
+        primals: arrays, or anything with `shape` and `dtype`.
+
+    Returns:
+        A function from a cotangent of the result to the tuple of cotangents of the arguments.
+
+    Raises:
+        NotLinearError: `fun` is not linear.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transposed = fx.linear_transpose(lambda x: 3.0 * x, np.zeros(2))
+    >>> transposed(np.ones(2))
+    (array([3., 3.]),)
+    """
+    site = where.caller()
+    leaves, structure = tree.flatten(primals)
+    avals = [aval_of(v) for v in leaves]
+    box: dict[str, Any] = {}
+
+    def flat(*tracers: Any) -> Sequence[Any]:
+        results, box["structure"] = tree.flatten(fun(*tree.unflatten(structure, tracers)))
+        return results
+
+    try:
+        graph = stage(flat, avals, "linear_transpose", site)
+    except BaseException as error:
+        where.hide_frames(error)
+        raise
+    dependent = graph.dependents(graph.inputs)
+    if any(a not in dependent for a in graph.outputs):
+        raise NotLinearError("linear_transpose: a result does not depend on the arguments, so it is not linear in them")
+
+    def transposed(ct: Any) -> tuple:
+        given, given_structure = tree.flatten(ct)
+        check_tangent("linear_transpose", "cotangent", graph.out_avals, box["structure"], given, given_structure)
+        cts = transpose_graph(graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, graph.out_avals)])
+        seen = {id(c) for c in given}
+        return tree.unflatten(structure, [np.zeros(a.shape, a.dtype) if c is None else finished(dense(c), seen)
+                                          for c, a in zip(cts, avals)])  # fmt: skip
+
+    return transposed
+
+
+__all__ = ["grad", "linear_transpose", "value_and_grad", "vjp"]

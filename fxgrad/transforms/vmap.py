@@ -1,0 +1,229 @@
+"""Vectorization: BatchInterpreter and `vmap`."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..core import tree, where
+from ..core.aval import PLAIN, Aval, aval_of
+from ..core.errors import AxisError, ConcretizationError, StructureError
+from ..core.interpreter import CURRENT, Interpreter, Tracer, ensure_open, opened
+from .inputs import check_value, leaf_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class BatchTracer(Tracer):
+    """A batch of values along the leading axis of `value`, seen as one of them."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, interpreter: BatchInterpreter, value: Any):
+        self.interpreter, self.value = interpreter, value
+
+    @property
+    def aval(self) -> Aval:
+        aval = aval_of(self.value)
+        return Aval(aval.shape[1:], aval.dtype)
+
+    shape = property(lambda self: self.value.shape[1:])
+    weak = False
+
+    def concrete(self, operation: str) -> Any:
+        hint = {
+            "bool()": "it differs from one batch entry to the next: use fnp.where (or fnp.select) instead of `if`",
+            "indexing": "a mask that differs between batch entries selects different numbers of elements: use "
+                        "fnp.where(mask, x, 0)",
+        }.get(operation, "it differs from one batch entry to the next: compute with arrays, or leave this out of vmap")  # fmt: skip
+        raise ConcretizationError(f"{operation} of a batched value {self.aval!r}", hint=hint)
+
+
+class BatchInterpreter(Interpreter):
+    """Applies an operation to all entries of the batch at once, by the primitives' batching rules."""
+
+    name = "vmap"
+    __slots__ = ("axis_name", "size")
+
+    def __init__(self, site: Any, size: int, axis_name: Any = None):
+        super().__init__(site)
+        self.size, self.axis_name = size, axis_name
+
+    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+        values, batched, plain = [], [], not self.outer.watching
+        for a in args:
+            own = type(a) is BatchTracer and a.interpreter is self
+            if own:
+                a = a.value
+            batched.append(own)
+            values.append(a)
+            if type(a) not in PLAIN:
+                plain = False
+        if True not in batched:
+            return self.bind_outer(primitive, args, params)
+        if plain and not primitive.runs_user_code:
+            out, flags = primitive.batch(values, batched, self.size, params)
+        else:
+            token = CURRENT.set(self.outer)
+            try:
+                out, flags = primitive.batch(values, batched, self.size, params)
+            finally:
+                CURRENT.reset(token)
+        if primitive.multiple_results:
+            return [BatchTracer(self, v) if b else v for v, b in zip(out, flags)]
+        return BatchTracer(self, out) if flags else out
+
+
+def batch(fun: Callable[..., Sequence[Any]], values: Sequence[Any], batched: Sequence[bool], size: int,
+          site: Any = None, axis_name: Any = None) -> tuple[list[Any], list[bool]]:  # fmt: skip
+    """(results, whether each is batched) of a function from values to a flat sequence of values; batch axes lead."""
+    interpreter = BatchInterpreter(site, size, axis_name)
+    args = [BatchTracer(interpreter, v) if b else v for v, b in zip(values, batched)]
+    with opened(interpreter):
+        results = list(fun(*args))
+        flags = [type(r) is BatchTracer and r.interpreter is interpreter for r in results]
+    for r, flag in zip(results, flags):
+        if not flag and isinstance(r, Tracer):
+            ensure_open(r, "vmap")
+    return [r.value if f else r for r, f in zip(results, flags)], flags
+
+
+def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = None,
+         axis_size: int | None = None, *, chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+    """`fun` applied along an axis of its arguments, all entries at once.
+
+    Args:
+        fun: a function of pytrees of arrays.
+        in_axes: the axis of each argument to map over: an int, None (not mapped), or a tuple with one entry for
+            every positional argument, each a pytree prefix of it. Axes may be negative. Keyword arguments are
+            mapped over axis 0.
+        out_axes: where the mapped axis goes in the results: a pytree prefix of them; None for results that do
+            not depend on the mapped arguments.
+        axis_name: a name for the axis, for collectives.
+        axis_size: its size; needed where no argument is mapped.
+        chunk_size: map over this many entries at a time, to bound memory.
+
+    Returns:
+        The mapped function.
+
+    Raises:
+        AxisError: axes out of range, sizes that differ, out_axes=None for a mapped result.
+        StructureError: in_axes or out_axes are no prefix.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.vmap(lambda a, b: a + b, in_axes=(0, None))(np.arange(3.0), 10.0)
+    array([10., 11., 12.])
+    """
+    if not callable(fun):
+        raise StructureError(f"vmap takes a function, not a {type(fun).__name__}")
+    if chunk_size is not None and chunk_size < 1:
+        raise AxisError(f"vmap: chunk_size must be positive, not {chunk_size}")
+
+    @wraps(fun)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        site = where.caller()
+        if isinstance(in_axes, tuple | list) and len(in_axes) != len(args):
+            raise StructureError(f"vmap: in_axes has {len(in_axes)} entries for a call with {len(args)} positional "
+                                 "arguments", hint="in_axes=0, or one entry for every argument")  # fmt: skip
+        leaves, structure = tree.flatten((args, kwargs))
+        axes = tree.flatten_prefix(tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "vmap: in_axes")
+        axes += [0] * (len(leaves) - len(axes))
+        size, axes = common_size(leaves, axes, structure, axis_size)
+        box: dict[str, Any] = {}
+
+        def flat(*values: Any) -> Sequence[Any]:
+            call_args, call_kwargs = tree.unflatten(structure, values)
+            results, box["structure"] = tree.flatten(fun(*call_args, **call_kwargs))
+            for r in results:
+                check_value(r, "vmap: a result")
+            return results
+
+        def run(start: int, stop: int) -> list[Any]:
+            values = [v if a is None else leading(v, a, start, stop, size) for v, a in zip(leaves, axes)]
+            results, flags = batch(flat, values, [a is not None for a in axes], stop - start, site, axis_name)
+            places = tree.flatten_prefix(out_axes, tree.unflatten(box["structure"], results), "vmap: out_axes")
+            box["places"] = places
+            return [placed(r, f, p, stop - start, box["structure"], i)
+                    for i, (r, f, p) in enumerate(zip(results, flags, places))]  # fmt: skip
+
+        try:
+            step = chunk_size or max(size, 1)
+            chunks = [run(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
+        except BaseException as error:
+            where.hide_frames(error)
+            raise
+        if len(chunks) == 1:
+            return tree.unflatten(box["structure"], chunks[0])
+        joined = [parts[0] if place is None else ops.concatenate(*parts, axis=place % parts[0].ndim)
+                  for place, parts in zip(box["places"], zip(*chunks))]  # fmt: skip
+        return tree.unflatten(box["structure"], joined)
+
+    return mapped
+
+
+def common_size(leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis_size: int | None) -> tuple[int, list]:
+    """(the size of the mapped axis, the axes made non-negative)."""
+    sizes: dict[int, int] = {}
+    normalized: list[Any] = []
+    for index, (leaf, axis) in enumerate(zip(leaves, axes)):
+        check_value(leaf, "vmap: an argument")
+        if axis is None:
+            normalized.append(None)
+            continue
+        if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+            raise StructureError(f"vmap: in_axes has an entry {axis!r}; axes are integers or None")
+        shape = aval_of(leaf).shape
+        if not -len(shape) <= axis < len(shape):
+            raise AxisError(f"vmap: axis {axis} is out of bounds for argument {argument_path(structure, index)} of "
+                            f"shape {shape}", hint="in_axes=None for an argument that is not mapped")  # fmt: skip
+        normalized.append(axis % len(shape))
+        sizes[index] = shape[axis]
+    if len(set(sizes.values())) > 1:
+        parts = ", ".join(f"{argument_path(structure, i)}: {n} (shape {aval_of(leaves[i]).shape}, axis {axes[i]})"
+                          for i, n in sizes.items())  # fmt: skip
+        raise AxisError(f"vmap: the mapped axes have different sizes: {parts}",
+                        hint="in_axes=None for arguments that are not mapped")  # fmt: skip
+    if axis_size is None and not sizes:
+        raise AxisError("vmap: no argument is mapped, so the size of the axis is unknown",
+                        hint="map over an argument (in_axes), or give axis_size")  # fmt: skip
+    size = next(iter(sizes.values())) if sizes else axis_size
+    if axis_size is not None and axis_size != size:
+        raise AxisError(f"vmap: axis_size={axis_size}, but the mapped axes have size {size}")
+    return size, normalized
+
+
+def argument_path(structure: Any, index: int) -> str:
+    """'args[0]['w']' or 'kwargs['x']' for a leaf of (args, kwargs)."""
+    path = leaf_path(structure, index)
+    return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
+
+
+def leading(value: Any, axis: int, start: int, stop: int, size: int) -> Any:
+    """Entries start…stop of the mapped axis, as the leading axis."""
+    if (start, stop) != (0, size):
+        value = ops.getitem(value, index=(slice(None),) * axis + (slice(start, stop, None),))
+    return ops.move_axis(value, axis, 0)
+
+
+def placed(result: Any, batched: bool, place: Any, size: int, structure: Any, index: int) -> Any:
+    """A result with its batch axis where out_axes wants it."""
+    if place is None:
+        if batched:
+            raise AxisError(f"vmap: out_axes is None for the result {leaf_path(structure, index) or 'of the function'}, "
+                            "which depends on mapped arguments", hint="give its axis, 0 for instance")  # fmt: skip
+        return result
+    if not batched:
+        result = ops.broadcast_to(result, shape=(size, *aval_of(result).shape))
+        if type(result) in PLAIN:
+            result = result.copy()  # a broadcast view is read-only
+    rank = aval_of(result).ndim
+    if isinstance(place, bool) or not hasattr(place, "__index__"):
+        raise StructureError(f"vmap: out_axes has an entry {place!r}; axes are integers or None")
+    if not -rank <= place < rank:
+        raise AxisError(f"vmap: out_axes {place} is out of bounds for a result with {rank} axes")
+    return ops.move_axis(result, 0, place % rank)
+
+
+__all__ = ["BatchInterpreter", "BatchTracer", "batch", "vmap"]

@@ -1,0 +1,121 @@
+"""The plan of the house, checked: who may import whom, when, and how long a file may be."""
+
+import ast
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "fxgrad"
+MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+
+# A room may import itself and the rooms above it in this list, never one below.
+FLOORS = [
+    {"core"},
+    {"ops"},
+    {"transforms"},
+    {"numpy", "scipy", "lax", "random", "nn", "tree", "data", "testing"},
+]
+# The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
+KERNELS_MAY_IMPORT = {"core.aval", "core.errors", "core.graph"}
+KERNELS_ARE_FOR = {"ops", "transforms"}
+# The public face, which loads every name lazily, and what is written in terms of it: nothing imports these.
+PROGRAMS = {"demo", "demo_privacy"}
+FACES = {"__init__", "compat"} | PROGRAMS
+
+LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}
+DEPENDENCIES = {"attrs", "ml_dtypes", "opt_einsum", "tqdm"}
+IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite"}
+FORBIDDEN = {"pickle", "marshal", "socket", "ssl", "urllib", "http", "requests"}
+HEAVY = DEPENDENCIES | IMPORTED_IN_ONE_FILE | {"graphviz", "matplotlib", "scipy"}
+LONGEST = 600
+
+
+@cache
+def imports(module: Path) -> list[tuple[str, bool]]:
+    """What a module imports: (absolute dotted name, whether it is imported as soon as the module is)."""
+    found = []
+
+    def visit(node: ast.AST, at_once: bool) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return  # for annotations only: nothing is imported
+        if isinstance(node, ast.Import):
+            found.extend((alias.name, at_once) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = ["fxgrad", *module.parent.parts][: 2 + len(module.parent.parts) - node.level]
+            base = ".".join([*(package if node.level else []), *filter(None, [node.module])])
+            found.extend((f"{base}.{alias.name}", at_once) for alias in node.names)
+        at_once = at_once and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            visit(child, at_once)
+
+    visit(ast.parse((PACKAGE / module).read_text(encoding="utf-8")), True)
+    return found
+
+
+def room(module: Path) -> str:
+    return module.with_suffix("").parts[0]
+
+
+def floor(name: str) -> int | None:
+    return next((index for index, rooms in enumerate(FLOORS) if name in rooms), None)
+
+
+def may_import(module: Path, target: str) -> bool:
+    """Whether `module` may import the dotted name `target`, a part of fxgrad."""
+    here = room(module)
+    there, *inside = target.split(".")[1:] or ["__init__"]
+    if here in FACES or here == there:
+        return True
+    if here == "kernels":
+        return ".".join([there, *inside[:1]]) in KERNELS_MAY_IMPORT
+    if there == "kernels":
+        return here in KERNELS_ARE_FOR
+    return floor(here) is not None and floor(there) is not None and floor(there) <= floor(here)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_every_module_has_its_place(module):
+    assert room(module) in FACES | {"kernels"} or floor(room(module)) is not None, "name its room in FLOORS"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_imports_run_downward(module):
+    names = {name for name, _ in imports(module)}
+    assert {n for n in names if n.split(".")[0] == "fxgrad" and not may_import(module, n)} == set()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_only_numpy_and_optree_are_imported_with_the_package(module):
+    roots = {name.split(".")[0] for name, at_once in imports(module) if at_once}
+    allowed = LOADED_AT_IMPORT | (DEPENDENCIES if room(module) in PROGRAMS else set())
+    assert roots - set(sys.stdlib_module_names) - allowed == set()
+
+
+@pytest.mark.parametrize("library", sorted(IMPORTED_IN_ONE_FILE))
+def test_an_accelerator_library_is_imported_in_one_file(library):
+    files = [str(module) for module in MODULES if library in {n.split(".")[0] for n, _ in imports(module)}]
+    assert len(files) <= 1, files
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_nothing_unpickles_or_touches_the_network(module):
+    assert {name for name, _ in imports(module) if name.split(".")[0] in FORBIDDEN} == set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for folder in ("fxgrad", "tests", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_a_file_has_one_subject(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    source = "import sys, fxgrad; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert HEAVY & set(run.stdout.split()) == set()
