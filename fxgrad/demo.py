@@ -1,4 +1,4 @@
-"""Train a network that cannot remember any single training image: DP-SGD with per-sample gradients.
+"""Train a network whose parameters tell little about any one of the images that it learned from: DP-SGD.
 
     python -m fxgrad.demo
 
@@ -82,9 +82,7 @@ def clip_to_norm(gradient: Params, bound: float) -> Params:
     return fx.tree.map(lambda leaf: leaf * scale, gradient)
 
 
-def private_mean(
-    gradients: Params, bound: float, noise: float, count: float, rng: np.random.Generator
-) -> Params:
+def private_mean(gradients: Params, bound: float, noise: float, count: int, rng: np.random.Generator):
     """The mean of per-sample gradients, each clipped, with Gaussian noise of `noise` times the clipping norm.
 
     `count` is the *expected* number of samples: the actual one would tell something about the data.
@@ -125,10 +123,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if name in ("noise", "seed") and not 0 <= value < np.inf:
-                raise ValueError(f"{name} must be a finite number, zero or above, not {value}")
-            if name not in ("noise", "seed") and not 0 < value < np.inf:
-                raise ValueError(f"{name} must be a finite number above zero, not {value}")
+            may_be_zero = name in ("noise", "seed")
+            if not (0 < value < np.inf or (value == 0 and may_be_zero)):
+                least = "zero or above" if may_be_zero else "above zero"
+                raise ValueError(f"{name} must be a finite number {least}, not {value}")
 
     def steps(self, count: int) -> int:
         """How many steps the epochs over `count` samples take."""
@@ -190,17 +188,18 @@ def greatest_difference(params: Params, images: np.ndarray, labels: np.ndarray) 
         fx.tree.leaves(per_sample_gradients(params, images, labels)),
         fx.tree.leaves(one_by_one(params, images, labels)),
     )
-    return max(float(np.max(np.abs(vectorised - single))) for vectorised, single in pairs)
+    return float(np.max([np.max(np.abs(vectorised - single)) for vectorised, single in pairs]))
 
 
 def median_seconds(*functions: Callable[[], object], rounds: int) -> list[float]:
     """The median time of each function; they take turns, so that what slows the machine slows them all."""
-    times = np.empty((rounds, len(functions)))
-    for place in np.ndindex(times.shape):
+
+    def seconds(function: Callable[[], object]) -> float:
         start = time.perf_counter()
-        functions[place[1]]()
-        times[place] = time.perf_counter() - start
-    return np.median(times, axis=0).tolist()
+        function()
+        return time.perf_counter() - start
+
+    return np.median([[seconds(function) for function in functions] for _ in range(rounds)], axis=0).tolist()
 
 
 # ------------------------------------------------------------------------------------------------- the report
@@ -230,7 +229,7 @@ def report_norms(stage: str, norms: np.ndarray, bound: float) -> None:
     counts, _ = np.histogram(norms, edges)
     for number, left, right in zip(counts, edges, edges[1:]):
         span = f"{left:.4g} to {right:.4g}" if np.isfinite(right) else f"above {left:.4g}"
-        print(f"  {span:>14} {number:5d} {'█' * round(40 * number / len(norms))}".rstrip())
+        print(f"  {span:>14} {number:5d} {'█' * round(40 * number / max(counts))}".rstrip())
 
 
 def report_result(name: str, settings: Settings, run: Run, count: int) -> None:
@@ -244,7 +243,7 @@ def report_result(name: str, settings: Settings, run: Run, count: int) -> None:
 
 
 def plot_digits(axes, params: Params, images: np.ndarray, labels: np.ndarray) -> None:
-    """A row of digits with what the network takes them for."""
+    """As many digits as there are axes, and what the network takes them for: wrong answers in red."""
     answers = np.argmax(scores(params, images), axis=1)
     for ax, image, label, answer in zip(axes, images, labels, answers):
         ax.imshow(image.reshape(8, 8), cmap="gray_r")
@@ -270,16 +269,14 @@ def plot_accuracies(ax, runs: dict[str, Run]) -> None:
     ax.legend()
 
 
-def save_plot(
-    path: str, data: Data, runs: dict[str, Run], norms: dict[str, np.ndarray], bound: float
-) -> None:
+def save_plot(path: str, data: Data, runs: dict[str, Run], norms: dict[str, np.ndarray], bound: float):
     """Everything in one picture."""
     from matplotlib.figure import Figure  # without pyplot, which would look for a display
 
     figure = Figure(figsize=(10, 6), layout="constrained")
     top, bottom = figure.subfigures(2, height_ratios=(1, 3))
-    last = list(runs.values())[-1]
-    plot_digits(top.subplots(1, 10), last.params, data.test_images[:10], data.test_labels[:10])
+    *_, last = runs.values()
+    plot_digits(top.subplots(1, 10), last.params, data.test_images, data.test_labels)
     left, right = bottom.subplots(1, 2)
     plot_norms(left, norms, bound)
     plot_accuracies(right, runs)
@@ -294,9 +291,7 @@ def parse(arguments: list[str] | None) -> tuple[argparse.Namespace, Settings]:
     default = Settings()
     parser = argparse.ArgumentParser("python -m fxgrad.demo", description="DP-SGD on hand-written digits.")
     option = parser.add_argument
-    option(
-        "--noise", type=float, default=default.noise, metavar="SIGMA", help="a multiple of the clipping norm"
-    )
+    option("--noise", type=float, default=default.noise, metavar="SIGMA", help="in clipping norms")
     option("--epochs", type=int, help=f"passes over the data ({default.epochs}, or 5 with --short)")
     option("--batch", type=int, default=default.batch, help="samples a step, on average")
     option("--clip", type=float, default=default.clip, help="the greatest norm of a gradient")
@@ -317,18 +312,17 @@ def parse(arguments: list[str] | None) -> tuple[argparse.Namespace, Settings]:
 
 
 def main(arguments: list[str] | None = None) -> None:
+    """Checks the gradients, trains without and with noise, and reports."""
     options, settings = parse(arguments)
     sys.stdout.reconfigure(errors="replace")  # a console without Greek letters shows "?" and goes on
     data = split_digits(settings.seed)
     count = len(data.labels)
     if settings.batch > count:
-        sys.exit(
-            f"fxgrad.demo: --batch {settings.batch} exceeds the {count} images that there are to train on"
-        )
+        sys.exit(f"fxgrad.demo: --batch {settings.batch} exceeds the {count} images to train on.")
     start = init(np.random.default_rng(settings.seed))
     size = sum(leaf.size for leaf in fx.tree.leaves(start))
-    print(f"{count} images of digits to train on, {len(data.test_labels)} to test with.")
-    print(f"A network {' → '.join(map(str, LAYERS))} with {size} parameters.")
+    print(f"{count} images of digits to train on, {len(data.test_labels)} to test with;")
+    print(f"a network {' → '.join(map(str, LAYERS))} with {size} parameters.")
     report_gradients(data, start, *((32, 3) if options.short else (256, 9)))
 
     print(f"\n{settings.steps(count)} steps, every gradient clipped to norm {settings.clip:g}:", flush=True)

@@ -15,9 +15,9 @@ successive steps add up, and at the end a (α, ρ)-bound is also a guarantee in 
 Steinke, "The discrete Gaussian for differential privacy", 2020). Every order gives a true bound: the least is
 reported. Whole orders alone make it slightly larger than the best one known, never smaller.
 
-The bound is about the trained parameters alone, not about losses or norms printed on the way. The demo's noise
-comes from a NumPy Generator: whoever has real secrets to keep needs a cryptographic source of randomness, and
-noise that is safe in floating point (Mironov, "On significance of the least significant bits", 2012).
+The bound is about the trained parameters alone, not about losses or norms printed on the way. The noise of
+the demo comes from a NumPy Generator: whoever has real secrets to keep needs a cryptographic source of
+randomness, and noise safe in floating point (Mironov, "On significance of the least significant bits", 2012).
 """
 
 import math

@@ -155,17 +155,17 @@ class Graph:
         return self
 
     def __repr__(self) -> str:
-        from ..kernels import text
+        from . import text
 
         return text.render(self)
 
     def _repr_svg_(self) -> str | None:
-        from ..kernels import picture
+        from . import picture
 
         return picture.svg(self)
 
     def _repr_html_(self) -> str:
-        from ..kernels import picture
+        from . import picture
 
         return picture.html(self)
 

@@ -139,9 +139,9 @@ def as_value(value: Any) -> Any:
     """An operand as an array, scalar or tracer: sequences and other array-likes are converted as NumPy does."""
     if type(value) in VALUES:
         return value
-    from ..kernels import backends
+    from . import arrays
 
-    converted = backends.convert(value)
+    converted = arrays.convert(value)
     if converted is not None:
         return converted
     return from_sequence(value)  # type: ignore[misc]

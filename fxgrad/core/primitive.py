@@ -65,9 +65,9 @@ class Primitive:
 
     def evaluate(self, args: Sequence[Any], params: dict) -> Any:
         """Compute on arrays of any library."""
-        from ..kernels import backends
+        from . import arrays
 
-        return backends.kernel_for(self, args)(*args, **params)
+        return arrays.kernel_for(self, args)(*args, **params)
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
         """The Aval of the result (a tuple of them where there are several results)."""

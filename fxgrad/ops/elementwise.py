@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import backends
+from ..core import arrays
 from .kinds import elementwise, named
 from .masked import Masked
 
@@ -200,7 +200,7 @@ def convert_kernel(xp: Any) -> Any:
             return np.asarray(x).astype(dtype)[()]
         if xp is np:
             return x.astype(dtype)
-        return xp.astype(x, backends.dtype_in(xp, dtype))
+        return xp.astype(x, arrays.dtype_in(xp, dtype))
 
     return convert
 

@@ -138,7 +138,8 @@ def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
         f"a traced value {self.aval!r} of {self.interpreter.name} cannot become a plain NumPy array: "
         "its derivative would be lost",
         hint="use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray, np.array and of writing into plain "
-             "arrays (buffer = buffer.at[i].set(x)); for the value alone: fx.stop_gradient(x), float(x), x.item()")  # fmt: skip
+             "arrays (buffer = buffer.at[i].set(x)); fnp.take(a, i, axis=0) where a plain array is indexed, a[i], "
+             "by a traced i; for the value alone: float(x), x.item()")  # fmt: skip
 
 
 def length(self: Tracer) -> int:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.aval import PLAIN
-from ..core.errors import DTypeError, UnsupportedError
-from ..core.interpreter import VALUES
+from .aval import PLAIN
+from .errors import DTypeError, UnsupportedError
+from .interpreter import VALUES
 
 # Array type → its namespace, filled when a type is first met.
 NAMESPACES: dict[type, Any] = {}
@@ -28,9 +28,7 @@ def namespace_of(value: Any) -> Any:
     if found is None:
         module = kind.__module__.partition(".")[0]
         if module == "cupy":
-            from .cupy import namespace
-
-            found = namespace()
+            found = sys.modules["cupy"]  # imported already, since here is one of its arrays
         elif hasattr(value, "__array_namespace__"):
             found = value.__array_namespace__()
         else:
