@@ -1,4 +1,91 @@
-"""fxgrad: composable function transformations for NumPy and CuPy."""
-from .ops import operators
-from .transforms.vjp import *
-from .transforms.jvp import jvp, linearize
+"""fxgrad: composable function transformations for NumPy and CuPy.
+
+    import fxgrad as fx
+    import fxgrad.numpy as fnp
+
+    fx.grad(lambda x: fnp.sum(fnp.sin(x) ** 2))
+
+Names are loaded when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name → the module that defines it.
+_HOMES = {
+    "transforms.vjp": ("grad", "linear_transpose", "value_and_grad", "vjp"),
+    "transforms.jvp": ("jvp", "linearize"),
+    "transforms.vmap": ("vmap",),
+    "transforms.jacobian": ("hessian", "hvp", "jacfwd", "jacobian", "jacrev"),
+    "transforms.staged": ("ShapeDtypeStruct", "closure_convert", "eval_shape", "jit", "make_graph"),
+    "transforms.checkpoint": ("checkpoint",),
+    "transforms.custom": ("custom_jvp", "custom_vjp", "stop_gradient"),
+    "core.aval": ("Aval", "float0"),
+    "core.errors": (
+        "ArrayConversionError", "AxisError", "ConcretizationError", "CustomRuleError", "DTypeError",
+        "EscapedTracerError", "FxgradError", "GraphError", "ImmutableError", "IndexingError", "NonScalarError",
+        "NotDifferentiableError", "NotLinearError", "ShapeError", "StaticArgumentError", "StructureError",
+        "UnsupportedError",
+    ),
+    "core.graph": ("Graph",),
+    "core.interpreter": ("Interpreter", "Tracer"),
+    "core.where": ("set_traceback_filtering",),
+}  # fmt: skip
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_SUBMODULES = ("numpy", "tree")
+
+if TYPE_CHECKING:
+    from . import numpy, tree
+    from .core.aval import Aval, float0
+    from .core.errors import (
+        ArrayConversionError,
+        AxisError,
+        ConcretizationError,
+        CustomRuleError,
+        DTypeError,
+        EscapedTracerError,
+        FxgradError,
+        GraphError,
+        ImmutableError,
+        IndexingError,
+        NonScalarError,
+        NotDifferentiableError,
+        NotLinearError,
+        ShapeError,
+        StaticArgumentError,
+        StructureError,
+        UnsupportedError,
+    )
+    from .core.graph import Graph
+    from .core.interpreter import Interpreter, Tracer
+    from .core.where import set_traceback_filtering
+    from .transforms.checkpoint import checkpoint
+    from .transforms.custom import custom_jvp, custom_vjp, stop_gradient
+    from .transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
+    from .transforms.jvp import jvp, linearize
+    from .transforms.staged import ShapeDtypeStruct, closure_convert, eval_shape, jit, make_graph
+    from .transforms.vjp import grad, linear_transpose, value_and_grad, vjp
+    from .transforms.vmap import vmap
+
+__all__ = [*_HOME, *_SUBMODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f".{name}", __name__)
+    if name not in _HOME:
+        raise AttributeError(f"module 'fxgrad' has no attribute {name!r}")
+    if _HOME[name].startswith("transforms"):
+        # Traced values behave like arrays in the user's code: operators, methods, NumPy's protocols.
+        for module in ("ops.operators", "numpy.methods", "numpy.protocol"):
+            import_module(f".{module}", __name__)
+    value = globals()[name] = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

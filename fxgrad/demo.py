@@ -114,7 +114,7 @@ def split_digits(seed: int) -> Data:
 class Settings:
     """How to train; `noise` is a multiple of the clipping norm."""
 
-    epochs: int = 30
+    epochs: int = 15
     batch: int = 128
     clip: float = 1.0
     lr: float = 2.0

@@ -93,4 +93,7 @@ def compile_graph(graph: Graph, plain: bool, name: str = "compiled") -> Callable
         source.names[var] = f"x{index}"
         parameters.append(f"x{index}")
     source.equations(graph)
-    return source.function(name, parameters, f"[{', '.join(source.atom(a) for a in graph.outputs)}]")
+    # A captured array is handed out as a copy: the caller may write into what it gets.
+    results = [source.atom(a) + ".copy()" * (a in graph.captured and hasattr(graph.captured[a], "copy"))
+               for a in graph.outputs]  # fmt: skip
+    return source.function(name, parameters, f"[{', '.join(results)}]")

@@ -28,6 +28,7 @@ from .indexing import (
 from .contraction import (
     contract,
 )
+from . import operators  # rules are written with Python's operators
 
 __all__ = [
     "ARRAY", "absolute", "add", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
@@ -40,7 +41,7 @@ __all__ = [
     "ldexp", "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp",
     "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "make_complex",
     "maximum", "minimum", "move_axis", "multiply", "negative", "nextafter", "norm2", "not_equal",
-    "pad", "permute", "positive", "power", "promoted", "put", "radians", "real", "reciprocal",
+    "operators", "pad", "permute", "positive", "power", "promoted", "put", "radians", "real", "reciprocal",
     "recurrence", "reduce_all", "reduce_any", "reduce_max", "reduce_min", "reduce_prod",
     "reduce_sum", "remainder", "reshape", "result_dtype", "right_shift", "rint", "round", "sign",
     "signbit", "sin", "sinh", "spacing", "split", "sqrt", "square", "stacked", "static_power",

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import ops
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable, kind_of, sample
+from ..core.cache import Cache
 from ..core.errors import NotDifferentiableError, NotLinearError, ShapeError
 from ..core.interpreter import CURRENT
 from ..core.primitive import Primitive, bind, register
@@ -24,6 +27,9 @@ from .masked import Masked, Support, dense, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+FLOAT = np.dtype(float)
 
 
 def named(*names: str) -> Callable[[Any], Callable]:
@@ -112,8 +118,8 @@ class Elementwise(Primitive):
                  static: Sequence[str] = ()):  # fmt: skip
         self.rules, self.symbol, self.static = tuple(rules), symbol, tuple(static)
         self.linear, self.jointly, self.finite = frozenset(linear), jointly, finite
-        self.dtypes: dict = {}
-        self.derived: dict = {}
+        self.dtypes = Cache()
+        self.derived = Cache()
         super().__init__(name, make_kernel)
 
     def make_call(self) -> Callable[..., Any]:
@@ -237,14 +243,15 @@ class Linear(Primitive):
         results = self.transposed(dense(ct), *operands, **params)
         results = [results] if self.count == 1 else list(results)
         if type(ct) is Masked and self.structural:
-            results = [r and self.moved(i, r, ct.support, operands, params) for i, r in enumerate(results)]
+            results = [None if r is None else self.moved(i, r, ct.support, operands, params)
+                       for i, r in enumerate(results)]  # fmt: skip
         return [*results, *[None] * (len(operands) - count)]
 
     def moved(self, i: int, result: Any, support: Support, operands: Sequence[Any], params: dict) -> Masked:
         """The cotangent `result` of operand i with its support: what the transpose makes of the incoming one."""
 
         def combine(mask: Any) -> Any:
-            ones = ops.convert(mask, dtype=ops.float64)
+            ones = ops.convert(mask, dtype=FLOAT)
             moved = self.transposed(ones, *operands, **params)
             return ops.not_equal(dense(moved if self.count == 1 else moved[i]), 0)
 
@@ -267,7 +274,7 @@ class Bilinear(Primitive):
 
     def __init__(self, name: str, make_kernel: Any, *, abstract: Any, transposed: Any, batched: Any):
         self.rule, self.transposed, self.batched = abstract, transposed, batched
-        self.dtypes: dict = {}
+        self.dtypes = Cache()
         super().__init__(name, make_kernel)
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
@@ -318,8 +325,8 @@ class General(Primitive):
     def __init__(self, name: str, make_kernel: Any, *, abstract: Any, tangent: Any, batched: Any,
                  transposed: Any = None):  # fmt: skip
         self.rule, self.tangent, self.batched, self.transposed = abstract, tangent, batched, transposed
-        self.dtypes: dict = {}
-        self.derived: dict = {}
+        self.dtypes = Cache()
+        self.derived = Cache()
         super().__init__(name, make_kernel)
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Any:

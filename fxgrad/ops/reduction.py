@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import Aval, aval_of, sample
+from ..core.cache import Cache
 from .kinds import General, Linear, general, linear
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Sum(Linear):
     """Linear, with the dtype rule of reductions."""
 
     def __init__(self, *args: Any, **options: Any):
-        self.dtypes: dict = {}
+        self.dtypes = Cache()
         super().__init__(*args, **options)
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:

@@ -1,0 +1,77 @@
+"""A Graph as a picture, for notebooks: drawn by Graphviz where it is installed, an HTML listing otherwise."""
+
+from __future__ import annotations
+
+from html import escape
+from shutil import which
+from typing import TYPE_CHECKING, Any
+
+from . import text
+from .graph import Var
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .graph import Graph
+
+_FONT = {"fontname": "monospace", "fontsize": "10"}
+_STYLE = "font-family: monospace; white-space: pre; line-height: 1.4; text-align: left"
+
+
+def html(graph: Graph) -> str:
+    """The listing of a graph as one HTML element; the user's source line shows where the pointer rests."""
+    rows = []
+    for line in text.listing(graph):
+        title = "" if line.site is None else f' title="{escape(line.site.describe())}"'
+        rows.append(f"<div{title}>{escape(line.text)}</div>")
+    return f'<div style="{_STYLE}">{"".join(rows)}</div>'
+
+
+def svg(graph: Graph) -> str | None:
+    """The graph drawn by Graphviz; None without its `dot` or the Python package `graphviz`."""
+    if which("dot") is None:
+        return None
+    try:
+        drawing = digraph(graph)
+    except ImportError:
+        return None
+    return drawing.pipe(format="svg", encoding="utf-8")
+
+
+def digraph(graph: Graph) -> Any:
+    """The drawing: an ellipse for every input and captured value, a box for every equation."""
+    import graphviz
+
+    drawing = graphviz.Digraph(graph.name, node_attr={"shape": "box", **_FONT}, edge_attr=_FONT)
+    draw(drawing, graph, "")
+    return drawing
+
+
+def draw(drawing: Any, graph: Graph, prefix: str) -> None:
+    """Add the nodes of a graph. `prefix` keeps the nodes of sub-graphs, each in its own frame, apart."""
+    from graphviz import escape as quoted
+
+    called = text.variable_names(graph)
+    made: dict[Var, str] = {}  # variable → the node that makes it
+
+    def arrows(atoms: Sequence[Any], node: str) -> None:
+        for atom in atoms:
+            if type(atom) is Var:
+                drawing.edge(made[atom], node, label=quoted(repr(atom.aval)))
+
+    for var in (*graph.inputs, *graph.captured):
+        made[var] = prefix + called[var]
+        drawing.node(made[var], quoted(f"{called[var]}: {var.aval!r}"), shape="ellipse")
+    for number, equation in enumerate(graph.equations):
+        node = f"{prefix}equation{number}"
+        tooltip = "" if equation.site is None else quoted(equation.site.describe())
+        drawing.node(node, quoted(text.statement(equation, called)), tooltip=tooltip)
+        arrows(equation.inputs, node)
+        made.update((var, node) for var in equation.outputs)
+        for path, sub in text.subgraphs(equation.params):
+            with drawing.subgraph(name=f"cluster_{node}_{path}") as frame:
+                frame.attr(label=quoted(f"{path}: {sub.name}"), **_FONT)
+                draw(frame, sub, f"{node}_{path}_")
+    results = ", ".join(text.atom(a, called) for a in graph.outputs)
+    drawing.node(f"{prefix}return", quoted(f"return {results}"), style="rounded")
+    arrows(graph.outputs, f"{prefix}return")

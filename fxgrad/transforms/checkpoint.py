@@ -1,0 +1,135 @@
+"""`checkpoint`: intermediate values are computed again in the backward pass instead of being kept."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from ..core import tree, where
+from ..core.aval import Aval, aval_of
+from ..core.cache import Cache
+from ..core.errors import StructureError
+from ..core.graph import Graph
+from ..core.interpreter import Tracer, is_plain, opened
+from ..core.primitive import Primitive
+from ..core.staging import stage
+from ..ops.transpose import transpose_graph
+from .inputs import check_value
+from .jvp import push
+from .staged import apart, as_positions, kind_key, name_of, staged
+from .tape import LinearizeInterpreter, backward
+from .vjp import unwrapped
+from .vmap import batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Checkpoint(Primitive):
+    """A Graph run as one operation; reverse mode keeps its inputs only."""
+
+    multiple_results = True
+    runs_user_code = True
+    plain = None
+
+    def __init__(self) -> None:
+        super().__init__("checkpoint", lambda xp: lambda *args, graph: graph(*args))
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+        return params["graph"].out_avals
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        graph, count = params["graph"], len(primals)
+        positions = [i for i, t in enumerate(tangents) if t is not None]
+        known: list[bool] = []
+
+        def pushed(*values: Any) -> list[Any]:
+            given = dict(zip(positions, values[count:]))
+            ys, ts = push(graph, values[:count], [given.get(i) for i in range(count)])
+            known[:] = [t is not None for t in ts]
+            return [*ys, *(t for t in ts if t is not None)]
+
+        avals = [aval_of(p) for p in primals]
+        avals += [Aval(avals[i].shape, avals[i].dtype) for i in positions]
+        both = stage(pushed, avals, graph.name, sites=False)
+        results = self.call(*primals, *(tangents[i] for i in positions), graph=both)
+        found = iter(results[len(known) :])
+        return results[: len(known)], [next(found) if k else None for k in known]
+
+    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
+        ys = self.call(*values, **params)
+        kept = [v if n is not None else own(v) for v, n in zip(values, needed)]
+        return ys, self, (kept, [n is not None for n in needed], params["graph"])
+
+    def pull(self, ct: Any, values: Sequence[Any], needed: Sequence[bool], graph: Graph) -> list[Any]:
+        """The Graph run again, now with its tape, and back."""
+        interpreter = LinearizeInterpreter("checkpoint", None)
+        tracers = [interpreter.new(v) if n else v for v, n in zip(values, needed)]
+        with opened(interpreter):
+            pairs = [unwrapped(interpreter, r) for r in graph(*tracers)]
+        seeds = [(node, ct[i]) for i, (_, node) in enumerate(pairs) if node is not None and i in ct]
+        found = iter(backward(seeds, [t.node for t, n in zip(tracers, needed) if n], True))
+        return [next(found) if n else None for n in needed]
+
+    def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
+        graph = params["graph"]
+        linear = [i for i, v in enumerate(operands) if type(v) is Aval]
+        known = [i for i in range(len(operands)) if i not in linear]
+        ordered = Graph([graph.inputs[i] for i in (*known, *linear)], graph.equations, graph.outputs, graph.captured)
+        found = dict(zip(linear, transpose_graph(ordered, [operands[i] for i in known], len(linear), ct)))
+        return [found.get(i) for i in range(len(operands))]
+
+    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, Any]:
+        graph = params["graph"]
+        flags: list[bool] = []
+
+        def mapped(*values: Any) -> list[Any]:
+            results, found = batch(graph, values, batched, size)
+            flags[:] = found
+            return results
+
+        inner = stage(mapped, [aval_of(v) for v in values], graph.name, sites=False)
+        return self.call(*values, graph=inner), flags
+
+
+remat_call = Checkpoint().call
+
+
+def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Any]:
+    """`fun`, of which reverse mode keeps the arguments only and computes the rest again: less memory, more time.
+
+    `fun` is staged: Python's `if` and `while` may depend on static arguments only.
+
+    Args:
+        fun: a function of pytrees of arrays.
+        static_argnums: positional arguments that are not traced.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> f = fx.checkpoint(lambda x: fnp.sin(fnp.sin(x)))
+    >>> bool(fx.grad(f)(1.0) == fx.grad(lambda x: fnp.sin(fnp.sin(x)))(1.0))
+    True
+    """
+    if not callable(fun):
+        raise StructureError(f"checkpoint takes a function, not a {type(fun).__name__}")
+    static = as_positions(static_argnums)
+    cache = Cache(64)
+
+    @wraps(fun)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        partial, dynamic, fixed = apart(fun, args, static, "checkpoint")
+        leaves, structure = tree.flatten((dynamic, kwargs))
+        for v in leaves:
+            check_value(v, "checkpoint: an argument")
+        key = (structure, tuple(map(kind_key, leaves)), fixed)
+        entry = cache.get(key)
+        if entry is None:
+            entry = staged(partial, dynamic, kwargs, name_of(fun), where.caller())
+            if not any(isinstance(v, Tracer) for v in entry[0].captured.values()):
+                cache[key] = entry
+        graph, out_structure = entry
+        closed, captured = graph.closed()
+        values = [*captured, *leaves]
+        results = closed(*values) if is_plain(values) else remat_call(*values, graph=closed)
+        return tree.unflatten(out_structure, results)
+
+    return checkpointed

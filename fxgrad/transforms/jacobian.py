@@ -1,0 +1,227 @@
+"""Whole Jacobians and Hessians: `linearize` or `vjp`, mapped over a basis."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core import tree, where
+from ..core.aval import Aval, aval_of, is_differentiable
+from ..core.errors import ConcretizationError, DTypeError, StructureError
+from .inputs import check_value, leaf_path
+from .jvp import jvp, linearize
+from .staged import eval_shape
+from .vjp import grad, vjp
+from .vmap import vmap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+           holomorphic: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+    """The Jacobian of `fun` by forward mode: one column for each entry of the arguments. See `jacobian`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.jacfwd(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    return jacobian(fun, argnums, has_aux, holomorphic, mode="fwd", chunk_size=chunk_size)
+
+
+def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+           holomorphic: bool = False, allow_int: bool = False, *,
+           chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+    """The Jacobian of `fun` by reverse mode: one row for each entry of the result. See `jacobian`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.jacrev(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    return jacobian(fun, argnums, has_aux, holomorphic, allow_int, mode="rev", chunk_size=chunk_size)
+
+
+def jacobian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+             holomorphic: bool = False, allow_int: bool = False, *, mode: str = "auto",
+             chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+    """The Jacobian of `fun`, as a function of the same arguments.
+
+    Args:
+        fun: a function of pytrees of arrays.
+        argnums: which positional arguments to differentiate.
+        has_aux: `fun` returns (value, aux).
+        holomorphic: `fun` is holomorphic: complex arguments and results are allowed.
+        allow_int: integer arguments are allowed (reverse mode; their Jacobian has dtype float0).
+        mode: "fwd", "rev", or "auto": forward where the arguments have no more entries than the result.
+        chunk_size: how many columns (rows) to compute at a time, to bound memory.
+
+    Returns:
+        A function giving, for every leaf of the result, a pytree like the argument (a tuple of them for a
+        sequence `argnums`) of arrays of shape result.shape + argument.shape; (jacobian, aux) if `has_aux`.
+
+    Raises:
+        DTypeError: an argument is not floating, or complex without `holomorphic`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
+    array([[3., 0., 1.],
+           [0., 3., 2.]])
+    """
+    if mode not in ("auto", "fwd", "rev"):
+        raise StructureError(f"jacobian: mode must be 'auto', 'fwd' or 'rev', not {mode!r}")
+    single = isinstance(argnums, int | np.integer)
+
+    @wraps(fun)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        positions = [p % len(args) if -len(args) <= p < len(args) else p for p in ((argnums,) if single else argnums)]
+        if any(p >= len(args) for p in positions):
+            raise StructureError(f"jacobian: argnums={argnums} for a call with {len(args)} positional arguments")
+
+        def restricted(*chosen: Any) -> Any:
+            filled = list(args)
+            for p, value in zip(positions, chosen):
+                filled[p] = value
+            return fun(*filled, **kwargs)
+
+        chosen = tuple(args[p] for p in positions)
+        leaves, structure = tree.flatten(chosen)
+        for index, leaf in enumerate(leaves):
+            check_argument(leaf, structure, index, holomorphic, allow_int)
+        try:
+            forward = mode == "fwd" or (mode == "auto" and prefers_forward(restricted, chosen, leaves, has_aux))
+            columns = columns_forward if forward else rows_reverse
+            blocks, out_structure, aux = columns(restricted, chosen, has_aux, holomorphic, chunk_size)
+        except BaseException as error:
+            where.hide_frames(error)
+            raise
+        result = [tree.unflatten(structure, row) for row in blocks]
+        result = tree.unflatten(out_structure, [row[0] for row in result] if single else result)
+        return (result, aux) if has_aux else result
+
+    return jacobian_of
+
+
+def check_argument(leaf: Any, structure: Any, index: int, holomorphic: bool, allow_int: bool) -> None:
+    check_value(leaf, "jacobian: an argument")
+    dtype = aval_of(leaf).dtype
+    if (dtype.kind == "c") != holomorphic and (holomorphic or dtype.kind == "c"):
+        raise DTypeError(f"jacobian: the argument {leaf_path(structure, index)} has dtype {dtype}, expected a "
+                         f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})")  # fmt: skip
+    if not is_differentiable(dtype) and not allow_int:
+        raise DTypeError(f"jacobian: the argument {leaf_path(structure, index)} has dtype {dtype}, which has no "
+                         "derivative", hint="convert it (x.astype(float)), or choose other argnums")  # fmt: skip
+
+
+def prefers_forward(fun: Callable[..., Any], chosen: tuple, leaves: Sequence[Any], has_aux: bool) -> bool:
+    """Whether the arguments have no more entries than the result. Found without computing, where the function can
+    be staged; otherwise by calling it."""
+    try:
+        out = eval_shape(lambda *xs: fun(*xs)[0] if has_aux else fun(*xs), *chosen)
+    except ConcretizationError:
+        out = fun(*chosen)[0] if has_aux else fun(*chosen)
+    return sum(aval_of(v).size for v in leaves) <= sum(aval_of(v).size for v in tree.leaves(out))
+
+
+def basis(avals: Sequence[Aval]) -> list[Any]:
+    """The standard basis of the space of these values: arrays with a leading axis over all entries."""
+    total = sum(a.size for a in avals)
+    vectors, start = [], 0
+    for aval in avals:
+        vector = np.zeros((total, aval.size), aval.dtype)
+        vector[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
+        vectors.append(vector.reshape(total, *aval.shape))
+        start += aval.size
+    return vectors
+
+
+def pieces(array: Any, avals: Sequence[Aval]) -> list[Any]:
+    """The leading axis cut into one piece for each value, and given its shape."""
+    parts, start = [], 0
+    rest = aval_of(array).shape[1:]
+    for aval in avals:
+        part = ops.getitem(array, index=(slice(start, start + aval.size, None),))
+        parts.append(ops.reshape(part, shape=(*aval.shape, *rest)))
+        start += aval.size
+    return parts
+
+
+def columns_forward(fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool,
+                    chunk_size: int | None) -> tuple:  # fmt: skip
+    out, push, *aux = linearize(fun, *chosen, has_aux=has_aux)
+    leaves, structure = tree.flatten(chosen)
+    avals = [aval_of(v) for v in leaves]
+    results, out_structure = tree.flatten(out)
+    check_results(results, holomorphic, "fwd")
+    mapped = vmap(lambda *ts: tree.leaves(push(*tree.unflatten(structure, ts))), chunk_size=chunk_size)
+    blocks = []
+    for column in mapped(*basis(avals)):  # one for each leaf of the result, its columns along the leading axis
+        rank = aval_of(column).ndim - 1
+        parts = pieces(column, avals)
+        blocks.append([
+            ops.permute(p, axes=(*range(a.ndim, a.ndim + rank), *range(a.ndim))) for p, a in zip(parts, avals)
+        ])  # fmt: skip
+    return [[owned(b) for b in row] for row in blocks], out_structure, aux[0] if has_aux else None
+
+
+def rows_reverse(fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None) -> tuple:
+    out, pull, *aux = vjp(fun, *chosen, has_aux=has_aux)
+    results, out_structure = tree.flatten(out)
+    check_results(results, holomorphic, "rev")
+    avals = [aval_of(v) for v in results]
+    mapped = vmap(lambda *cts: tree.leaves(pull(tree.unflatten(out_structure, cts))), chunk_size=chunk_size)
+    by_argument = [pieces(rows, avals) for rows in mapped(*basis(avals))]
+    blocks = [[owned(b) for b in row] for row in zip(*by_argument)]
+    return blocks, out_structure, aux[0] if has_aux else None
+
+
+def owned(block: Any) -> Any:
+    """A result that the user may write into."""
+    return block.copy() if type(block) is np.ndarray and block.base is not None else block
+
+
+def check_results(results: Sequence[Any], holomorphic: bool, mode: str) -> None:
+    for r in results:
+        dtype = aval_of(r).dtype
+        if holomorphic and dtype.kind != "c":
+            raise DTypeError(f"jacobian: a result has dtype {dtype}, expected a complex one (holomorphic=True)")
+        if mode == "rev" and not is_differentiable(dtype):
+            raise DTypeError(f"jacobian: a result has dtype {dtype}, which has no derivative")
+        if mode == "rev" and dtype.kind == "c" and not holomorphic:
+            raise DTypeError("jacobian: a result is complex", hint="for a holomorphic function give holomorphic=True; "
+                             "otherwise differentiate real and imaginary parts")  # fmt: skip
+
+
+def hessian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+            holomorphic: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+    """The Hessian of `fun`: forward mode over reverse mode. Arguments as for `jacobian`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    inner = jacrev(fun, argnums, has_aux, holomorphic, chunk_size=chunk_size)
+    return jacfwd(inner, argnums, has_aux, holomorphic, chunk_size=chunk_size)
+
+
+def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian of a scalar function times a vector, by forward mode over reverse mode: no Hessian is formed.
+
+    Args:
+        fun: a scalar function of pytrees of arrays.
+        primals: tuple of its arguments.
+        tangents: the vector, a tuple of the same structure.
+
+    Returns:
+        The product, like the argument where there is one, a tuple like `primals` where there are several.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.hvp(lambda x: (x ** 3).sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 6., 12.])
+    """
+    return jvp(grad(fun, argnums=0 if len(primals) == 1 else tuple(range(len(primals)))), primals, tangents)[1]
