@@ -14,6 +14,7 @@ The data are 1797 hand-written digits that come with the package; nothing is dow
 
 import argparse
 import importlib.util
+import io
 import itertools
 import sys
 import time
@@ -274,12 +275,12 @@ def save_plot(path: str, data: Data, runs: dict[str, Run], norms: dict[str, np.n
     from matplotlib.figure import Figure  # without pyplot, which would look for a display
 
     figure = Figure(figsize=(10, 6), layout="constrained")
-    top, bottom = figure.subfigures(2, height_ratios=(1, 3))
+    grid = figure.add_gridspec(2, 10, height_ratios=(1, 3))
     *_, last = runs.values()
-    plot_digits(top.subplots(1, 10), last.params, data.test_images, data.test_labels)
-    left, right = bottom.subplots(1, 2)
-    plot_norms(left, norms, bound)
-    plot_accuracies(right, runs)
+    digits = [figure.add_subplot(grid[0, column]) for column in range(10)]
+    plot_digits(digits, last.params, data.test_images, data.test_labels)
+    plot_norms(figure.add_subplot(grid[1, :5]), norms, bound)
+    plot_accuracies(figure.add_subplot(grid[1, 5:]), runs)
     figure.savefig(path)
 
 
@@ -314,7 +315,8 @@ def parse(arguments: list[str] | None) -> tuple[argparse.Namespace, Settings]:
 def main(arguments: list[str] | None = None) -> None:
     """Checks the gradients, trains without and with noise, and reports."""
     options, settings = parse(arguments)
-    sys.stdout.reconfigure(errors="replace")  # a console without Greek letters shows "?" and goes on
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a console without Greek letters shows "?" and goes on
     data = split_digits(settings.seed)
     count = len(data.labels)
     if settings.batch > count:

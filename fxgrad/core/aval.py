@@ -2,7 +2,7 @@
 
 A Python scalar is *weak* in the sense of NEP 50: it takes the precision of the arrays it meets.
 `PLAIN` names the exact types that go straight to NumPy kernels; every other kind of value (tracers, arrays of
-other libraries, lists) takes the slower path of `core.interpreter.dispatch`.
+other libraries, lists) takes the slower path of `core.primitive.bind`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The stack of interpreters: one level for each open transform, values that belong to a level are its tracers.
 
 The stack is an immutable chain of `Context`s in one ContextVar, so threads and async tasks never see each
-other's levels, and an exception leaves nothing behind. `dispatch` hands an operation to the current
+other's levels, and an exception leaves nothing behind. `core.primitive.bind` hands an operation to the current
 interpreter; an interpreter that finds none of its own tracers among the operands hands it on to its `outer`
 Context, down to evaluation, which runs kernels.
 """
@@ -122,15 +122,6 @@ EVAL = Context(EvalInterpreter())
 CURRENT: ContextVar[Context] = ContextVar("fxgrad", default=EVAL)
 
 
-def dispatch(primitive: Primitive, args: tuple, params: dict) -> Any:
-    """Hand the operation to the current interpreter, after turning foreign operands (lists, …) into values."""
-    for a in args:
-        if type(a) not in VALUES:
-            args = tuple([as_value(a) for a in args])
-            break
-    return CURRENT.get().interpreter.process(primitive, args, params)
-
-
 # Turns a (nested) sequence, possibly holding tracers, into an array: set by ops.shaping.
 from_sequence: Callable[[Any], Any] | None = None
 
@@ -228,5 +219,5 @@ def is_plain(values: Any) -> bool:
 
 
 __all__ = ["CURRENT", "EVAL", "VALUES", "Context", "EvalInterpreter", "Interpreter", "Tracer", "as_value", "aval_of",
-           "concrete", "describe_chain", "dispatch", "ensure_open", "escaped", "is_plain", "levels", "opened",
+           "concrete", "describe_chain", "ensure_open", "escaped", "is_plain", "levels", "opened",
            "where", "within"]  # fmt: skip

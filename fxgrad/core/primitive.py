@@ -13,7 +13,7 @@ import numpy as np
 
 from .aval import PLAIN, Aval
 from .errors import FxgradError, NotDifferentiableError, UnsupportedError, reword
-from .interpreter import CURRENT, EVAL, dispatch
+from .interpreter import CURRENT, EVAL, VALUES, as_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,11 +77,14 @@ class Primitive:
         """(result, its tangent); a tangent that is None is zero."""
         raise NotDifferentiableError(f"{self.name} has no forward-mode rule")
 
-    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple[Any, Any, Any]:
-        """(result, pullback, residuals) with respect to the operands whose `needed` is true.
+    def linearize(self, apply: Callable[..., Any], values: Sequence[Any], needed: Sequence[Any], params: dict,
+                  own: Callable[[Any], Any]) -> tuple[Any, Any, Any]:  # fmt: skip
+        """(result, rule, residuals) with respect to the operands whose `needed` is not None.
 
-        `pullback(ct, *residuals)` gives a cotangent, or None, for every operand. The pullback is None where the
-        result does not depend differentiably on the operands.
+        `apply` computes the primitive: its kernel where all values are plain, its `call` otherwise. The rule is
+        None where the result does not depend differentiably on those operands; otherwise rule.pull(ct, *residuals)
+        gives a cotangent, or None, for every operand, and rule.plain is a faster form of `pull` for plain values,
+        or None. `own` makes a value safe to keep: it copies what the user may write to.
         """
         raise NotDifferentiableError(f"{self.name} has no reverse-mode rule")
 
@@ -97,11 +100,24 @@ class Primitive:
 
 
 def bind(primitive: Primitive, args: tuple, params: dict) -> Any:
-    """`dispatch`, with the errors of kernels reworded inside transforms: operation, operands, chain, user's line."""
+    """Hand the operation to the current interpreter, after turning foreign operands (lists, …) into values."""
+    for a in args:
+        if type(a) not in VALUES:
+            args = tuple([as_value(a) for a in args])
+            break
+    return bind_values(primitive, args, params)
+
+
+def bind_values(primitive: Primitive, args: tuple, params: dict) -> Any:
+    """`bind` for operands that are values already.
+
+    Inside transforms the errors of kernels are reworded: operation, operands, chain, user's line.
+    """
+    interpreter = CURRENT.get().interpreter
     try:
-        return dispatch(primitive, args, params)
+        return interpreter.process(primitive, args, params)
     except (ValueError, TypeError, IndexError) as error:
-        if primitive.runs_user_code or isinstance(error, FxgradError) or CURRENT.get() is EVAL:
+        if primitive.runs_user_code or isinstance(error, FxgradError) or interpreter is EVAL.interpreter:
             raise
         raise reword(error, primitive.name, args) from error
 

@@ -10,15 +10,18 @@ import itertools
 import linecache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core.graph import Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..core.graph import Graph, Var
+    from ..core.graph import Equation, Graph, Var
 
 _serial = itertools.count()
 _NUMBERS = (bool, int, float, complex)
+_ARITHMETIC = frozenset("+-*/")
 
 
 class Source:
@@ -47,6 +50,15 @@ class Source:
             return self.constant(atom.value)
         return self.names[atom]
 
+    def operand(self, atom: Any, equation: Equation) -> str:
+        """An operand of an equation. Python numbers in arithmetic are given their dtype here: NumPy takes longer to
+        convert one than to work on a small array."""
+        dtype = equation.outputs[0].aval.dtype
+        if (self.plain and type(atom) is Literal and atom.aval.weak and equation.primitive.symbol in _ARITHMETIC
+                and dtype.kind in "fc" and all(a.aval.dtype == dtype for a in equation.inputs if not a.aval.weak)):  # fmt: skip
+            return self.constant(np.array(atom.value, dtype))
+        return self.atom(atom)
+
     def equations(self, graph: Graph) -> None:
         """Append the statements of a graph whose inputs are named already."""
         for var, value in graph.captured.items():
@@ -55,14 +67,15 @@ class Source:
         for index, equation in enumerate(graph.equations):
             primitive = equation.primitive
             self.namespace[primitive.name] = primitive.kernel if self.plain else primitive.call
-            operands = [self.atom(a) for a in equation.inputs]
+            operands = [self.operand(a, equation) for a in equation.inputs]
             operands += [f"{key}={self.param(value)}" for key, value in equation.params.items()]
             outputs = []
             for var in equation.outputs:
                 self.names[var] = f"v{len(self.names)}"
                 outputs.append(self.names[var])
             target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
-            dead = [self.names[v] for v in last_use.get(index, ()) if v not in equation.outputs]
+            dead = [self.names[v] for v in last_use.get(index, ())
+                    if v not in equation.outputs and v not in graph.captured]  # fmt: skip
             self.lines.append(f"{target} = {primitive.name}({', '.join(operands)})" +
                               (f"; del {', '.join(dead)}" if dead and self.plain else ""))  # fmt: skip
 

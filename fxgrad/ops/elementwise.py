@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core import arrays
+from ..core.aval import aval_of
 from .kinds import elementwise, named
 from .masked import Masked
 
@@ -123,7 +124,9 @@ def unit_kernel(xp: Any) -> Any:
 
 # x / |x|, and by convention 0 at 0: the first derivative of norms. Its own derivative at 0 is NaN: none exists.
 unit = elementwise("unit", lambda t, y, x, n: t / n, lambda t, y, x, n: negative(t * (y / n)), kernel=unit_kernel)
-absolute = elementwise("absolute", lambda t, y, x: t * conjugate(sign(x)), kernel=named("abs", "absolute"))
+# Of complex numbers the sign is no step: its derivative is that of `unit`.
+absolute = elementwise("absolute", lambda t, y, x: t * (conjugate(unit(x, y)) if is_complex(x) else sign(x)),
+                       kernel=named("abs", "absolute"))  # fmt: skip
 fabs = elementwise("fabs", lambda t, y, x: t * sign(x))
 sign = elementwise("sign", None)
 hypot = elementwise("hypot", lambda t, y, a, b: t * unit(a, y), lambda t, y, a, b: t * unit(b, y))
@@ -177,10 +180,21 @@ round = elementwise("round", None, kernel=round_kernel, static=("decimals",))
 
 # -- complex ---------------------------------------------------------------------------------------------------------
 # As maps of real and imaginary parts these are linear; the projection to real operands takes real parts.
+
+
+def is_complex(x: Any) -> bool:
+    return aval_of(x).dtype.kind == "c"
+
+
+def turned(t: Any, x: Any) -> Any:
+    """−i·t, of which a real x takes the real part: nothing."""
+    return t * -1j if is_complex(x) else t * 0.0
+
+
 real = elementwise("real", lambda t, y, x: t, linear=(0,), finite=True)
-imag = elementwise("imag", lambda t, y, x: t * -1j, linear=(0,), finite=True)
+imag = elementwise("imag", lambda t, y, x: turned(t, x), linear=(0,), finite=True)
 conjugate = elementwise("conjugate", lambda t, y, x: conjugate(t), kernel=named("conj"), linear=(0,), finite=True)
-angle = elementwise("angle", lambda t, y, x: t * (-1j / x))
+angle = elementwise("angle", lambda t, y, x: turned(t, x) / x)
 
 
 def make_complex_kernel(xp: Any) -> Any:
@@ -208,13 +222,23 @@ def convert_kernel(xp: Any) -> Any:
 convert = elementwise("convert", lambda t, y, x, *, dtype: t, kernel=convert_kernel, linear=(0,), finite=True,
                       static=("dtype",))  # fmt: skip
 # A result of Python arithmetic among traced Python scalars is weak, as it is among plain ones.
-weaken = elementwise("weaken", lambda t, y, x: t, kernel=lambda xp: lambda x: x.item() if hasattr(x, "item") else x,
-                     linear=(0,), finite=True)  # fmt: skip
+weaken = elementwise("weaken", lambda t, y, x: t, linear=(0,), finite=True,
+                     kernel=lambda xp: lambda x: x.item() if getattr(x, "ndim", None) == 0 else x)  # fmt: skip
 stop_gradient = elementwise("stop_gradient", None, kernel=lambda xp: lambda x: x)
+
+
+def graft_kernel(xp: Any) -> Any:
+    def graft(value: Any, model: Any) -> Any:
+        shape = getattr(model, "shape", ())
+        have = getattr(value, "shape", ())
+        return value if have == shape else xp.broadcast_to(value, np.broadcast_shapes(have, shape))
+
+    return graft
+
+
 # The value of the first operand with the derivative of the second: for quantities that are equal in exact
 # arithmetic, but of which only the second has a derivative formula without 0/0 (norm(x)², for one).
-graft = elementwise("graft", None, lambda t, y, value, model: t, kernel=lambda xp: lambda value, model: value,
-                    linear=(1,), finite=True)  # fmt: skip
+graft = elementwise("graft", None, lambda t, y, value, model: t, kernel=graft_kernel, linear=(1,), finite=True)
 
 # -- comparison, logic, bits -----------------------------------------------------------------------------------------
 equal = elementwise("equal", None, None, symbol="==")

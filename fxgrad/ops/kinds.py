@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 FLOAT = np.dtype(float)
+NO_PARAMS: dict = {}
 
 
 def named(*names: str) -> Callable[[Any], Callable]:
@@ -49,7 +50,8 @@ def scalar_aval(primitive: Any, avals: Sequence[Aval], params: dict) -> Aval:
     key = (tuple((a.dtype, a.weak) for a in avals), *params.items())
     found = primitive.dtypes.get(key)
     if found is None:
-        out = primitive.kernel(*[sample(a) for a in avals], **params)
+        with np.errstate(all="ignore"):
+            out = primitive.kernel(*[sample(a) for a in avals], **params)
         found = primitive.dtypes[key] = aval_of(out)
     return found
 
@@ -128,12 +130,12 @@ class Elementwise(Primitive):
         def unary(x: Any, /) -> Any:
             if type(x) in PLAIN and not current().watching:
                 return kernel(x)
-            return bind(primitive, (x,), {})
+            return bind(primitive, (x,), NO_PARAMS)
 
         def binary(x: Any, y: Any, /) -> Any:
             if type(x) in PLAIN and type(y) in PLAIN and not current().watching:
                 return kernel(x, y)
-            return bind(primitive, (x, y), {})
+            return bind(primitive, (x, y), NO_PARAMS)
 
         if self.static or len(self.rules) > 2:
             return super().make_call()
@@ -141,7 +143,8 @@ class Elementwise(Primitive):
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
         scalar = scalar_aval(self, avals, params)
-        return Aval(broadcast_shapes(avals, self.name), scalar.dtype, scalar.weak)
+        shape = broadcast_shapes(avals, self.name)
+        return Aval(shape, scalar.dtype, scalar.weak and not shape)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         y = self.call(*primals, **params)
@@ -154,18 +157,31 @@ class Elementwise(Primitive):
                     total = term if total is None else ops.add(total, term)
         return y, None if total is None else lift(total, aval)
 
-    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
-        y = self.call(*values, **params)
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        y = apply(*values, **params) if params else apply(*values)
+        # The rule depends on the dtype and, for every operand, on whether its cotangent is not wanted (0), like the
+        # result's (1), or summed and converted (2). One and two operands are written out: this is the hot path.
         try:
             shape, dtype = y.shape, y.dtype
-        except AttributeError:  # a Python scalar
-            shape, dtype = (), None
-        key: Any = 0
-        for v, need in zip(values, needed):
-            key *= 3
-            if need is not None:
-                key += 1 if getattr(v, "dtype", None) is dtype and v.shape == shape else 2
-        key = (key, dtype, *params.items()) if params else (key, dtype)
+            if len(values) == 1:
+                (x,) = values
+                key: Any = dtype.num * 3 + (1 if x.dtype is dtype and x.shape == shape else 2)
+            elif len(values) == 2:
+                a, b = values
+                key = dtype.num * 3
+                if needed[0] is not None:
+                    key += 1 if a.dtype is dtype and a.shape == shape else 2
+                key *= 3
+                if needed[1] is not None:
+                    key += 1 if b.dtype is dtype and b.shape == shape else 2
+            else:
+                key = dtype.num
+                for v, need in zip(values, needed):
+                    key = key * 3 + (0 if need is None else 1 if v.dtype is dtype and v.shape == shape else 2)
+        except AttributeError:  # Python scalars
+            key = tuple([need is not None and aval_of(v) for v, need in zip((y, *values), (0, *needed))])
+        if params:
+            key = (key, *params.items())
         try:
             rule = self.derived[key]
         except KeyError:
@@ -222,8 +238,8 @@ class Linear(Primitive):
         filled = [ops.zeros_like(p) if t is None else t for p, t in zip(primals[:count], tangents)]
         return y, self.call(*filled, *primals[count:], **params)
 
-    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
-        y = self.call(*values, **params)
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        y = apply(*values, **params)
         count = len(values) if self.count is None else self.count
         if all(n is None for n in needed[:count]):
             return y, None, None
@@ -289,8 +305,8 @@ class Bilinear(Primitive):
             return y, None
         return y, lift(terms[0] if len(terms) == 1 else ops.add(*terms), aval_of(y))
 
-    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
-        y = self.call(*values, **params)
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        y = apply(*values, **params)
         (a, b), (da, db) = values, needed
         # An operand is kept only where the other one needs a cotangent.
         kept_a = (a if da is not None else own(a)) if db is not None else None
@@ -338,8 +354,8 @@ class General(Primitive):
             return y, None
         return y, self.tangent(y, primals, tangents, params)
 
-    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
-        y = self.call(*values, **params)
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        y = apply(*values, **params)
         if self.tangent is None:
             return y, None, None
         key = (tuple(map(aval_of, values)), tuple(n is not None for n in needed), *params.items())

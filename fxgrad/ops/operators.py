@@ -8,7 +8,9 @@ from .. import ops
 from ..core.aval import SCALARS
 from ..core.errors import ArrayConversionError, ImmutableError
 from ..core.interpreter import VALUES, Tracer, concrete
+from ..core.primitive import bind_values
 from . import elementwise as el
+from .kinds import NO_PARAMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,27 +20,26 @@ def is_weak(value: Any) -> bool:
     return type(value) in SCALARS or (isinstance(value, Tracer) and value.weak)
 
 
-def known(value: Any) -> bool:
-    """Whether a binary operator takes the value as an operand, or leaves the operation to its type."""
-    return type(value) in VALUES or hasattr(value, "__array__") or hasattr(value, "__array_namespace__")
+def array_like(value: Any) -> bool:
+    """Whether a foreign value is an operand all the same; otherwise its own type may know the operation."""
+    return hasattr(value, "__array__") or hasattr(value, "__array_namespace__")
 
 
 def binary(function: Callable) -> tuple[Callable, Callable]:
-    """The operator and its reflection."""
+    """The operator of an elementwise function, and its reflection."""
+    primitive = function.primitive
 
     def forward(self: Tracer, other: Any) -> Any:
-        if not known(other):
-            return NotImplemented
-        if self.weak and is_weak(other):
-            return ops.weaken(function(self, other))
-        return function(self, other)
+        if type(other) not in VALUES:
+            return function(self, other) if array_like(other) else NotImplemented
+        y = bind_values(primitive, (self, other), NO_PARAMS)
+        return ops.weaken(y) if self.weak and is_weak(other) else y
 
     def reflected(self: Tracer, other: Any) -> Any:
-        if not known(other):
-            return NotImplemented
-        if self.weak and is_weak(other):
-            return ops.weaken(function(other, self))
-        return function(other, self)
+        if type(other) not in VALUES:
+            return function(other, self) if array_like(other) else NotImplemented
+        y = bind_values(primitive, (other, self), NO_PARAMS)
+        return ops.weaken(y) if self.weak and is_weak(other) else y
 
     return forward, reflected
 
@@ -81,7 +82,7 @@ def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
     return el.floor_divide(a, b), el.remainder(a, b)
 
 
-_BINARY = {"add": el.add, "sub": el.subtract, "mul": el.multiply, "truediv": el.divide, "pow": power,
+_BINARY = {"add": el.add, "sub": el.subtract, "mul": el.multiply, "truediv": el.divide,
            "floordiv": el.floor_divide, "mod": el.remainder, "and": el.bitwise_and, "or": el.bitwise_or,
            "xor": el.bitwise_xor, "lshift": el.left_shift, "rshift": el.right_shift}  # fmt: skip
 _UNARY = {"neg": el.negative, "pos": el.positive, "abs": el.absolute, "invert": el.bitwise_not}
@@ -91,18 +92,31 @@ _COMPARISON = {"eq": el.equal, "ne": el.not_equal, "lt": el.less, "le": el.less_
 
 def unary(function: Callable) -> Callable:
     def operator(self: Tracer) -> Any:
-        return ops.weaken(function(self)) if self.weak else function(self)
+        return el.weaken(function(self)) if self.weak else function(self)
 
     return operator
 
 
 def comparison(function: Callable) -> Callable:
     def operator(self: Tracer, other: Any) -> Any:
-        return function(self, other) if known(other) or isinstance(other, list) else NotImplemented
+        if type(other) in VALUES or array_like(other) or isinstance(other, list):
+            return function(self, other)
+        return NotImplemented
 
     return operator
 
 
+def pow_(self: Tracer, exponent: Any) -> Any:
+    y = power(self, exponent)
+    return ops.weaken(y) if self.weak and is_weak(exponent) else y
+
+
+def rpow(self: Tracer, base: Any) -> Any:
+    y = el.power(base, self)
+    return ops.weaken(y) if self.weak and is_weak(base) else y
+
+
+Tracer.__pow__, Tracer.__rpow__ = pow_, rpow
 for _name, _function in _BINARY.items():
     _forward, _reflected = binary(_function)
     setattr(Tracer, f"__{_name}__", _forward)

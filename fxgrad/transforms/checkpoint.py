@@ -56,8 +56,8 @@ class Checkpoint(Primitive):
         found = iter(results[len(known) :])
         return results[: len(known)], [next(found) if k else None for k in known]
 
-    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
-        ys = self.call(*values, **params)
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        ys = apply(*values, **params)
         kept = [v if n is not None else own(v) for v, n in zip(values, needed)]
         return ys, self, (kept, [n is not None for n in needed], params["graph"])
 

@@ -57,7 +57,7 @@ class CustomJVP(Primitive):
         filled = [zero_tangent(p) if t is None else t for p, t in zip(primals, tangents)]
         return params["call"].rule(primals, filled)
 
-    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         positions = [i for i, n in enumerate(needed) if n is not None]
         staging = GraphInterpreter(name="custom_jvp", sites=False)
         inputs = [staging.new(aval_of(values[i])) for i in positions]
@@ -120,7 +120,7 @@ class CustomVJP(Primitive):
                 hint="define the rule with fx.custom_jvp, which serves both modes") from error  # fmt: skip
         return ys, [None if t is None else dense(t) for t in ts]
 
-    def linearize(self, values: Sequence[Any], needed: Sequence[Any], params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         forward, backward = params["call"].rule
         ys, residuals = forward(*values)
         return ys, self, (backward, [own(r) for r in residuals], [aval_of(y) for y in ys], ys)

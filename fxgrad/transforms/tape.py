@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.aval import PLAIN, aval_of
-from ..core.interpreter import CURRENT, Interpreter, Tracer
+from ..core.aval import PLAIN, SCALARS, aval_of
+from ..core.interpreter import CURRENT, Interpreter, Tracer, is_plain
 from ..core.snapshot import Snapshots
 from ..ops.masked import add_cotangents, dense
 
@@ -36,7 +36,7 @@ class LinearTracer(Tracer):
     aval = property(lambda self: aval_of(self.primal))
     shape = property(lambda self: getattr(self.primal, "shape", ()))
     dtype = property(lambda self: aval_of(self.primal).dtype)
-    weak = property(lambda self: aval_of(self.primal).weak)
+    weak = property(lambda self: type(self.primal) in SCALARS)
 
     def concrete(self, operation: str) -> Any:
         return self.primal
@@ -60,25 +60,38 @@ class LinearizeInterpreter(Interpreter):
         return LinearTracer(self, value, [self.count, None, None, None, None])
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
-        values, parents, plain, traced = [], [], not self.outer.watching, False
-        for a in args:
+        plain = not self.outer.watching
+        if len(args) == 1:  # one and two operands written out: this is the hot path
+            (a,) = args
+            if type(a) is not LinearTracer or a.interpreter is not self:
+                return self.bind_outer(primitive, args, params)
+            values, parents = (a.primal,), (a.node,)
+            plain = plain and type(a.primal) in PLAIN
+        elif len(args) == 2:
+            a, b = args
+            m = n = None
+            traced = False
             if type(a) is LinearTracer and a.interpreter is self:
-                traced = True
-                parents.append(a.node)
-                a = a.primal
-            else:
-                parents.append(None)
-            values.append(a)
-            if type(a) not in PLAIN:
-                plain = False
-        if not traced:
-            return self.bind_outer(primitive, args, params)
+                a, m, traced = a.primal, a.node, True
+            if type(b) is LinearTracer and b.interpreter is self:
+                b, n, traced = b.primal, b.node, True
+            if not traced:
+                return self.bind_outer(primitive, args, params)
+            values, parents = (a, b), (m, n)
+            plain = plain and type(a) in PLAIN and type(b) in PLAIN
+        else:
+            own = [type(a) is LinearTracer and a.interpreter is self for a in args]
+            if True not in own:
+                return self.bind_outer(primitive, args, params)
+            values = tuple([a.primal if o else a for a, o in zip(args, own)])
+            parents = tuple([a.node if o else None for a, o in zip(args, own)])
+            plain = plain and is_plain(values)
         if plain and not primitive.runs_user_code:
-            y, rule, residuals = primitive.linearize(values, parents, params, self.own)
+            y, rule, residuals = primitive.linearize(primitive.kernel, values, parents, params, self.own)
         else:
             token = CURRENT.set(self.outer)
             try:
-                y, rule, residuals = primitive.linearize(values, parents, params, self.own)
+                y, rule, residuals = primitive.linearize(primitive.call, values, parents, params, self.own)
             finally:
                 CURRENT.reset(token)
         if rule is None:
@@ -148,7 +161,10 @@ def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume:
                 results = node[1](ct, *node[2])
             else:
                 results = node[4].pull(ct, *node[2])
-            for parent, result in zip(node[3], results):
+            index = 0
+            for parent in node[3]:  # without zip, which costs more than this loop
+                result = results[index]
+                index += 1
                 if parent is None or result is None:
                     continue
                 order = parent[0]

@@ -1,0 +1,265 @@
+"""Updated copies: `x.at[index].set(v)` is x with v at the index; `at(x)[index].set(v)` for plain arrays.
+
+Nothing is written into: traced values are immutable, and so a derivative never sees a half-updated array. The
+operations are those of `jax.numpy.ndarray.at` and agree with NumPy's `x[index] = v` and `np.multiply.at`: values
+broadcast to the shape of x[index], the result keeps the dtype of x (casting to it must be of the same kind), and
+where an index repeats an entry, `set` leaves the last value while all others apply one after another.
+
+An index out of bounds raises, as in NumPy (JAX drops it by default); `mode` asks for something else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import SCALARS, aval_of, kind_of
+from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
+from ..core.interpreter import as_value, concrete
+from ..ops.indexing import array_axes, entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MODES = (None, "promise_in_bounds", "clip", "drop", "fill")
+
+
+def at(x: Any) -> At:
+    """Updated copies of an array, plain or traced: `at(x)[index].add(v)`. Traced values have it as `x.at`.
+
+    >>> import numpy as np, fxgrad.numpy as fnp
+    >>> fnp.at(np.zeros(3))[[0, 0, 2]].add(1.0)
+    array([2., 0., 1.])
+    """
+    return At(as_value(x))
+
+
+class At:
+    """What `x.at` is: index it."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def __getitem__(self, key: Any) -> Place:
+        return Place(self.x, key)
+
+
+def combining(name: str, function: Callable[[Any, Any], Any], words: str) -> Callable[..., Any]:
+    """The method of `Place` that combines entries with values."""
+
+    def method(self: Place, values: Any, *, mode: str | None = None, indices_are_sorted: bool = False,
+               unique_indices: bool = False) -> Any:  # fmt: skip
+        return self.combined(function, values, mode, unique_indices)
+
+    method.__name__, method.__qualname__ = name, f"Place.{name}"
+    method.__doc__ = f"A copy with the entries {words}."
+    return method
+
+
+class Place:
+    """Entries of an array: `x.at[index]`.
+
+    `mode` says what becomes of integers out of bounds: None raises IndexError, "clip" takes the nearest entry,
+    "drop" and "fill" leave out the update (in `get`: give `fill_value`). `unique_indices` is the caller's promise
+    that no entry is repeated; without it, indices whose values are not known (staged or batched) make `multiply`,
+    `divide`, `power`, `min`, `max` and `apply` go through the entries one by one. `indices_are_sorted` is accepted
+    for JAX's sake and makes no difference.
+    """
+
+    __slots__ = ("key", "x")
+
+    def __init__(self, x: Any, key: Any):
+        self.x, self.key = x, key
+
+    def get(self, *, mode: str | None = None, fill_value: Any = None, indices_are_sorted: bool = False,
+            unique_indices: bool = False) -> Any:  # fmt: skip
+        """The entries themselves.
+
+        >>> import numpy as np, fxgrad.numpy as fnp
+        >>> fnp.at(np.arange(3.0))[[1, 7]].get(mode="fill", fill_value=-1)
+        array([ 1., -1.])
+        """
+        if mode in ("fill", "drop") and fill_value is None:
+            fill_value = missing(aval_of(self.x).dtype)
+        x, arrays, index = self.located(mode, fill_value)
+        return ops.getitem(x, *arrays, index=index)
+
+    def set(self, values: Any, *, mode: str | None = None, indices_are_sorted: bool = False,
+            unique_indices: bool = False) -> Any:  # fmt: skip
+        """A copy with the entries replaced by `values`; the last one wins where an entry is repeated."""
+        x, arrays, index = self.located(mode)
+        values = fitted(spread(values, x, arrays, index), x)
+        return self.restored(ops.update(x, values, *arrays, index=index))
+
+    def add(self, values: Any, *, mode: str | None = None, indices_are_sorted: bool = False,
+            unique_indices: bool = False) -> Any:  # fmt: skip
+        """A copy with `values` added to the entries."""
+        return self.summed(ops.add, values, mode)
+
+    def subtract(self, values: Any, *, mode: str | None = None, indices_are_sorted: bool = False,
+                 unique_indices: bool = False) -> Any:  # fmt: skip
+        """A copy with `values` subtracted from the entries."""
+        return self.summed(ops.subtract, values, mode)
+
+    multiply = combining("multiply", ops.multiply, "multiplied by `values`")
+    divide = combining("divide", ops.divide, "divided by `values`")
+    power = combining("power", ops.power, "raised to the power of `values`")
+    min = combining("min", ops.minimum, "limited from above by `values`")
+    max = combining("max", ops.maximum, "limited from below by `values`")
+
+    def apply(self, function: Callable[[Any], Any], *, mode: str | None = None, indices_are_sorted: bool = False,
+              unique_indices: bool = False) -> Any:  # fmt: skip
+        """A copy with an elementwise function applied to the entries, as often as each is repeated."""
+        return self.combined(lambda entries, _: function(entries), 0, mode, unique_indices)
+
+    def located(self, mode: str | None, spare: Any = 0) -> tuple[Any, Any, tuple]:
+        """(x, index arrays, template). With mode "drop" or "fill" x is flat and has one entry more, `spare`, which
+        stands for all that is out of bounds."""
+        if mode not in MODES:
+            raise UnsupportedError(f"x.at[…] with mode={mode!r}", hint=f"one of {', '.join(map(repr, MODES))}")
+        if mode in (None, "promise_in_bounds"):
+            return ops.split(self.x, self.key)
+        key, valid = clipped(self.x, self.key)
+        x, arrays, index = ops.split(self.x, key)
+        if mode == "clip":
+            return x, arrays, index
+        targets = flat_targets(x, arrays, index)
+        position, count = array_axes(index, arrays)
+        trailing = aval_of(targets).ndim - position - count
+        valid = ops.reshape(valid, shape=(*aval_of(valid).shape, *(1,) * trailing))
+        size = aval_of(x).size
+        spare_entry = np.full(1, spare, aval_of(x).dtype)
+        x = ops.concatenate(ops.reshape(x, shape=(size,)), spare_entry, axis=0)
+        return x, [ops.where(valid, targets, size)], (ops.ARRAY,)
+
+    def restored(self, y: Any) -> Any:
+        """An updated array in the shape of x, without the spare entry."""
+        aval = aval_of(self.x)
+        if aval_of(y).size != aval.size:
+            y = ops.getitem(y, index=(slice(0, aval.size, None),))
+        return y if aval_of(y).shape == aval.shape else ops.reshape(y, shape=aval.shape)
+
+    def summed(self, function: Callable[[Any, Any], Any], values: Any, mode: str | None) -> Any:
+        """A copy combined, by addition or subtraction, with the values put in place."""
+        x, arrays, index = self.located(mode)
+        values = spread(values, x, arrays, index)
+        return self.restored(fitted(function(x, ops.put(values, *arrays, index=index, shape=aval_of(x).shape)), x))
+
+    def combined(self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool) -> Any:
+        """A copy with function(entry, value) in place of the entries: in rounds, in which no entry is repeated."""
+        x, arrays, index = self.located(mode)
+        values = spread(values, x, arrays, index)
+        turns = []
+        if arrays and not unique:
+            count = aval_of(values).size
+            targets = ops.reshape(flat_targets(x, arrays, index), shape=(count,))
+            turns = rounds(targets, count)
+        if len(turns) > 1:
+            values = ops.reshape(values, shape=(count,))
+            x = ops.reshape(x, shape=(aval_of(x).size,))
+            for turn in turns:
+                some = ops.getitem(targets, turn, index=(ops.ARRAY,))
+                x = replaced(x, [some], (ops.ARRAY,), function, ops.getitem(values, turn, index=(ops.ARRAY,)))
+        else:
+            x = replaced(x, arrays, index, function, values)
+        return self.restored(x)
+
+
+def replaced(x: Any, arrays: Any, index: tuple, function: Callable[[Any, Any], Any], values: Any) -> Any:
+    """x with function(entry, value) in place of its entries at an index without repetitions."""
+    new = function(ops.getitem(x, *arrays, index=index), values)
+    return ops.update(x, fitted(new, x), *arrays, index=index)
+
+
+def rounds(targets: Any, count: int) -> list[Any]:
+    """Positions in `targets` grouped so that no group has a target twice: first occurrences, second ones, …
+    Each position is a group of its own where the targets are not known."""
+    try:
+        targets = concrete(targets, "indexing")
+    except ConcretizationError:
+        return list(np.arange(count).reshape(count, 1))
+    order = np.argsort(targets, kind="stable")
+    ordered = targets[order]
+    occurrence = np.empty(count, np.intp)
+    occurrence[order] = np.arange(count) - np.searchsorted(ordered, ordered)
+    return np.split(np.argsort(occurrence, kind="stable"), np.cumsum(np.bincount(occurrence))[:-1])
+
+
+def flat_targets(x: Any, arrays: Any, index: tuple) -> Any:
+    """The positions in the flattened x that an index selects, in the shape of x[index]."""
+    aval = aval_of(x)
+    return ops.getitem(np.arange(aval.size).reshape(aval.shape), *arrays, index=index)
+
+
+def clipped(x: Any, key: Any) -> tuple[tuple, Any]:
+    """The key with its integers moved into bounds, and where they were in bounds before."""
+    shape = aval_of(x).shape
+    keys = key if isinstance(key, tuple) else (key,)
+    entries = [e if e is None or e is Ellipsis or isinstance(e, slice) else entry(e) for e in keys]
+
+    def width(e: Any) -> int:
+        """How many axes of x an entry indexes."""
+        if e is None or e is Ellipsis:
+            return 0
+        if isinstance(e, int | slice):
+            return 1
+        aval = getattr(e, "shape", None) is not None and aval_of(e)
+        return 0 if not aval else aval.ndim if kind_of(aval.dtype) == "b" else 1
+
+    result, valid, axis = [], np.True_, 0
+    for given, e in zip(keys, entries):
+        if e is Ellipsis:
+            axis = len(shape) - sum(map(width, entries[len(result) :]))
+        elif type(e) is int or (hasattr(e, "shape") and kind_of(aval_of(e).dtype) != "b"):
+            if axis >= len(shape):
+                break  # too many indices, as `split` will say
+            n = shape[axis]
+            wrapped = ops.where(ops.less(e, 0), ops.add(e, n), e)
+            valid = ops.logical_and(valid, ops.logical_and(ops.less_equal(0, wrapped), ops.less(wrapped, n)))
+            given = ops.minimum(ops.maximum(wrapped, 0), n - 1)
+        axis += width(e)
+        result.append(given)
+    return (*result, *keys[len(result) :]), valid
+
+
+def missing(dtype: Any) -> Any:
+    """JAX's stand-in for an entry that is not there: NaN, the least signed or greatest unsigned integer, True."""
+    kind = kind_of(dtype)
+    if kind in "fc":
+        return np.nan
+    return True if kind == "b" else np.iinfo(dtype).min if kind == "i" else np.iinfo(dtype).max
+
+
+def spread(values: Any, x: Any, arrays: Any, index: tuple) -> Any:
+    """Values as an array of the shape of x[index]; Python scalars take the precision of x."""
+    values = as_value(values)
+    aval = aval_of(values)
+    if aval.weak:
+        dtype = ops.result_dtype([x, values])
+        values = np.asarray(values, dtype) if type(values) in SCALARS else ops.convert(values, dtype=dtype)
+    shape = aval_of(ops.getitem(x, *arrays, index=index)).shape
+    extra = aval.ndim - len(shape)
+    if extra > 0 and set(aval.shape[:extra]) == {1}:
+        values = ops.reshape(values, shape=aval.shape[extra:])
+    if aval_of(values).shape == shape:
+        return values
+    try:
+        return ops.broadcast_to(values, shape=shape)
+    except ValueError as error:
+        raise ShapeError(f"x.at[…]: values of shape {aval.shape} do not broadcast to {shape}, the shape of "
+                         f"x[…] for x of shape {aval_of(x).shape}") from error  # fmt: skip
+
+
+def fitted(values: Any, x: Any) -> Any:
+    """Values in the dtype of x, by a cast of the same kind."""
+    dtype = aval_of(x).dtype
+    if aval_of(values).dtype == dtype:
+        return values
+    if not np.can_cast(aval_of(values).dtype, dtype, "same_kind"):
+        raise DTypeError(f"x.at[…]: {describe(values)} does not fit into x, which is {describe(x)}",
+                         hint="convert x first: x.astype(…)")  # fmt: skip
+    return ops.convert(values, dtype=dtype)

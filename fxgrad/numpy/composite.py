@@ -1,0 +1,117 @@
+"""How the functions of the namespace are made.
+
+A function is NumPy's own as long as no argument is, or holds, a traced value or an array of another library:
+same values, same errors, same speed. Otherwise it is a *composite*: a Python function over primitives, with
+NumPy's name and signature and with no rules of its own.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from .. import ops
+from ..core.arrays import namespace_of
+from ..core.aval import PLAIN, aval_of
+from ..core.errors import FxgradError, ImmutableError, reword
+from ..core.interpreter import CURRENT, EVAL, Tracer, as_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# Exact types of arguments that NumPy takes as they are.
+INERT = PLAIN | {type(None), str, type, slice, type(Ellipsis)}
+
+
+def beyond_numpy(value: Any) -> bool:
+    """Whether an argument is, or holds, a tracer or an array of another library."""
+    kind = type(value)
+    if kind in INERT:
+        return False
+    if kind is list or kind is tuple:
+        for item in value:
+            if beyond_numpy(item):
+                return True
+        return False
+    if isinstance(value, np.ndarray | np.generic | np.dtype):
+        return False
+    return isinstance(value, Tracer) or namespace_of(value) is not None
+
+
+def composite(reference: Callable[..., Any] | None = None) -> Callable[[F], F]:
+    """Declare a function of the namespace: its body is run on traced values, `reference` on all others.
+
+    Without a reference the body serves every value. An argument `out` is refused. Errors raised on the way get
+    the operation's name, the open transforms and the user's line. A missing docstring refers to NumPy's.
+    """
+
+    def declare(body: F) -> F:
+        name, parameters = body.__name__, list(signature(body).parameters)
+        out = parameters.index("out") if "out" in parameters else None
+
+        @wraps(body)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if out is not None and (kwargs.get("out") is not None or (len(args) > out and args[out] is not None)):
+                raise refused_out(name)
+            try:
+                if reference is None or CURRENT.get().watching:
+                    return body(*args, **kwargs)
+                for value in args:
+                    if beyond_numpy(value):
+                        return body(*args, **kwargs)
+                for value in kwargs.values():
+                    if beyond_numpy(value):
+                        return body(*args, **kwargs)
+                return reference(*args, **kwargs)
+            except (ValueError, TypeError, IndexError) as error:
+                if isinstance(error, FxgradError) or CURRENT.get() is EVAL:
+                    raise
+                raise reword(error, name, args) from error
+
+        function.__doc__ = body.__doc__ or f"As `numpy.{name}`, differentiable."
+        return function  # type: ignore[return-value]
+
+    return declare
+
+
+def refused_out(name: str) -> ImmutableError:
+    """The error for `out=`."""
+    return ImmutableError(f"{name}: out= would write into an array, which fxgrad never does", hint="use the result")
+
+
+def operand(value: Any) -> Any:
+    """An argument as NumPy's `asarray` sees it: an array (or tracer) with a dtype of its own, never weak."""
+    value = as_value(value)
+    aval = aval_of(value)
+    return ops.convert(value, dtype=aval.dtype) if aval.weak else value
+
+
+def operands(values: Any) -> list[Any]:
+    """Several arguments as arrays."""
+    return [operand(v) for v in values]
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """x in another dtype; None leaves it as it is."""
+    return x if dtype is None or x.dtype == dtype else ops.convert(x, dtype=np.dtype(dtype))
+
+
+def axis_index(axis: Any, ndim: int) -> int:
+    """An axis made non-negative; raises NumPy's AxisError."""
+    return normalize_axis_index(axis, ndim)
+
+
+def axes_tuple(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes made non-negative; None stands for all."""
+    return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
+
+
+def at_axis(index: Any, axis: int) -> tuple:
+    """The index that applies `index` (a slice or an integer) to one axis."""
+    return (*(slice(None),) * axis, index)

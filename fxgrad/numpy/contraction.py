@@ -1,0 +1,279 @@
+"""Products that sum: matmul, dot, einsum and their relatives, all by way of one pairwise contraction."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy import einsum_path
+
+from .. import ops
+from ..core.errors import ShapeError, describe
+from ..ops.contraction import LETTERS
+from .composite import axes_tuple, axis_index, cast, composite, operand, operands
+from .manipulation import diagonal, moveaxis, ravel
+
+
+# -- the one contraction ---------------------------------------------------------------------------------------------
+def diagonalized(x: Any, letters: str) -> tuple[Any, str]:
+    """An operand in which every letter stands once: repeated ones are replaced by their diagonal."""
+    for letter in dict.fromkeys(letters):
+        while letters.count(letter) > 1:
+            i = letters.index(letter)
+            j = letters.index(letter, i + 1)
+            if x.shape[i] != x.shape[j]:
+                raise ShapeError(f"dimensions in single operand for collapsing index {letter!r} don't match "
+                                 f"({x.shape[i]} != {x.shape[j]})")  # fmt: skip
+            x = diagonal(x, 0, i, j)
+            letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + letter
+    return x, letters
+
+
+def reduced_to(x: Any, letters: str, wanted: str) -> tuple[Any, str]:
+    """An operand summed over the letters that are not wanted."""
+    axes = tuple(i for i, c in enumerate(letters) if c not in wanted)
+    if not axes:
+        return x, letters
+    # A contraction keeps the dtype, other than a sum.
+    return cast(ops.reduce_sum(x, axes=axes), x.dtype), "".join(c for c in letters if c in wanted)
+
+
+def squeezed(x: Any, letters: str, sizes: dict[str, int]) -> tuple[Any, str]:
+    """An operand without the axes of length one that broadcast against longer ones."""
+    dropped = [i for i, c in enumerate(letters) if x.shape[i] == 1 and sizes[c] != 1]
+    if not dropped:
+        return x, letters
+    return (ops.reshape(x, shape=tuple(n for i, n in enumerate(x.shape) if i not in dropped)),
+            "".join(c for i, c in enumerate(letters) if i not in dropped))  # fmt: skip
+
+
+def pairwise(a: Any, left: str, b: Any, right: str, out: str) -> Any:
+    """The contraction of two operands of one dtype to the letters `out`."""
+    a, left = diagonalized(a, left)
+    b, right = diagonalized(b, right)
+    sizes: dict[str, int] = {}
+    for letter, n in zip(left + right, a.shape + b.shape):
+        if sizes.get(letter, 1) == 1:
+            sizes[letter] = n
+        elif n not in (1, sizes[letter]):
+            raise ShapeError(f"axis {letter!r} has sizes {sizes[letter]} and {n} in the operands {describe(a)} "
+                             f"({left}) and {describe(b)} ({right})")  # fmt: skip
+    a, left = squeezed(a, left, sizes)
+    b, right = squeezed(b, right, sizes)
+    a, left = reduced_to(a, left, right + out)
+    b, right = reduced_to(b, right, left + out)
+    return ops.contract(a, b, spec=f"{left},{right}->{out}")
+
+
+def single(x: Any, letters: str, out: str) -> Any:
+    """A diagonal, sum and permutation of one operand."""
+    x, letters = diagonalized(x, letters)
+    x, letters = reduced_to(x, letters, out)
+    return ops.permute(x, axes=tuple(letters.index(c) for c in out))
+
+
+# -- matrices and vectors --------------------------------------------------------------------------------------------
+def core(x: Any, name: str, which: int, letters: str) -> str:
+    """All letters of an operand that ends with the given ones; the others, from `A` on, are aligned on the right."""
+    if x.ndim < len(letters):
+        raise ShapeError(f"{name}: input operand {which} ({describe(x)}) does not have enough dimensions")
+    return LETTERS[26 : 26 + x.ndim - len(letters)][::-1] + letters
+
+
+def batch_product(name: str, a: Any, left: str, b: Any, right: str, out: str) -> Any:
+    """A product of the last axes, broadcasting over those before."""
+    a, b = ops.promoted([a, b])
+    left, right = core(a, name, 0, left), core(b, name, 1, right)
+    if a.shape[left.index("k")] != b.shape[right.index("k")]:
+        raise ShapeError(f"{name}: the inner sizes {a.shape[left.index('k')]} and {b.shape[right.index('k')]} differ: "
+                         f"{describe(a)} @ {describe(b)}")  # fmt: skip
+    np.broadcast_shapes(batch_shape(a, left), batch_shape(b, right))
+    batch = max(left.rstrip(LETTERS[:26]), right.rstrip(LETTERS[:26]), key=len)
+    return pairwise(a, left, b, right, batch + out)
+
+
+def batch_shape(x: Any, letters: str) -> tuple[int, ...]:
+    return x.shape[: len(letters.rstrip(LETTERS[:26]))]
+
+
+@composite(np.matmul)
+def matmul(x1: Any, x2: Any, /, out: None = None, *, dtype: Any = None) -> Any:
+    """The matrix product over the last two axes; a one-dimensional operand is a row or column.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda a: fnp.sum(fnp.matmul(a, fnp.ones((2, 3)))))(fnp.ones((1, 2)))
+    array([[3., 3.]])
+    """
+    a, b = cast(operand(x1), dtype), cast(operand(x2), dtype)
+    if a.ndim == b.ndim == 2 and a.dtype == b.dtype and a.shape[1] == b.shape[0]:
+        return ops.contract(a, b, spec="ik,kj->ij")
+    left, right = "k" if a.ndim == 1 else "ik", "k" if b.ndim == 1 else "kj"
+    return batch_product("matmul", a, left, b, right, left[:-1] + right[1:])
+
+
+@composite(np.vecdot)
+def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1) -> Any:
+    """Σ conj(x1)·x2 along an axis, broadcasting over the others."""
+    a, b = (moveaxis(x, axis, -1) for x in operands((x1, x2)))
+    return batch_product("vecdot", ops.conjugate(a) if a.dtype.kind == "c" else a, "k", b, "k", "")
+
+
+@composite(getattr(np, "matvec", None))
+def matvec(x1: Any, x2: Any, /, out: None = None) -> Any:
+    """Matrices times vectors, broadcasting over the axes before."""
+    return batch_product("matvec", operand(x1), "ik", operand(x2), "k", "i")
+
+
+@composite(getattr(np, "vecmat", None))
+def vecmat(x1: Any, x2: Any, /, out: None = None) -> Any:
+    """Conjugated vectors times matrices, broadcasting over the axes before."""
+    a = operand(x1)
+    return batch_product("vecmat", ops.conjugate(a) if a.dtype.kind == "c" else a, "k", operand(x2), "kj", "j")
+
+
+@composite(np.dot)
+def dot(a: Any, b: Any, out: None = None) -> Any:
+    """The sum over the last axis of a and the last but one of b; a product where one is a scalar."""
+    a, b = ops.promoted(operands((a, b)))
+    if a.ndim == 0 or b.ndim == 0:
+        return ops.multiply(a, b)
+    return tensordot(a, b, ([-1], [max(b.ndim - 2, 0)]))
+
+
+@composite(np.vdot)
+def vdot(a: Any, b: Any, /) -> Any:
+    """Σ conj(a)·b over all entries."""
+    a, b = ravel(a), ravel(b)
+    return dot(ops.conjugate(a) if a.dtype.kind == "c" else a, b)
+
+
+@composite(np.inner)
+def inner(a: Any, b: Any, /) -> Any:
+    a, b = ops.promoted(operands((a, b)))
+    if a.ndim == 0 or b.ndim == 0:
+        return ops.multiply(a, b)
+    return tensordot(a, b, ([-1], [-1]))
+
+
+@composite(np.outer)
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    a, b = ravel(a), ravel(b)
+    return ops.multiply(ops.reshape(a, shape=(a.size, 1)), b)
+
+
+@composite(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """The sum over pairs of axes.
+
+    Args:
+        axes: the number of last axes of a and first axes of b, or a pair of (sequences of) axes.
+    """
+    a, b = ops.promoted(operands((a, b)))
+    if hasattr(axes, "__index__"):
+        axes = range(a.ndim - axes, a.ndim), range(axes)
+    ours, theirs = ((x,) if hasattr(x, "__index__") else tuple(x) for x in axes)
+    ours, theirs = axes_tuple(ours, a.ndim), axes_tuple(theirs, b.ndim)
+    if len(ours) != len(theirs) or any(a.shape[i] != b.shape[j] for i, j in zip(ours, theirs)):
+        raise ShapeError(f"shape-mismatch for sum: axes {ours} of {describe(a)} and {theirs} of {describe(b)}")
+    left, right = list(LETTERS[: a.ndim]), list(LETTERS[a.ndim : a.ndim + b.ndim])
+    for i, j in zip(ours, theirs):
+        right[j] = left[i]
+    out = [c for c in left if c not in right] + [c for c in right if c not in left]
+    return ops.contract(a, b, spec=f"{''.join(left)},{''.join(right)}->{''.join(out)}")
+
+
+@composite(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    a, b = operand(a), operand(b)
+    rank = max(a.ndim, b.ndim)
+    ours, theirs = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
+    a = ops.reshape(a, shape=tuple(m for n in ours for m in (n, 1)))
+    b = ops.reshape(b, shape=tuple(m for n in theirs for m in (1, n)))
+    return ops.reshape(ops.multiply(a, b), shape=tuple(n * m for n, m in zip(ours, theirs)))
+
+
+@composite(np.cross)
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The cross product of vectors of three components."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = moveaxis(a, axisa, 0), moveaxis(b, axisb, 0)
+    if a.shape[0] != 3 or b.shape[0] != 3:
+        raise ShapeError(f"cross: the vectors have {a.shape[0]} and {b.shape[0]} components, not 3")
+    a, b = ([ops.getitem(x, index=(i, *(slice(None),) * (x.ndim - 1))) for i in range(3)] for x in (a, b))
+    parts = [ops.subtract(ops.multiply(a[i], b[j]), ops.multiply(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
+    result = ops.stacked(parts)
+    return moveaxis(result, 0, axis_index(axisc, result.ndim))
+
+
+@composite(np.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+    entries = cast(diagonal(a, offset, axis1, axis2), dtype)
+    return ops.reduce_sum(entries, axes=(entries.ndim - 1,))
+
+
+# -- einsum ----------------------------------------------------------------------------------------------------------
+@lru_cache(1024)
+def parsed(subscripts: str, shapes: tuple) -> tuple[tuple[str, ...], str]:
+    """(the letters of each operand, the letters of the result), dots written out."""
+    from opt_einsum.parser import parse_einsum_input
+
+    inputs, out, _ = parse_einsum_input((subscripts, *shapes), shapes=True)
+    inputs = tuple(inputs.split(","))
+    for letters, shape in zip(inputs, shapes):
+        if len(letters) != len(shape):
+            raise ShapeError(f"einsum {subscripts!r}: {letters!r} for an operand of shape {shape}")
+    renamed = dict(zip(dict.fromkeys("".join(inputs)), LETTERS))
+    if any(c not in renamed for c in out):
+        raise ShapeError(f"einsum {subscripts!r}: the result has a letter that no operand has")
+    return tuple("".join(renamed[c] for c in i) for i in inputs), "".join(renamed[c] for c in out)
+
+
+@lru_cache(1024)
+def path(inputs: tuple[str, ...], out: str, shapes: tuple, optimize: Any) -> tuple[tuple[int, ...], ...]:
+    """The order in which operands are contracted, two at a time."""
+    if len(inputs) <= 2:
+        return (tuple(range(len(inputs))),)
+    from opt_einsum import contract_path
+
+    return tuple(contract_path(f"{','.join(inputs)}->{out}", *shapes, shapes=True, optimize=optimize)[0])
+
+
+@composite(np.einsum)
+def einsum(*operands: Any, out: None = None, optimize: Any = True, dtype: Any = None, order: str = "K",
+           casting: str = "safe") -> Any:  # fmt: skip
+    """Sums of products by Einstein's convention, in the string or in the sublist form.
+
+    More than two operands are contracted in the order that `opt_einsum` finds (`optimize` as there).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda a: fnp.einsum("ij,ij->", a, a))(fnp.ones((1, 2)))
+    array([[2., 2.]])
+    """
+    if isinstance(operands[0], str):
+        subscripts, arrays = operands[0], operands[1:]
+    else:
+        arrays, lists = operands[: len(operands) // 2 * 2 : 2], [*operands[1::2], *operands[len(operands) // 2 * 2 :]]
+        symbols = ["".join("..." if i is Ellipsis else LETTERS[i] for i in entries) for entries in lists]
+        subscripts = ",".join(symbols[: len(arrays)]) + "".join(f"->{s}" for s in symbols[len(arrays) :])
+    arrays = ops.promoted([cast(operand(x), dtype) for x in arrays])
+    shapes = tuple(x.shape for x in arrays)
+    inputs, result = parsed(subscripts, shapes)
+    terms = list(zip(arrays, inputs))
+    steps = path(inputs, result, shapes, tuple(optimize) if isinstance(optimize, list) else optimize or "greedy")
+    for chosen in steps:
+        taken = [terms.pop(i) for i in sorted(chosen, reverse=True)]
+        last = not terms
+        while len(taken) > 1:
+            (a, left), (b, right) = taken.pop(), taken.pop()
+            still = result + "".join(letters for _, letters in terms + taken)
+            kept = result if last and not taken else "".join(c for c in dict.fromkeys(left + right) if c in still)
+            taken.append((pairwise(a, left, b, right, kept), kept))
+        terms += taken
+    (x, letters), = terms
+    return single(x, letters, result) if letters != result else x
+
+
+__all__ = ["cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "trace",
+           "vdot", "vecdot", "vecmat"]  # fmt: skip

@@ -1,0 +1,181 @@
+"""Making arrays. What depends on no traced value is made by NumPy's own function; the functions here take traced
+values where NumPy's take arrays or numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import empty, eye, identity, indices, ones, tri, zeros
+
+from .. import ops
+from ..core.aval import is_differentiable
+from ..core.errors import UnsupportedError
+from ..core.interpreter import Tracer, as_value
+from .composite import axis_index, cast, composite, operand, operands
+from .elementwise import absolute, log10, power, sign
+
+
+# -- from values -----------------------------------------------------------------------------------------------------
+@composite(np.asarray)
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
+            like: Any = None) -> Any:  # fmt: skip
+    """An array from numbers, arrays, traced values and nested sequences of them.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(lambda x: fnp.asarray([x, 2 * x]))(1.0)
+    array([1., 2.])
+    """
+    return cast(operand(a), dtype)
+
+
+@composite(np.array)
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
+          ndmax: int = 0, like: Any = None) -> Any:  # fmt: skip
+    """As `asarray`; traced values are never written to, so that no copy is needed."""
+    x = asarray(object, dtype)
+    return x if x.ndim >= ndmin else ops.reshape(x, shape=(*(1,) * (ndmin - x.ndim), *x.shape))
+
+
+@composite(np.asanyarray)
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
+               like: Any = None) -> Any:  # fmt: skip
+    return asarray(a, dtype)
+
+
+@composite(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return array(a, dtype, ndmin=1)
+
+
+@composite(np.copy)
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    return operand(a)
+
+
+@composite(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return cast(x, dtype)
+
+
+# -- filled ----------------------------------------------------------------------------------------------------------
+@composite(np.full)
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
+         like: Any = None) -> Any:  # fmt: skip
+    """An array of one value, which may be traced.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> float(fx.grad(lambda x: fnp.sum(fnp.full((2, 3), x)))(1.0))
+    6.0
+    """
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    return ops.broadcast_to(cast(operand(fill_value), dtype), shape=shape)
+
+
+@composite(np.full_like)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+              device: Any = None) -> Any:  # fmt: skip
+    a = operand(a)
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    if shape is not None or isinstance(fill_value, Tracer) or np.ndim(fill_value):
+        return full(a.shape if shape is None else shape, fill_value, dtype)
+    return ops.full_like(cast(a, dtype), value=fill_value)
+
+
+@composite(np.zeros_like)
+def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+               device: Any = None) -> Any:  # fmt: skip
+    return full_like(a, 0, dtype, shape=shape)
+
+
+@composite(np.ones_like)
+def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+              device: Any = None) -> Any:  # fmt: skip
+    return full_like(a, 1, dtype, shape=shape)
+
+
+@composite(np.empty_like)
+def empty_like(prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+               device: Any = None) -> Any:  # fmt: skip
+    return zeros_like(prototype, dtype, shape=shape)
+
+
+# -- ranges ----------------------------------------------------------------------------------------------------------
+@composite(np.arange)
+def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+           like: Any = None) -> Any:  # fmt: skip
+    """Numbers from start to stop. The bounds fix the shape, so that nothing is differentiated through them."""
+    bounds = [as_value(v) for v in (start_or_stop, stop, step) if v is not None]
+    if any(isinstance(v, Tracer) and is_differentiable(v.dtype) for v in bounds):
+        raise UnsupportedError("arange of a traced floating-point value: the shape of the result would depend on it",
+                               hint="start + step * fnp.arange(count), or fnp.linspace(start, stop, count)")  # fmt: skip
+    return np.arange(*[v.__index__() for v in bounds], dtype=dtype)
+
+
+@composite(np.linspace)
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+             axis: int = 0, *, device: Any = None) -> Any:  # fmt: skip
+    """`num` numbers evenly from start to stop, both of which may be traced arrays.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(lambda stop: fnp.linspace(0.0, stop, 3))(2.0)
+    array([0. , 0.5, 1. ])
+    """
+    start, stop = operand(start), operand(stop)
+    inexact = np.result_type(start.dtype, stop.dtype, float(num))
+    start, stop = cast(start, inexact), cast(stop, inexact)
+    shape = np.broadcast_shapes(start.shape, stop.shape)
+    count = num - 1 if endpoint else num
+    step = ops.divide(ops.subtract(stop, start), count) if count > 0 else ops.full_like(start, value=np.nan)
+    serial = np.arange(num).reshape(-1, *(1,) * len(shape))
+    if count > 0:
+        result = ops.add(ops.multiply(serial.astype(step.dtype), step), start)
+    else:
+        result = ops.broadcast_to(ops.add(start, ops.multiply(stop, 0)), shape=(num, *shape))
+    if endpoint and num > 1:
+        result = ops.where(serial == num - 1, stop, result)
+    if dtype is not None and np.issubdtype(dtype, np.integer):
+        result = ops.floor(result)
+    result = ops.move_axis(cast(result, dtype), 0, axis_index(axis, result.ndim))
+    return (result, step) if retstep else result
+
+
+@composite(np.logspace)
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None,
+             axis: int = 0) -> Any:  # fmt: skip
+    return cast(power(base, linspace(start, stop, num, endpoint, axis=axis)), dtype)
+
+
+@composite(np.geomspace)
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """Numbers in geometric progression between real bounds of one sign."""
+    start, stop = ops.promoted([operand(start), operand(stop)])
+    exponents = log10(absolute(start)), log10(absolute(stop))
+    result = ops.multiply(sign(start), logspace(*exponents, num, endpoint))
+    serial = np.arange(num).reshape(-1, *(1,) * (result.ndim - 1))
+    if num > 0:
+        result = ops.where(serial == 0, start, result)
+    if endpoint and num > 1:
+        result = ops.where(serial == num - 1, stop, result)
+    return ops.move_axis(cast(result, dtype), 0, axis_index(axis, result.ndim))
+
+
+# -- coordinates -----------------------------------------------------------------------------------------------------
+@composite(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
+    """Coordinate arrays of the grid that coordinate vectors span."""
+    xs = operands(xi)
+    count = len(xs)
+    axes = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else range(count)
+    shape = tuple(xs[i].size for i in axes)
+    grids = [ops.reshape(x, shape=tuple(x.size if i == axis else 1 for i in range(count)))
+             for x, axis in zip(xs, axes)]  # fmt: skip
+    return tuple(g if sparse else ops.broadcast_to(g, shape=shape) for g in grids)
+
+
+@composite(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    x = operand(x)
+    exponents = np.arange(x.size if N is None else N)
+    return power(ops.reshape(x, shape=(x.size, 1)), exponents if increasing else exponents[::-1])

@@ -1,0 +1,195 @@
+"""Elementwise functions. Most are the primitives themselves: NumPy's ufunc on plain arrays, at the cost of one
+more Python call. They take operands only; `out=`, `where=` and `dtype=` belong to NumPy's ufuncs (`np.add` on
+traced values understands the last two).
+
+Conventions at kinks are those of `ops.elementwise`: |x|′ = 0 at 0, ties of maximum and minimum share the
+derivative, steps have derivative 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import aval_of, kind_of
+from ..core.interpreter import Tracer, as_value
+from ..ops import (
+    absolute, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, bitwise_and, bitwise_not,
+    bitwise_or, bitwise_xor, cbrt, ceil, conjugate, copysign, cos, cosh, degrees, divide, equal, exp, exp2, expm1,
+    fabs, floor, floor_divide, fmax, fmin, fmod, gcd, greater, greater_equal, heaviside, hypot, imag, isfinite,
+    isinf, isnan, lcm, ldexp, left_shift, less, less_equal, log, log1p, log2, log10, logaddexp, logaddexp2,
+    logical_and, logical_not, logical_or, logical_xor, maximum, minimum, multiply, negative, nextafter, not_equal,
+    positive, radians, real, reciprocal, remainder, right_shift, rint, sign, signbit, sin, sinh, spacing, subtract,
+    tan, tanh, trunc,
+)  # fmt: skip
+from ..ops.operators import sqrt, square
+from .composite import cast, composite, operand
+from .dtypes import finfo
+
+# -- other names of the same functions -------------------------------------------------------------------------------
+abs = absolute
+acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
+bitwise_invert = invert = bitwise_not
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+conj = conjugate
+deg2rad, rad2deg = radians, degrees
+mod = remainder
+true_divide = divide
+
+
+# -- arithmetic ------------------------------------------------------------------------------------------------------
+def power(x1: Any, x2: Any, /) -> Any:
+    """x1 raised to x2. A Python number as exponent has the simpler derivative rule.
+
+    The derivative of x⁰ is 0, also at 0, and the square of a root has the derivative of the radicand.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(fx.grad(lambda x: fnp.power(x, 3)))(fnp.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    if isinstance(x1, Tracer) and not x1.weak and type(x2) in (int, float) and kind_of(x1.dtype) in "fc":
+        return x1**x2
+    return ops.power(x1, x2)
+
+
+pow = power
+
+
+@composite(np.float_power)
+def float_power(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = operand(x1), operand(x2)
+    dtype = np.result_type(x1.dtype, x2.dtype, np.float64)
+    return ops.power(cast(x1, dtype), cast(x2, dtype))
+
+
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+    """(x1 // x2, x1 % x2)."""
+    return floor_divide(x1, x2), remainder(x1, x2)
+
+
+@composite(np.modf)
+def modf(x: Any, /) -> tuple[Any, Any]:
+    x = operand(x)
+    whole = trunc(add(x, np.float16(0)) if kind_of(x.dtype) in "biu" else x)
+    return copysign(ops.where(isinf(x), 0, subtract(x, whole)), x), whole
+
+
+@composite(np.clip)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None) -> Any:
+    """Values limited to an interval; where a value equals a limit the two share the derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.sum(fnp.clip(x, -1, 1) ** 2))(fnp.array([-3.0, 0.5]))
+    array([0., 1.])
+    """
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    a = operand(a)
+    if low is not None:
+        a = maximum(a, low)
+    return a if high is None else minimum(a, high)
+
+
+@composite(np.round)
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    return ops.round(operand(a), decimals=decimals)
+
+
+around = round
+
+
+@composite(np.fix)
+def fix(x: Any, out: None = None) -> Any:
+    return trunc(operand(x))
+
+
+@composite(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and infinities replaced by numbers; the derivative is 0 where that happens. Never in place."""
+    x = operand(x)
+    if kind_of(x.dtype) not in "fc":
+        return x
+    if x.dtype.kind == "c":
+        parts = [nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf) for part in (real(x), imag(x))]
+        return cast(ops.make_complex(*parts), x.dtype)
+    limits = finfo(x.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    finite = ops.where(isnan(x), x.dtype.type(nan), x)
+    finite = ops.where(equal(x, np.inf), x.dtype.type(high), finite)
+    return ops.where(equal(x, -np.inf), x.dtype.type(low), finite)
+
+
+@composite(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """The argument of complex numbers, in radians unless `deg`."""
+    result = ops.angle(operand(z))
+    return degrees(result) if deg else result
+
+
+# -- tests -----------------------------------------------------------------------------------------------------------
+@composite(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    a, b = operand(a), operand(b)
+    near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
+    result = logical_or(logical_and(near, isfinite(b)), equal(a, b))
+    return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
+
+
+@composite(np.allclose)
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    return all_true(isclose(a, b, rtol, atol, equal_nan))
+
+
+@composite(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    a1, a2 = operand(a1), operand(a2)
+    if a1.shape != a2.shape:
+        return False
+    same = equal(a1, a2)
+    return all_true(logical_or(same, logical_and(isnan(a1), isnan(a2))) if equal_nan else same)
+
+
+@composite(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> Any:
+    a1, a2 = operand(a1), operand(a2)
+    try:
+        np.broadcast_shapes(a1.shape, a2.shape)
+    except ValueError:
+        return False
+    return all_true(equal(a1, a2))
+
+
+def all_true(x: Any) -> Any:
+    return ops.reduce_all(x, axes=tuple(range(x.ndim)))
+
+
+@composite(np.isposinf)
+def isposinf(x: Any, out: None = None) -> Any:
+    return logical_and(isinf(x), logical_not(signbit(x)))
+
+
+@composite(np.isneginf)
+def isneginf(x: Any, out: None = None) -> Any:
+    return logical_and(isinf(x), signbit(x))
+
+
+@composite(np.isreal)
+def isreal(x: Any) -> Any:
+    return equal(imag(operand(x)), 0)
+
+
+@composite(np.iscomplex)
+def iscomplex(x: Any) -> Any:
+    return not_equal(imag(operand(x)), 0)
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex."""
+    return not iscomplexobj(x)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex, whatever the values."""
+    return aval_of(as_value(x)).dtype.kind == "c"

@@ -1,0 +1,171 @@
+"""Choosing entries: by position, by condition, by comparison. Positions may be traced; what fixes the shape of
+the result (masks, the places of non-zeros) must be known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import (
+    diag_indices, ix_, mask_indices, ravel_multi_index, tril_indices, triu_indices, unravel_index,
+)  # fmt: skip
+
+from .. import ops
+from ..core.aval import PLAIN, kind_of
+from ..core.errors import IndexingError, ShapeError
+from ..core.interpreter import Tracer, concrete
+from .composite import at_axis, axis_index, cast, composite, operand, operands
+from .manipulation import broadcast_arrays, ravel
+
+
+# -- by position -----------------------------------------------------------------------------------------------------
+def positions(indices: Any, size: int, mode: str) -> Any:
+    """Indices as an integer array, brought into range as `mode` says."""
+    indices = operand(indices)
+    if not indices.size:
+        indices = cast(indices, np.intp)
+    if kind_of(indices.dtype) not in "iu":
+        raise IndexingError(f"positions must be integers, not {indices.dtype}")
+    if mode == "wrap":
+        return ops.remainder(indices, size)
+    if mode == "clip":
+        return ops.minimum(ops.maximum(indices, 0), size - 1)
+    if isinstance(indices, Tracer):
+        return indices
+    if indices.size and not (-size <= indices.min() and indices.max() < size):
+        worst = indices.max() if indices.max() >= size else indices.min()
+        raise IndexingError(f"index {worst} is out of bounds for axis with size {size}")
+    return indices
+
+
+@composite(np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Any:
+    """Entries at positions along an axis. Both may be traced.
+
+    Args:
+        mode: what to do with positions out of range: 'raise', 'wrap' around or 'clip'.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.sum(fnp.take(x, [0, 0, 2])))(fnp.ones(3))
+    array([2., 0., 1.])
+    """
+    a = operand(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = axis_index(axis, a.ndim)
+    index = (*at_axis(ops.ARRAY, axis), *(slice(None),) * (a.ndim - axis - 1))
+    return ops.getitem(a, positions(indices, a.shape[axis], mode), index=index)
+
+
+@composite(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """Entries at positions along an axis, the other axes matched entry by entry (broadcasting)."""
+    arr = operand(arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_index(axis, arr.ndim)
+    indices = positions(indices, arr.shape[axis], "raise")
+    if indices.ndim != arr.ndim:
+        raise ShapeError("`indices` and `arr` must have the same number of dimensions")
+    rest = tuple(1 if i == axis else n for i, n in enumerate(arr.shape))
+    shape = np.broadcast_shapes(rest, tuple(1 if i == axis else n for i, n in enumerate(indices.shape)))
+    indices = ops.broadcast_to(indices, shape=(*shape[:axis], indices.shape[axis], *shape[axis + 1 :]))
+    arr = ops.broadcast_to(arr, shape=(*shape[:axis], arr.shape[axis], *shape[axis + 1 :]))
+    return ops.take_along(arr, indices, axis)
+
+
+# -- by condition ----------------------------------------------------------------------------------------------------
+def known_mask(condition: Any, operation: str) -> Any:
+    """The plain value of a mask that fixes a shape."""
+    return concrete(operand(condition), operation)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """Entries of x where the condition holds, of y elsewhere; without them, `nonzero(condition)`.
+
+    The derivative goes to the chosen entries alone, even if that of the other branch is infinite or NaN there.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> float(fx.grad(lambda x: fnp.where(x < 1, x, fnp.sqrt(x)))(0.0))
+    1.0
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if type(condition) not in PLAIN:
+        condition = operand(condition)
+        condition = condition if condition.dtype == bool else ops.not_equal(condition, 0)
+    return ops.where(condition, x, y)
+
+
+@composite(np.nonzero)
+def nonzero(a: Any) -> tuple:
+    """The positions of the non-zero entries, one array for each axis; which ones these are must be known."""
+    return known_mask(a, "nonzero").nonzero()
+
+
+@composite(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    return nonzero(ravel(a))[0]
+
+
+@composite(np.argwhere)
+def argwhere(a: Any) -> Any:
+    return np.argwhere(known_mask(a, "argwhere"))
+
+
+@composite(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: None = None) -> Any:
+    """Entries along an axis at which a known condition holds."""
+    condition = known_mask(condition, "compress")
+    if condition.ndim != 1:
+        raise ShapeError("condition must be a 1-d array")
+    return take(a, condition.nonzero()[0], axis)
+
+
+@composite(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """The entries at which a known condition holds."""
+    return take(ravel(arr), known_mask(ravel(condition), "extract").nonzero()[0])
+
+
+# -- among several ---------------------------------------------------------------------------------------------------
+@composite(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Entries of the first choice whose condition holds, and `default` where none does.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> kinked = lambda x: fnp.select([x < 0, x > 1], [-x, 2 * x], 0.0)
+    >>> fx.vmap(fx.grad(kinked))(fnp.array([-1.0, 0.5, 2.0]))
+    array([-1.,  0.,  2.])
+    """
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ShapeError("list of cases must be same length as list of conditions, and not empty")
+    dtype = ops.result_dtype([v if type(v) in PLAIN else operand(v) for v in [*choicelist, default]])
+    conditions, *choices = broadcast_arrays(*condlist), *operands([*choicelist, default])
+    result = cast(choices.pop(), dtype)
+    for condition, choice in reversed(list(zip(conditions, choices))):
+        if condition.dtype != bool:
+            raise TypeError("conditions must be boolean")
+        result = ops.where(condition, cast(choice, dtype), result)
+    return ops.broadcast_to(result, shape=np.broadcast_shapes(result.shape, conditions[0].shape))
+
+
+@composite(np.choose)
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    """Entries of the choice whose number stands in `a`."""
+    if not isinstance(choices, list | tuple):
+        choices = list(operand(choices))
+    arrays = ops.promoted(operands(choices))
+    which = positions(a, len(arrays), mode)
+    if mode == "raise" and not isinstance(which, Tracer) and (np.asarray(which) < 0).any():
+        raise ShapeError("invalid entry in choice array")
+    which, *arrays = broadcast_arrays(which, *arrays)
+    stacked = ops.stacked(arrays)
+    return ops.getitem(ops.take_along(stacked, ops.reshape(which, shape=(1, *which.shape)), 0),
+                       index=(0, *(slice(None),) * which.ndim))  # fmt: skip
+
+
+__all__ = ["argwhere", "choose", "compress", "diag_indices", "extract", "flatnonzero", "ix_", "mask_indices", "nonzero",
+           "ravel_multi_index", "select", "take", "take_along_axis", "tril_indices", "triu_indices", "unravel_index",
+           "where"]  # fmt: skip

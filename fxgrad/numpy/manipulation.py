@@ -1,0 +1,481 @@
+"""Shaping: entries move, nothing is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import broadcast_shapes
+
+from .. import ops
+from ..core.aval import Aval, aval_of
+from ..core.errors import ShapeError, UnsupportedError
+from ..core.interpreter import concrete
+from .composite import at_axis, axes_tuple, axis_index, cast, composite, operand, operands
+
+
+def sliced(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
+    """A slice along one axis."""
+    return ops.getitem(x, index=at_axis(slice(start, stop, step), axis))
+
+
+def length(shape: Any) -> int:
+    """The number of entries in an array of that shape."""
+    return Aval(tuple(shape), None).size
+
+
+# -- shape -----------------------------------------------------------------------------------------------------------
+@composite(np.reshape)
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+    """The entries in another shape; one size may be -1.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.reshape(x, (2, -1))[1, 0])(fnp.ones(4))
+    array([0., 0., 1., 0.])
+    """
+    a = operand(a)
+    shape = (shape.__index__(),) if hasattr(shape, "__index__") else tuple(n.__index__() for n in shape)
+    if -1 in shape:
+        known = -length(shape)
+        if shape.count(-1) > 1:
+            raise ShapeError("can only specify one unknown dimension")
+        if known <= 0 or a.size % known:
+            raise ShapeError(f"cannot reshape array of size {a.size} into shape {shape}")
+        shape = tuple(a.size // known if n == -1 else n for n in shape)
+    if order == "F":
+        return transpose(ops.reshape(transpose(a), shape=shape[::-1]))
+    return ops.reshape(a, shape=shape)
+
+
+@composite(np.ravel)
+def ravel(a: Any, order: str = "C") -> Any:
+    return reshape(a, -1, order)
+
+
+@composite(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    a = operand(a)
+    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else axes_tuple(axis, a.ndim)
+    if any(a.shape[i] != 1 for i in axes):
+        raise ShapeError("cannot select an axis to squeeze out which has size not equal to one")
+    return ops.reshape(a, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
+
+
+@composite(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    a = operand(a)
+    axis = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = axes_tuple(tuple(axis), a.ndim + len(axis))
+    sizes = iter(a.shape)
+    return ops.reshape(a, shape=tuple(1 if i in axes else next(sizes) for i in range(a.ndim + len(axis))))
+
+
+def at_least(ndim: int, place: Any, arrays: tuple) -> Any:
+    """Arrays with at least `ndim` axes; `place(shape)` gives the new shape."""
+    results = tuple(x if x.ndim >= ndim else ops.reshape(x, shape=place(x.shape)) for x in operands(arrays))
+    return results[0] if len(results) == 1 else results
+
+
+@composite(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    return at_least(1, lambda shape: (1,), arys)
+
+
+@composite(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    return at_least(2, lambda shape: (1,) * (2 - len(shape)) + shape, arys)
+
+
+@composite(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    return at_least(3, lambda shape: (1, *(shape or (1,)), 1) if len(shape) < 2 else (*shape, 1), arys)
+
+
+@composite(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    return ops.broadcast_to(operand(array), shape=(shape,) if hasattr(shape, "__index__") else tuple(shape))
+
+
+@composite(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
+    arrays = operands(args)
+    shape = broadcast_shapes(*[x.shape for x in arrays])
+    return tuple(ops.broadcast_to(x, shape=shape) for x in arrays)
+
+
+# -- order of axes ---------------------------------------------------------------------------------------------------
+@composite(np.transpose)
+def transpose(a: Any, axes: Any = None) -> Any:
+    a = operand(a)
+    if axes is None:
+        return ops.permute(a, axes=tuple(range(a.ndim))[::-1])
+    axes = axes_tuple(tuple(axes), a.ndim)
+    if len(axes) != a.ndim:
+        raise ShapeError("axes don't match array")
+    return ops.permute(a, axes=axes)
+
+
+permute_dims = transpose
+
+
+@composite(np.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    x = operand(x)
+    if x.ndim < 2:
+        raise ShapeError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+@composite(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    a = operand(a)
+    source, destination = axes_tuple(source, a.ndim), axes_tuple(destination, a.ndim)
+    if len(source) != len(destination):
+        raise ShapeError("`source` and `destination` arguments must have the same number of elements")
+    order = [i for i in range(a.ndim) if i not in source]
+    for target, axis in sorted(zip(destination, source)):
+        order.insert(target, axis)
+    return ops.permute(a, axes=tuple(order))
+
+
+@composite(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    a = operand(a)
+    i, j = axis_index(axis1, a.ndim), axis_index(axis2, a.ndim)
+    order = list(range(a.ndim))
+    order[i], order[j] = j, i
+    return ops.permute(a, axes=tuple(order))
+
+
+@composite(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    a = operand(a)
+    axis, start = axis_index(axis, a.ndim), start + a.ndim if start < 0 else start
+    return moveaxis(a, axis, start - (axis < start))
+
+
+# -- joining and splitting -------------------------------------------------------------------------------------------
+@composite(np.concatenate)
+def concatenate(arrays: Any, /, axis: Any = 0, out: None = None, *, dtype: Any = None,
+                casting: str = "same_kind") -> Any:  # fmt: skip
+    """Arrays joined along an axis, in their common dtype; axis=None joins their entries.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.sum(fnp.concatenate([x, x**2])))(fnp.ones(2))
+    array([3., 3.])
+    """
+    arrays = operands(arrays)
+    if not arrays:
+        raise ShapeError("need at least one array to concatenate")
+    if axis is None:
+        arrays, axis = [ravel(x) for x in arrays], 0
+    if any(x.ndim == 0 for x in arrays):
+        raise ShapeError("zero-dimensional arrays cannot be concatenated", hint="use fnp.stack")
+    arrays = ops.promoted(arrays) if dtype is None else [cast(x, dtype) for x in arrays]
+    return ops.concatenate(*arrays, axis=axis_index(axis, arrays[0].ndim))
+
+
+concat = concatenate
+
+
+@composite(np.stack)
+def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Arrays of one shape joined along a new axis."""
+    arrays = operands(arrays)
+    if not arrays:
+        raise ShapeError("need at least one array to stack")
+    if len({x.shape for x in arrays}) > 1:
+        raise ShapeError("all input arrays must have the same shape")
+    return concatenate([expand_dims(x, axis) for x in arrays], axis, dtype=dtype)
+
+
+@composite(np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> tuple:
+    x = operand(x)
+    if x.ndim == 0:
+        raise ShapeError("Input array must be at least 1-d.")
+    axis = axis_index(axis, x.ndim)
+    return tuple(ops.getitem(x, index=(*at_axis(i, axis), *(slice(None),) * (x.ndim - axis - 1)))
+                 for i in range(x.shape[axis]))  # fmt: skip
+
+
+@composite(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
+
+
+@composite(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    arrays = [atleast_1d(x) for x in tup]
+    return concatenate(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype)
+
+
+@composite(np.dstack)
+def dstack(tup: Any) -> Any:
+    return concatenate([atleast_3d(x) for x in tup], 2)
+
+
+@composite(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    return concatenate([x if x.ndim > 1 else ops.reshape(x, shape=(x.size, 1)) for x in operands(tup)], 1)
+
+
+@composite(np.block)
+def block(arrays: Any) -> Any:
+    """An array from nested lists of blocks: the innermost are joined along the last axis."""
+
+    def depth(item: Any) -> int:
+        return 1 + depth(item[0]) if isinstance(item, list) else 0
+
+    def widest(item: Any) -> int:
+        return max(map(widest, item)) if isinstance(item, list) else len(aval_of(operand(item)).shape)
+
+    levels = depth(arrays)
+    ndim = max(levels, widest(arrays))
+
+    def build(item: Any, level: int) -> Any:
+        if isinstance(item, list):
+            return concatenate([build(i, level + 1) for i in item], level - levels)
+        item = operand(item)
+        return ops.reshape(item, shape=(*(1,) * (ndim - item.ndim), *item.shape))
+
+    return build(arrays, 0)
+
+
+@composite(np.append)
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    if axis is None:
+        arr, values, axis = ravel(arr), ravel(values), 0
+    return concatenate([arr, values], axis)
+
+
+@composite(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    """Parts of an array along an axis: at the given places, or so many of nearly equal size."""
+    ary = operand(ary)
+    axis = axis_index(axis, ary.ndim)
+    size = ary.shape[axis]
+    if hasattr(indices_or_sections, "__len__"):
+        places = [int(i) for i in indices_or_sections]
+    else:
+        count = int(indices_or_sections)
+        if count <= 0:
+            raise ShapeError("number sections must be larger than 0.")
+        places = [size // count * i + min(i, size % count) for i in range(1, count)]
+    return [sliced(ary, axis, start, stop) for start, stop in zip([0, *places], [*places, size])]
+
+
+@composite(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    """As `array_split`, but equal parts must be exactly equal."""
+    ary = operand(ary)
+    if not hasattr(indices_or_sections, "__len__") and ary.shape[axis] % indices_or_sections:
+        raise ShapeError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+@composite(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list:
+    ary = operand(ary)
+    if ary.ndim == 0:
+        raise ShapeError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+@composite(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list:
+    if operand(ary).ndim < 2:
+        raise ShapeError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+@composite(np.dsplit)
+def dsplit(ary: Any, indices_or_sections: Any) -> list:
+    if operand(ary).ndim < 3:
+        raise ShapeError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+# -- repeating -------------------------------------------------------------------------------------------------------
+@composite(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    A = operand(A)
+    reps = (int(reps),) if hasattr(reps, "__index__") else tuple(int(n) for n in reps)
+    rank = max(len(reps), A.ndim)
+    reps, shape = (1,) * (rank - len(reps)) + reps, (1,) * (rank - A.ndim) + A.shape
+    lanes = ops.reshape(A, shape=tuple(m for n in shape for m in (1, n)))
+    spread = ops.broadcast_to(lanes, shape=tuple(m for pair in zip(reps, shape) for m in pair))
+    return ops.reshape(spread, shape=tuple(r * n for r, n in zip(reps, shape)))
+
+
+@composite(np.repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Every entry along an axis several times; the counts fix the shape, so they must be known."""
+    a = operand(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = axis_index(axis, a.ndim)
+    counts = np.asarray(concrete(operand(repeats), "repeat"))
+    size = a.shape[axis]
+    if counts.size == 1:
+        count = int(counts.reshape(()))
+        shape = (*a.shape[: axis + 1], count, *a.shape[axis + 1 :])
+        spread = ops.broadcast_to(expand_dims(a, axis + 1), shape=shape)
+        return ops.reshape(spread, shape=(*a.shape[:axis], size * count, *a.shape[axis + 1 :]))
+    return taken(a, np.repeat(np.arange(size), counts), axis)
+
+
+def taken(a: Any, positions: Any, axis: int) -> Any:
+    """Entries at known positions along an axis."""
+    return ops.getitem(a, positions, index=at_axis(ops.ARRAY, axis))
+
+
+@composite(np.pad)
+def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+    """Entries around an array: constant, or copies of what is inside.
+
+    Args:
+        pad_width: entries before and after: one number, a pair, or a pair for every axis.
+        mode: 'constant' (with `constant_values`), 'edge', 'reflect', 'symmetric' (with reflect_type='even'),
+            'wrap', or 'empty' (zeros here).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.sum(fnp.pad(x, 2, mode="edge")))(fnp.ones(3))
+    array([3., 1., 3.])
+    """
+    x = operand(array)
+    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    if np.min(widths, initial=0) < 0:
+        raise ShapeError("index can't contain negative values")
+    if mode in ("constant", "empty"):
+        values = operand(kwargs.get("constant_values", 0))
+        if values.ndim == 0 and not hasattr(values, "interpreter") and values == 0:
+            return ops.pad(x, widths=tuple(map(tuple, widths)))
+        values = ops.broadcast_to(cast(values, x.dtype), shape=(x.ndim, 2))
+        for axis, pair in enumerate(widths):
+            ends = [ops.broadcast_to(ops.getitem(values, index=(axis, side)),
+                                     shape=(*x.shape[:axis], n, *x.shape[axis + 1:])) for side, n in enumerate(pair)]  # fmt: skip
+            x = ops.concatenate(ends[0], x, ends[1], axis=axis)
+        return x
+    if mode not in ("edge", "reflect", "symmetric", "wrap") or kwargs.get("reflect_type", "even") != "even":
+        raise UnsupportedError(f"pad with mode={mode!r} {kwargs or ''} of a traced value",
+                               hint="modes constant, edge, reflect, symmetric and wrap")  # fmt: skip
+    for axis, pair in enumerate(widths):
+        if any(pair):
+            x = taken(x, np.pad(np.arange(x.shape[axis]), pair, mode), axis)  # type: ignore[call-overload]
+    return x
+
+
+# -- reversing and rotating ------------------------------------------------------------------------------------------
+@composite(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    m = operand(m)
+    return ops.flip(m, axes=axes_tuple(axis, m.ndim))
+
+
+@composite(np.flipud)
+def flipud(m: Any) -> Any:
+    m = operand(m)
+    if m.ndim < 1:
+        raise ShapeError("Input must be >= 1-d.")
+    return ops.flip(m, axes=(0,))
+
+
+@composite(np.fliplr)
+def fliplr(m: Any) -> Any:
+    m = operand(m)
+    if m.ndim < 2:
+        raise ShapeError("Input must be >= 2-d.")
+    return ops.flip(m, axes=(1,))
+
+
+@composite(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Entries moved along axes, those at the end coming back at the beginning."""
+    a = operand(a)
+    if axis is None:
+        return ops.reshape(roll(ravel(a), shift, 0), shape=a.shape)
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    for places, i in zip(*np.broadcast_arrays(np.asarray(shift), np.asarray(axes))):
+        i = axis_index(int(i), a.ndim)
+        split_at = -int(places) % a.shape[i] if a.shape[i] else 0
+        if split_at:
+            a = ops.concatenate(sliced(a, i, split_at, None), sliced(a, i, None, split_at), axis=i)
+    return a
+
+
+@composite(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    m = operand(m)
+    if len(axes) != 2 or len(set(axes_tuple(tuple(axes), m.ndim))) != 2:
+        raise ShapeError("Axes must be two different ones")
+    i, j = axes_tuple(tuple(axes), m.ndim)
+    if k % 4 == 0:
+        return m
+    if k % 4 == 2:
+        return ops.flip(m, axes=(i, j))
+    return flip(swapaxes(m, i, j), i) if k % 4 == 1 else swapaxes(flip(m, i), i, j)
+
+
+# -- diagonals and triangles -----------------------------------------------------------------------------------------
+@composite(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    a = operand(a)
+    i, j = axis_index(axis1, a.ndim), axis_index(axis2, a.ndim)
+    if i == j:
+        raise ShapeError("axis1 and axis2 cannot be the same")
+    a = moveaxis(a, (i, j), (-2, -1))
+    rows, columns = a.shape[-2:]
+    steps = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
+    index = (*(slice(None),) * (a.ndim - 2), ops.ARRAY, ops.ARRAY)
+    return ops.getitem(a, steps - min(offset, 0), steps + max(offset, 0), index=index)
+
+
+@composite(np.diag)
+def diag(v: Any, k: int = 0) -> Any:
+    """The diagonal of a matrix, or the matrix of which a vector is the diagonal."""
+    v = operand(v)
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise ShapeError("Input must be 1- or 2-d.")
+    steps, n = np.arange(v.size), v.size + abs(k)
+    return ops.put(v, steps - min(k, 0), steps + max(k, 0), index=(ops.ARRAY, ops.ARRAY), shape=(n, n))
+
+
+@composite(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> Any:
+    return diag(ravel(v), k)
+
+
+@composite(np.tril)
+def tril(m: Any, k: int = 0) -> Any:
+    m = operand(m)
+    return ops.where(np.tri(*m.shape[-2:], k=k, dtype=bool), m, m.dtype.type(0))
+
+
+@composite(np.triu)
+def triu(m: Any, k: int = 0) -> Any:
+    m = operand(m)
+    return ops.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m.dtype.type(0), m)
+
+
+# -- taking out and putting in ---------------------------------------------------------------------------------------
+@composite(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """An array without some entries along an axis; which ones must be known."""
+    arr = operand(arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_index(axis, arr.ndim)
+    obj = obj if isinstance(obj, slice) else concrete(obj, "delete")
+    return taken(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
+
+
+@composite(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    a = ravel(a)
+    shape = (int(new_shape),) if hasattr(new_shape, "__index__") else tuple(int(n) for n in new_shape)
+    if not a.size:
+        return ops.broadcast_to(a.dtype.type(0), shape=shape)
+    return ops.reshape(taken(a, np.arange(length(shape)) % a.size, 0), shape=shape)

@@ -1,0 +1,173 @@
+"""NumPy's methods and attributes on traced values. Most are the function of fxgrad.numpy of the same name.
+
+(Operators are in `ops.operators`, what plain NumPy does with traced values is in `protocol`.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from .. import numpy as fnp
+from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
+from ..core.interpreter import Tracer, concrete, levels
+from .at import At
+from .protocol import counterpart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Methods with the name and the signature of a function, but for the array itself.
+FUNCTIONS = ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj", "conjugate", "copy",
+             "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
+             "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var")  # fmt: skip
+ATTRIBUTES = {"T": "transpose", "mT": "matrix_transpose", "real": "real", "imag": "imag", "flat": "ravel"}
+# Methods that write into the array, and what to write instead.
+WRITING = {
+    "fill": "x = fnp.full_like(x, value)",
+    "partition": "x = fnp.partition(x, kth)",
+    "put": "x = x.ravel().at[indices].set(values).reshape(x.shape)",
+    "resize": "x = fnp.resize(x, shape)",
+    "setfield": "x = x.at[…].set(values)",
+    "setflags": "nothing: traced values are never written into",
+    "sort": "x = fnp.sort(x)",
+    "__delitem__": "x = fnp.delete(x, index)",
+}
+# Methods that look at memory, which a traced value has none of.
+MEMORY = ("byteswap", "dump", "dumps", "getfield", "to_device", "tobytes", "tofile", "view")
+
+
+def delegated(name: str) -> Callable[..., Any]:
+    """The method that is a function of fxgrad.numpy."""
+
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
+        return counterpart(name)(self, *args, **kwargs)
+
+    method.__doc__ = f"As `fxgrad.numpy.{name}`."
+    return method
+
+
+def writing(name: str, hint: str) -> Callable[..., NoReturn]:
+    """The method that raises, since traced values are immutable."""
+
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ImmutableError(f"x.{name}(…) on a traced value: traced values are immutable", hint=hint)
+
+    return method
+
+
+def memory(name: str) -> Callable[..., NoReturn]:
+    """The method that raises, since there is no memory to look at."""
+
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
+        raise UnsupportedError(f"x.{name}(…) on a traced value: it has no memory of its own",
+                               hint="x.astype(dtype) converts; fx.stop_gradient(x) and x.tolist() give plain values")  # fmt: skip
+
+    return method
+
+
+# -- methods whose signature is not the function's ------------------------------------------------------------------
+def reshape(self: Tracer, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    """As `fxgrad.numpy.reshape`; the shape may be given as several integers."""
+    return fnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+
+
+def transpose(self: Tracer, *axes: Any) -> Any:
+    """As `fxgrad.numpy.transpose`; the axes may be given as several integers."""
+    return fnp.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
+
+
+def flatten(self: Tracer, order: str = "C") -> Any:
+    """As `fxgrad.numpy.ravel`."""
+    return fnp.ravel(self, order)
+
+
+def compress(self: Tracer, condition: Any, axis: int | None = None, out: None = None) -> Any:
+    """As `fxgrad.numpy.compress`."""
+    return counterpart("compress")(condition, self, axis, out)
+
+
+def astype(self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+           copy: bool = True) -> Any:  # fmt: skip
+    """The values in another dtype. The derivative passes between floating-point dtypes and ends at others."""
+    if not np.can_cast(self.dtype, dtype, casting):
+        raise DTypeError(f"astype: cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
+    return fnp.astype(self, dtype)
+
+
+def item(self: Tracer, *index: Any) -> Any:
+    """The value of the only entry, or of the one at `index`, as a Python number. Its derivative ends here."""
+    return np.asarray(concrete(self, "x.item()")).item(*index)
+
+
+def tolist(self: Tracer) -> Any:
+    """The values as nested lists of Python numbers. Their derivative ends here."""
+    return np.asarray(concrete(self, "x.tolist()")).tolist()
+
+
+def rounded(self: Tracer, ndigits: int | None = None) -> Any:
+    """`round(x)`, an int, and `round(x, n)`."""
+    return int(fnp.round(self)) if ndigits is None else fnp.round(self, ndigits)
+
+
+def matmul(self: Tracer, other: Any) -> Any:
+    """self @ other"""
+    return fnp.matmul(self, other)
+
+
+def rmatmul(self: Tracer, other: Any) -> Any:
+    """other @ self"""
+    return fnp.matmul(other, self)
+
+
+def contains(self: Tracer, item: Any) -> bool:
+    """Whether any entry equals the item."""
+    return bool(fnp.any(self == item))
+
+
+# -- what is printed ---------------------------------------------------------------------------------------------------
+def shown(self: Tracer, spec: str = "") -> str | None:
+    """The value formatted, or None where it is not known (staged, batched, escaped)."""
+    try:
+        return format(concrete(self, "format()"), spec)
+    except FxgradError:
+        return None
+
+
+def describe(self: Tracer) -> str:
+    """`Traced<f64[2]> of level 1: grad = [1. 2.]`"""
+    chain = list(levels())
+    place = [f"level {len(chain) - i}: " for i, level in enumerate(chain) if level is self.interpreter]
+    text, value = f"Traced<{self.aval!r}> of {''.join(place)}{self.interpreter.name}", shown(self)
+    return f"{text} = {value}" if value is not None else text if place else f"{text}, which has returned"
+
+
+def formatted(self: Tracer, spec: str) -> str:
+    """The value where there is one, else what is known of it: `f64[3]`."""
+    value = shown(self, spec)
+    return repr(self.aval) if value is None else value
+
+
+def unpicklable(self: Tracer, protocol: Any = None) -> NoReturn:
+    raise UnsupportedError(f"a traced value {self.aval!r} of {self.interpreter.name} cannot be pickled",
+                           hint="return it from the transformed function and pickle the result")  # fmt: skip
+
+
+for _name in FUNCTIONS:
+    setattr(Tracer, _name, delegated(_name))
+for _name, _function in ATTRIBUTES.items():
+    setattr(Tracer, _name, property(delegated(_function)))
+for _name, _hint in WRITING.items():
+    setattr(Tracer, _name, writing(_name, _hint))
+for _name in MEMORY:
+    setattr(Tracer, _name, memory(_name))
+Tracer.itemsize = property(lambda self: self.dtype.itemsize)
+Tracer.nbytes = property(lambda self: self.size * self.dtype.itemsize)
+Tracer.at = property(At)
+Tracer.reshape, Tracer.transpose, Tracer.flatten, Tracer.compress = reshape, transpose, flatten, compress
+Tracer.astype, Tracer.item, Tracer.tolist, Tracer.__round__ = astype, item, tolist, rounded
+Tracer.__matmul__, Tracer.__rmatmul__, Tracer.__contains__ = matmul, rmatmul, contains
+Tracer.__copy__, Tracer.__deepcopy__ = lambda self: self, lambda self, memo: self
+Tracer.__repr__ = Tracer.__str__ = describe
+Tracer.__format__, Tracer.__reduce_ex__ = formatted, unpicklable

@@ -1,0 +1,268 @@
+"""Plain NumPy on traced values (NEP 13, NEP 18, the Array API): what `np.sin`, `np.add.reduce` and `np.linalg.norm`
+do when an argument is traced is what the functions of fxgrad.numpy of the same names do.
+
+Whoever computes with `numpy` alone can thus be differentiated. What NumPy would write into an array raises.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import numpy as fnp
+from .. import ops
+from ..core.aval import WEAK_TYPES, aval_of
+from ..core.errors import ArrayConversionError, FxgradError, ImmutableError, IndexingError, UnsupportedError
+from ..core.interpreter import VALUES, Tracer, as_value, concrete
+from .composite import axes_tuple, axis_index, cast, operand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# -- where NumPy's functions are found ---------------------------------------------------------------------------
+
+# Ufuncs that traced values do not have, and why.
+WITHOUT_UFUNC = {
+    "isnat": "it is a question about dates, which are never traced",
+}
+
+# What to write instead of functions that fxgrad.numpy does not have.
+INSTEAD = {
+    "apply_along_axis": "fx.vmap(function, in_axes, out_axes)",
+    "apply_over_axes": "the reduction itself with a tuple of axes: fnp.sum(x, axis=(0, 1))",
+    "array2string": "f'{x}'",
+    "array_repr": "repr(x)",
+    "array_str": "f'{x}'",
+    "einsum_path": "fnp.einsum, which chooses a path by itself",
+    "piecewise": "fnp.select or fnp.where",
+}
+
+
+def counterpart(path: str) -> Callable[..., Any]:
+    """The function of fxgrad.numpy at a dotted path; raises where there is none."""
+    found: Any = fnp
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    if found is None:
+        raise UnsupportedError(f"numpy.{path} of a traced value: fxgrad.numpy has no function of this name",
+                               hint=INSTEAD.get(path, "functions of fxgrad.numpy; or fx.stop_gradient(x) where the "
+                                                      "result needs no derivative"))  # fmt: skip
+    return found
+
+
+def function_of(ufunc: np.ufunc) -> Callable[..., Any]:
+    """The function of fxgrad.numpy for a ufunc."""
+    name = ufunc.__name__
+    if getattr(np, name, None) is not ufunc:
+        raise UnsupportedError(f"the ufunc {name!r} of a traced value: only NumPy's own ufuncs have derivatives",
+                               hint="fx.custom_jvp or fx.custom_vjp around it gives it a derivative")  # fmt: skip
+    if name in WITHOUT_UFUNC:
+        raise UnsupportedError(f"numpy.{name} of a traced value: {WITHOUT_UFUNC[name]}")
+    return counterpart(name)
+
+
+# -- the methods of ufuncs -------------------------------------------------------------------------------------------
+def call(ufunc: np.ufunc, *inputs: Any, where: Any = True, dtype: Any = None, signature: Any = None,
+         casting: str = "same_kind", order: str = "K", subok: bool = True, **axes: Any) -> Any:  # fmt: skip
+    """`ufunc(*inputs, …)`. Entries that `where` leaves out are unspecified in NumPy; here they are zeros."""
+    function = function_of(ufunc)
+    loop = None
+    if dtype is not None or signature is not None or casting != "same_kind":
+        inputs = tuple(map(as_value, inputs))
+        if dtype is not None:
+            signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+        loop = ufunc.resolve_dtypes((*map(promoting, inputs), *(None,) * ufunc.nout), signature=signature, casting=casting)
+        inputs = tuple(cast(operand(x), d) for x, d in zip(inputs, loop))
+    results = function(*inputs, **axes)
+
+    def finished(y: Any, i: int) -> Any:
+        y = y if loop is None else cast(y, loop[ufunc.nin + i])
+        return y if where is True else ops.where(where, y, 0)
+
+    return finished(results, 0) if ufunc.nout == 1 else tuple(finished(y, i) for i, y in enumerate(results))
+
+
+def promoting(value: Any) -> Any:
+    """What stands for a value when NumPy resolves dtypes: the type of a Python scalar, or a dtype."""
+    aval = aval_of(value)
+    return WEAK_TYPES[aval.dtype.kind] if aval.weak else aval.dtype
+
+
+REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_and: "all",
+              np.logical_or: "any"}  # fmt: skip
+
+
+def reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False, initial: Any = None,
+           where: Any = True) -> Any:  # fmt: skip
+    """`ufunc.reduce(x, …)`."""
+    x = operand(x)
+    if ufunc not in REDUCTIONS:
+        return fold(ufunc, x, axis, dtype, keepdims, initial, where)
+    options = {"initial": initial} if initial is not None else {}
+    if where is not True:
+        options["where"] = where
+    if ufunc in (np.add, np.multiply):
+        options["dtype"] = dtype
+    return counterpart(REDUCTIONS[ufunc])(cast(x, dtype), axis=axis, keepdims=keepdims, **options)
+
+
+def fold(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    """A reduction by the binary function itself: by halves where the order is free, else from first to last."""
+    function, shape, axes = function_of(ufunc), x.shape, axes_tuple(axis, x.ndim)
+    x = cast(x, ufunc.reduce(np.ones((1,) * x.ndim, x.dtype), axis=axis, dtype=dtype).dtype)
+    free = reorderable(ufunc, x.dtype)
+    if where is not True:
+        neutral = initial if ufunc.identity is None else ufunc.identity
+        if neutral is None or not free:
+            raise UnsupportedError(f"np.{ufunc.__name__}.reduce of a traced value with where=",
+                                   hint="give initial=, or reduce the selected entries only")  # fmt: skip
+        x = ops.where(where, x, x.dtype.type(neutral))
+    rest = tuple(i for i in range(x.ndim) if i not in axes)
+    rows = ops.permute(x, axes=(*axes, *rest))
+    rows = ops.reshape(rows, shape=(int(np.prod([shape[i] for i in axes])), *(shape[i] for i in rest)))
+    if initial is None and not rows.shape[0]:
+        return ufunc.reduce(np.empty(shape, x.dtype), axis=axis, keepdims=keepdims)
+    if initial is not None:
+        first = ops.broadcast_to(cast(operand(initial), x.dtype), shape=(1, *rows.shape[1:]))
+        rows = ops.concatenate(first, rows, axis=0)
+    if free:
+        while rows.shape[0] > 1:
+            half = rows.shape[0] // 2
+            pairs = function(rows[:half], rows[half : 2 * half])
+            rows = pairs if rows.shape[0] % 2 == 0 else ops.concatenate(pairs, rows[2 * half :], axis=0)
+        y = rows[0]
+    else:
+        y, *others = rows
+        for row in others:
+            y = function(y, row)
+    return ops.expanded(y, shape, axes) if keepdims else y
+
+
+def reorderable(ufunc: np.ufunc, dtype: Any) -> bool:
+    """Whether NumPy holds the ufunc to be associative and commutative: it reduces over several axes at once."""
+    try:
+        ufunc.reduce(np.ones((1, 1), dtype), axis=(0, 1))
+    except ValueError:
+        return False
+    return True
+
+
+def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """`ufunc.accumulate(x, …)`."""
+    x = operand(x)
+    axis = axis_index(axis, x.ndim)
+    if ufunc in (np.add, np.multiply):
+        return counterpart("cumsum" if ufunc is np.add else "cumprod")(x, axis=axis, dtype=dtype)
+    if ufunc in (np.maximum, np.minimum):
+        return (ops.cummax if ufunc is np.maximum else ops.cummin)(cast(x, dtype), axis=axis)
+    x = cast(x, ufunc.accumulate(np.ones((1,) * x.ndim, x.dtype), axis=axis, dtype=dtype).dtype)
+    if not x.shape[axis]:
+        return x
+    function = function_of(ufunc)
+    first, *others = ops.move_axis(x, axis, 0)
+    rows = [first]
+    for row in others:
+        rows.append(function(rows[-1], row))
+    return ops.stacked(rows, axis)
+
+
+def reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """`ufunc.reduceat(x, indices, …)`: reductions of slices that begin at the indices, which must be known."""
+    x, starts = operand(x), np.asarray(concrete(as_value(indices), "indexing"))
+    axis = axis_index(axis, x.ndim)
+    size = x.shape[axis]
+    for start in starts:
+        if not 0 <= start < size:
+            raise IndexingError(f"index {start} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
+    parts = []
+    for start, stop in zip(starts, [*starts[1:], size]):
+        part = x[(*(slice(None),) * axis, slice(start, max(start + 1, stop)))]
+        parts.append(reduce(ufunc, part, axis, dtype))
+    return ops.stacked(parts, axis)
+
+
+def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
+    """`ufunc.outer(a, b, …)`."""
+    a, b = as_value(a), as_value(b)
+    shape = (*aval_of(a).shape, *(1,) * aval_of(b).ndim)
+    return call(ufunc, ops.reshape(operand(a), shape=shape) if len(shape) else a, b, **options)
+
+
+def at(ufunc: np.ufunc, x: Any, *_: Any) -> Any:
+    """`ufunc.at(x, …)` writes into x: an error."""
+    raise unwritable(f"np.{ufunc.__name__}.at", x, "x = fnp.at(x)[indices].add(values)   (also .set, .multiply, "
+                                                   ".min, .max, .apply)")  # fmt: skip
+
+
+METHODS = {"__call__": call, "reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer, "at": at}
+
+
+# -- what NumPy would write into an array ----------------------------------------------------------------------------
+# Functions that write into their first argument, and what to write instead.
+WRITING = {
+    "copyto": "x = fnp.where(mask, values, x), or fnp.broadcast_to(values, x.shape)",
+    "fill_diagonal": "x = fnp.at(x)[i, i].set(values) for i = np.arange(n)",
+    "place": "x = fnp.where(mask, values, x)",
+    "put": "x = fnp.at(x.ravel())[indices].set(values).reshape(x.shape)",
+    "put_along_axis": "x = fnp.at(x)[…].set(values) with an index array for every axis",
+    "putmask": "x = fnp.where(mask, values, x)",
+}
+
+
+def unwritable(operation: str, target: Any, hint: str) -> FxgradError:
+    """The error for an operation that writes into `target`, traced or not."""
+    if isinstance(target, Tracer):
+        return ImmutableError(f"{operation} writes into a traced value {target.aval!r}, which is immutable", hint=hint)
+    return ArrayConversionError(f"{operation} writes a traced value into a plain array: its derivative would be lost",
+                                hint=hint)  # fmt: skip
+
+
+def refuse_out(name: str, out: Any, inputs: Any) -> None:
+    """Raise for `out=`, unless it is None. `buffer += x` arrives as the ufunc with the buffer as first input and out."""
+    targets = [t for t in (out if isinstance(out, tuple) else (out,)) if t is not None]
+    if targets:
+        (target, *_), in_place = targets, inputs and inputs[0] is targets[0]
+        raise unwritable(
+            f"{name} in place" if in_place else f"{name} with out=", target,
+            "write a = a + b instead of a += b where b is traced and a is a plain array" if in_place else
+            "use the result instead; and fnp.where(mask, result, other) for out=other, where=mask")  # fmt: skip
+
+
+# -- the protocols ---------------------------------------------------------------------------------------------------
+def defers(kinds: Any, protocol: str) -> bool:
+    """Whether an operand is of a type that takes NumPy's operations into its own hands: it is then its turn."""
+    usual = (None, getattr(np.ndarray, protocol), getattr(Tracer, protocol))
+    return any(k not in VALUES and getattr(k, protocol, None) not in usual for k in kinds)
+
+
+def array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+    """NEP 13: NumPy hands over a ufunc with a traced operand."""
+    if method == "__call__" and not kwargs and out is None and not defers(map(type, inputs), "__array_ufunc__"):
+        return function_of(ufunc)(*inputs)
+    refuse_out(f"np.{ufunc.__name__}", out, inputs)
+    if defers(map(type, inputs), "__array_ufunc__"):
+        return NotImplemented
+    return METHODS[method](ufunc, *inputs, **kwargs)
+
+
+def array_function(self: Tracer, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """NEP 18: NumPy hands over a function with a traced argument."""
+    path = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+    if path in WRITING:
+        raise unwritable(f"np.{path}", args[0] if args else None, WRITING[path])
+    if "out" in kwargs:
+        kwargs = dict(kwargs)
+        refuse_out(f"np.{path}", kwargs.pop("out"), args)
+    if defers(types, "__array_function__"):
+        return NotImplemented
+    return counterpart(path)(*args, **kwargs)
+
+
+def array_namespace(self: Tracer, *, api_version: str | None = None) -> Any:
+    """The Array API: the namespace that computes with traced values."""
+    return fnp
+
+
+Tracer.__array_ufunc__, Tracer.__array_function__ = array_ufunc, array_function
+Tracer.__array_namespace__ = array_namespace

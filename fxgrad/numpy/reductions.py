@@ -1,0 +1,417 @@
+"""Reductions and running reductions.
+
+`axis` is None (all axes), an int or a tuple; `where` selects the entries that take part; `initial` is the value
+to start from. Results have NumPy's dtypes: sums of booleans and small integers widen, means of integers are
+float64, means of float16 are summed in float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import Aval, kind_of
+from ..core.errors import ShapeError
+from ..ops.operators import rooted, square
+from .composite import at_axis, axes_tuple, axis_index, cast, composite, operand
+
+
+def finished(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
+    """A reduced value with axes of length one in the place of the reduced ones where these are kept."""
+    return ops.expanded(y, shape, axes) if keepdims else y
+
+
+def widened(dtype: Any) -> Any:
+    """The dtype in which NumPy adds and multiplies: booleans and small integers widen to 64 bits."""
+    return np.add.reduce(np.zeros(1, dtype)).dtype if dtype.kind in "biu" else dtype
+
+
+def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any,
+              where: Any) -> Any:  # fmt: skip
+    """A reduction by a primitive: entries left out are replaced by `identity`, `join` takes `initial` in."""
+    a = cast(operand(a), dtype)
+    if where is not None:
+        a = ops.where(where, a, a.dtype.type(identity))
+    axes = axes_tuple(axis, a.ndim)
+    y = reduce(a, axes=axes)
+    if initial is not None:
+        y = join(y, cast(operand(initial), y.dtype))
+    return finished(y, a.shape, axes, keepdims)
+
+
+# -- sums and products -----------------------------------------------------------------------------------------------
+@composite(np.sum)
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        where: Any = None) -> Any:  # fmt: skip
+    """The sum of entries along axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.sum(x, where=[True, False, True]))(fnp.ones(3))
+    array([1., 0., 1.])
+    """
+    return reduction(a, ops.reduce_sum, 0, ops.add, axis, dtype, keepdims, initial, where)
+
+
+@composite(np.prod)
+def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+         where: Any = None) -> Any:  # fmt: skip
+    """The product of entries along axes. Its derivative is right where entries are 0.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.prod)(fnp.array([0.0, 2.0, 3.0]))
+    array([6., 0., 0.])
+    """
+    return reduction(a, ops.reduce_prod, 1, ops.multiply, axis, dtype, keepdims, initial, where)
+
+
+@composite(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return sum(ops.not_equal(operand(a), 0), axis, np.intp, keepdims=keepdims)
+
+
+@composite(np.any)
+def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    return reduction(a, ops.reduce_any, False, None, axis, None, keepdims, None, where)
+
+
+@composite(np.all)
+def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    return reduction(a, ops.reduce_all, True, None, axis, None, keepdims, None, where)
+
+
+# -- extrema ---------------------------------------------------------------------------------------------------------
+def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    if where is not None and initial is None:
+        raise ShapeError("reduction operation has no identity, so to use a where mask one has to specify 'initial'")
+    a = operand(a)
+    if initial is None or where is not None:
+        return reduction(a, reduce, initial, join, axis, None, keepdims, initial, where)
+    axes = axes_tuple(axis, a.ndim)
+    if 0 in (a.shape[i] for i in axes):  # nothing but `initial`
+        y = ops.broadcast_to(cast(operand(initial), a.dtype), shape=tuple(
+            n for i, n in enumerate(a.shape) if i not in axes))  # fmt: skip
+        return finished(y, a.shape, axes, keepdims)
+    return reduction(a, reduce, None, join, axes, None, keepdims, initial, None)
+
+
+@composite(np.max)
+def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        where: Any = None) -> Any:  # fmt: skip
+    """The greatest entry along axes; entries that tie share the derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.max)(fnp.array([1.0, 2.0, 2.0]))
+    array([0. , 0.5, 0.5])
+    """
+    return extremum(a, ops.reduce_max, ops.maximum, axis, keepdims, initial, where)
+
+
+@composite(np.min)
+def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        where: Any = None) -> Any:  # fmt: skip
+    """The least entry along axes; entries that tie share the derivative."""
+    return extremum(a, ops.reduce_min, ops.minimum, axis, keepdims, initial, where)
+
+
+amax, amin = max, min
+
+
+@composite(np.ptp)
+def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+    return ops.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
+
+
+def position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
+    a = operand(a)
+    if axis is None:
+        shape, axes = a.shape, tuple(range(a.ndim))
+        a, axis = ops.reshape(a, shape=(a.size,)), 0
+    else:
+        shape, axis = a.shape, axis_index(axis, a.ndim)
+        axes = (axis,)
+    return finished(primitive(a, axis=axis), shape, axes, keepdims)
+
+
+@composite(np.argmax)
+def argmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+    return position(a, ops.argmax, axis, keepdims)
+
+
+@composite(np.argmin)
+def argmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+    return position(a, ops.argmin, axis, keepdims)
+
+
+# -- moments ---------------------------------------------------------------------------------------------------------
+def summation_dtypes(a: Any, dtype: Any) -> tuple[Any, Any]:
+    """(the dtype in which a mean is computed, the dtype of the result)."""
+    if dtype is not None:
+        return np.dtype(dtype), np.dtype(dtype)
+    if a.dtype.kind in "biu":
+        return np.dtype(float), np.dtype(float)
+    return (np.dtype(np.float32), a.dtype) if a.dtype == np.float16 else (a.dtype, a.dtype)
+
+
+def count_of(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
+    """How many entries go into each result."""
+    if where is None:
+        return Aval(tuple(a.shape[i] for i in axes), None).size
+    taking_part = ops.broadcast_to(ops.not_equal(operand(where), False), shape=a.shape)
+    return finished(ops.reduce_sum(taking_part, axes=axes), a.shape, axes, keepdims)
+
+
+@composite(np.mean)
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
+         where: Any = None) -> Any:  # fmt: skip
+    """The arithmetic mean along axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.mean)(fnp.zeros(4))
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    a = operand(a)
+    axes = axes_tuple(axis, a.ndim)
+    inner, outer = summation_dtypes(a, dtype)
+    total = sum(a, axes, inner, keepdims=keepdims, where=where)
+    return cast(cast(ops.divide(total, count_of(a, axes, where, keepdims)), inner), outer)
+
+
+def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any, correction: Any
+               ) -> tuple[Any, Any, tuple[int, ...], Any]:  # fmt: skip
+    """(a − mean with 0 where entries are left out, the divisor, the axes, the dtype of the result)."""
+    if correction is not None:
+        if ddof != 0:
+            raise ShapeError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    a = operand(a)
+    axes = axes_tuple(axis, a.ndim)
+    inner, outer = summation_dtypes(a, dtype)
+    if center is None:
+        center = mean(a, axes, inner, keepdims=True, where=where)
+    apart = ops.subtract(cast(a, inner), center)
+    if where is not None:
+        apart = ops.where(where, apart, apart.dtype.type(0))
+    divisor = ops.maximum(ops.subtract(count_of(a, axes, where, keepdims), ddof), 0)
+    return apart, divisor, axes, np.zeros(0, outer).real.dtype
+
+
+@composite(np.var)
+def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
+        where: Any = None, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+    """The variance along axes: the mean of |a − mean|², divided by count − ddof."""
+    apart, divisor, axes, dtype = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    total = sum(squared_modulus(apart), axes, keepdims=keepdims)
+    return cast(ops.divide(total, divisor), dtype)
+
+
+@composite(np.std)
+def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
+        where: Any = None, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+    """The standard deviation along axes, a norm: where all entries are equal its derivative is 0 by convention,
+    and its square has the derivative of the variance.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.std)(fnp.ones(2))
+    array([0., 0.])
+    >>> fx.grad(fnp.std)(fnp.array([1.0, 3.0]))
+    array([-0.5,  0.5])
+    """
+    apart, divisor, axes, dtype = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    length = finished(ops.norm2(apart, axes=axes), apart.shape, axes, keepdims)
+    result = cast(ops.divide(length, ops.sqrt(divisor)), dtype)
+    return rooted(result, lambda: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
+                                      correction=correction))  # fmt: skip
+
+
+def squared_modulus(x: Any) -> Any:
+    """|x|², with a derivative everywhere."""
+    return ops.real(ops.multiply(x, ops.conjugate(x))) if kind_of(x.dtype) == "c" else square(x)
+
+
+@composite(np.average)
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """The mean along axes, weighted.
+
+    Args:
+        weights: an array of the shape of `a`, or (one-dimensional) of its size along `axis`.
+        returned: give (average, sum of the weights).
+    """
+    a = operand(a)
+    if weights is None:
+        result = mean(a, axis, keepdims=keepdims)
+        total = ops.full_like(result, value=count_of(a, axes_tuple(axis, a.ndim), None, False))
+        return (result, total) if returned else result
+    weights = operand(weights)
+    dtype = np.result_type(a.dtype, weights.dtype, *([np.float64] if a.dtype.kind in "biu" else []))
+    axes = axes_tuple(axis, a.ndim)
+    if weights.shape != a.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        if weights.shape != tuple(a.shape[i] for i in axes):
+            raise ShapeError("Shape of weights must be consistent with shape of a along specified axis.")
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        shape = tuple(n if i in axes else 1 for i, n in enumerate(a.shape))
+        weights = ops.reshape(ops.permute(weights, axes=tuple(order)), shape=shape)
+    total = sum(weights, axes, dtype, keepdims=keepdims) if weights.shape == a.shape else sum(
+        ops.broadcast_to(weights, shape=a.shape), axes, dtype, keepdims=keepdims)  # fmt: skip
+    result = ops.divide(sum(ops.multiply(cast(a, dtype), cast(weights, dtype)), axes, keepdims=keepdims), total)
+    return (result, total) if returned else result
+
+
+# -- ignoring NaN ----------------------------------------------------------------------------------------------------
+def without_nan(a: Any, where: Any) -> tuple[Any, Any]:
+    """(the array, which of its entries take part)."""
+    a = operand(a)
+    numbers = ops.logical_not(ops.isnan(a))
+    return a, numbers if where is None else ops.logical_and(numbers, where)
+
+
+@composite(np.nansum)
+def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+           where: Any = None) -> Any:  # fmt: skip
+    """The sum of the entries that are not NaN."""
+    a, numbers = without_nan(a, where)
+    return sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
+
+
+@composite(np.nanprod)
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+            where: Any = None) -> Any:  # fmt: skip
+    """The product of the entries that are not NaN."""
+    a, numbers = without_nan(a, where)
+    return prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
+
+
+@composite(np.nanmean)
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
+            where: Any = None) -> Any:  # fmt: skip
+    """The mean of the entries that are not NaN."""
+    a, numbers = without_nan(a, where)
+    return mean(a, axis, dtype, keepdims=keepdims, where=numbers)
+
+
+@composite(np.nanvar)
+def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
+           where: Any = None, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+    """The variance of the entries that are not NaN."""
+    a, numbers = without_nan(a, where)
+    return var(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
+
+
+@composite(np.nanstd)
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
+           where: Any = None, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+    """The standard deviation of the entries that are not NaN."""
+    a, numbers = without_nan(a, where)
+    return std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
+
+
+def nan_extremum(a: Any, reduce: Any, worst: float, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    """NaN entries lose against all others; a slice of nothing else gives NaN."""
+    a, numbers = without_nan(a, None)
+    y = reduce(ops.where(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
+    return ops.where(any(numbers, axis, keepdims=keepdims), y, np.nan) if initial is None else y
+
+
+@composite(np.nanmax)
+def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+           where: Any = None) -> Any:  # fmt: skip
+    """The greatest of the entries that are not NaN."""
+    return nan_extremum(a, max, -np.inf, axis, keepdims, initial, where)
+
+
+@composite(np.nanmin)
+def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+           where: Any = None) -> Any:  # fmt: skip
+    """The least of the entries that are not NaN."""
+    return nan_extremum(a, min, np.inf, axis, keepdims, initial, where)
+
+
+# -- running reductions ----------------------------------------------------------------------------------------------
+def running(a: Any, primitive: Any, axis: Any, dtype: Any) -> Any:
+    a = operand(a)
+    if axis is None:
+        a, axis = ops.reshape(a, shape=(a.size,)), 0
+    axis = axis_index(axis, a.ndim)
+    return primitive(cast(a, widened(a.dtype) if dtype is None else dtype), axis=axis)
+
+
+def running_standard(x: Any, primitive: Any, first: int, axis: Any, dtype: Any, include_initial: bool) -> Any:
+    x = operand(x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ShapeError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    x = ops.reshape(x, shape=(1,)) if x.ndim == 0 else x
+    y, axis = running(x, primitive, axis, dtype), axis_index(axis, x.ndim)
+    if not include_initial:
+        return y
+    shape = tuple(1 if i == axis else n for i, n in enumerate(y.shape))
+    start = ops.broadcast_to(y.dtype.type(first), shape=shape)
+    return ops.concatenate(start, y, axis=axis)
+
+
+@composite(np.cumsum)
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+    return running(a, ops.cumsum, axis, dtype)
+
+
+@composite(np.cumprod)
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+    """The running product. Its derivative is right where entries are 0."""
+    return running(a, ops.cumprod, axis, dtype)
+
+
+@composite(np.cumulative_sum)
+def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None = None,
+                   include_initial: bool = False) -> Any:  # fmt: skip
+    return running_standard(x, ops.cumsum, 0, axis, dtype, include_initial)
+
+
+@composite(np.cumulative_prod)
+def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None = None,
+                    include_initial: bool = False) -> Any:  # fmt: skip
+    return running_standard(x, ops.cumprod, 1, axis, dtype, include_initial)
+
+
+# -- differences -----------------------------------------------------------------------------------------------------
+@composite(np.diff)
+def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th difference of neighbours along an axis."""
+    a = operand(a)
+    if n < 0:
+        raise ShapeError(f"order must be non-negative but got {n}")
+    if a.ndim == 0:
+        raise ShapeError("diff requires input that is at least one dimensional")
+    axis = axis_index(axis, a.ndim)
+    parts = []
+    for part in (prepend, a, append):
+        if part is None:
+            continue
+        part = operand(part)
+        if part.ndim == 0:
+            part = ops.broadcast_to(part, shape=tuple(1 if i == axis else m for i, m in enumerate(a.shape)))
+        parts.append(part)
+    a = ops.concatenate(*ops.promoted(parts), axis=axis)
+    subtract = ops.not_equal if a.dtype.kind == "b" else ops.subtract
+    for _ in range(n):
+        a = subtract(ops.getitem(a, index=at_axis(slice(1, None), axis)),
+                     ops.getitem(a, index=at_axis(slice(None, -1), axis)))  # fmt: skip
+    return a
+
+
+@composite(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
+    """The integral of samples along an axis by the trapezoidal rule."""
+    y = operand(y)
+    axis = axis_index(axis, y.ndim)
+    width = operand(dx) if x is None else operand(x)
+    if x is not None:
+        width = diff(width, axis=-1 if width.ndim == 1 else axis)
+    if width.ndim == 1:
+        width = ops.reshape(width, shape=tuple(width.shape[0] if i == axis else 1 for i in range(y.ndim)))
+    later = ops.getitem(y, index=at_axis(slice(1, None), axis))
+    earlier = ops.getitem(y, index=at_axis(slice(None, -1), axis))
+    return sum(ops.divide(ops.multiply(width, ops.add(later, earlier)), 2.0), axis)
