@@ -50,7 +50,7 @@ def epsilon(noise: float, rate: float, steps: int, delta: float) -> float:
     """The least ε such that `steps` steps are (ε, δ)-differentially private by the bound above.
 
     >>> round(epsilon(noise=1.0, rate=0.01, steps=1000, delta=1e-5), 2)
-    2.1
+    2.11
     >>> epsilon(noise=0.0, rate=0.01, steps=1000, delta=1e-5)
     inf
     """

@@ -11,12 +11,14 @@ import cmath
 import itertools
 import math
 import operator
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from fxgrad.core.aval import aval_of, is_differentiable
 from fxgrad.core.primitive import REGISTRY
 from fxgrad.ops import ARRAY
 
@@ -462,3 +464,42 @@ SAMPLES = [
     *(sample for name, specification in ELEMENTWISE.items() for sample in elementwise_samples(name, specification)),
     *STATIC, *REDUCTIONS, *SHAPING, *INDEXING, *CONTRACTIONS,
 ]  # fmt: skip
+
+# -- what the generated tests do with them ---------------------------------------------------------------------
+def drawn(sample: Sample) -> tuple[np.random.Generator, list[np.ndarray]]:
+    """(a generator of its own, operands) of a sample: the same in every run."""
+    rng = np.random.default_rng(zlib.crc32(str(sample).encode()))
+    return rng, sample.draw(rng)
+
+
+def active(sample: Sample) -> list[int]:
+    """The positions of the operands that carry tangents."""
+    return [i for i, x in enumerate(drawn(sample)[1]) if is_differentiable(x.dtype)]
+
+
+def function_of(sample: Sample, operands: Sequence[Any]) -> tuple[Callable, list[Any]]:
+    """(f, values): the primitive as a function of its active operands, the others fixed."""
+    positions = active(sample)
+
+    def f(*values: Any) -> Any:
+        full = list(operands)
+        for i, v in zip(positions, values):
+            full[i] = v
+        return sample.primitive.call(*full, **sample.params)
+
+    return f, [operands[i] for i in positions]
+
+
+def random_like(rng: np.random.Generator, *values: Any) -> list[np.ndarray]:
+    """Standard normal tangents or cotangents for values."""
+    tangents = []
+    for aval in map(aval_of, values):
+        t = rng.normal(size=aval.shape)
+        is_complex = aval.dtype.kind == "c"
+        tangents.append(np.asarray(t + 1j * rng.normal(size=aval.shape) if is_complex else t, aval.dtype))
+    return tangents
+
+
+def close(actual: Any, expected: Any, tolerance: float = 1e-7) -> None:
+    assert np.shape(actual) == np.shape(expected)
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)

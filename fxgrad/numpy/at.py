@@ -116,9 +116,9 @@ class Place:
         """A copy with an elementwise function applied to the entries, as often as each is repeated."""
         return self.combined(lambda entries, _: function(entries), 0, mode, unique_indices)
 
-    def located(self, mode: str | None, spare: Any = 0) -> tuple[Any, Any, tuple]:
+    def located(self, mode: str | None, spare: Any = 1) -> tuple[Any, Any, tuple]:
         """(x, index arrays, template). With mode "drop" or "fill" x is flat and has one entry more, `spare`, which
-        stands for all that is out of bounds."""
+        stands for all that is out of bounds (1 is harmless to every operation)."""
         if mode not in MODES:
             raise UnsupportedError(f"x.at[…] with mode={mode!r}", hint=f"one of {', '.join(map(repr, MODES))}")
         if mode in (None, "promise_in_bounds"):

@@ -7,6 +7,7 @@ NumPy's name and signature and with no rules of its own.
 
 from __future__ import annotations
 
+import sys
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -52,13 +53,14 @@ def composite(reference: Callable[..., Any] | None = None) -> Callable[[F], F]:
     """
 
     def declare(body: F) -> F:
-        name, parameters = body.__name__, list(signature(body).parameters)
-        out = parameters.index("out") if "out" in parameters else None
+        name = body.__name__
+        out = position_of_out(body)
 
         @wraps(body)
         def function(*args: Any, **kwargs: Any) -> Any:
-            if out is not None and (kwargs.get("out") is not None or (len(args) > out and args[out] is not None)):
-                raise refused_out(name)
+            if kwargs.get("out") is not None or (len(args) > out and args[out] is not None):
+                raise ImmutableError(f"{name}: out= would write into an array, which fxgrad never does",
+                                     hint="use the result")  # fmt: skip
             try:
                 if reference is None or CURRENT.get().watching:
                     return body(*args, **kwargs)
@@ -80,9 +82,12 @@ def composite(reference: Callable[..., Any] | None = None) -> Callable[[F], F]:
     return declare
 
 
-def refused_out(name: str) -> ImmutableError:
-    """The error for `out=`."""
-    return ImmutableError(f"{name}: out= would write into an array, which fxgrad never does", hint="use the result")
+def position_of_out(body: Callable[..., Any]) -> int:
+    """The position of a parameter `out` that may be given by position."""
+    for i, (name, parameter) in enumerate(signature(body).parameters.items()):
+        if name == "out" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            return i
+    return sys.maxsize
 
 
 def operand(value: Any) -> Any:

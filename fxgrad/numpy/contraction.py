@@ -241,7 +241,7 @@ def path(inputs: tuple[str, ...], out: str, shapes: tuple, optimize: Any) -> tup
 
 
 @composite(np.einsum)
-def einsum(*operands: Any, out: None = None, optimize: Any = True, dtype: Any = None, order: str = "K",
+def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any = None, order: str = "K",
            casting: str = "safe") -> Any:  # fmt: skip
     """Sums of products by Einstein's convention, in the string or in the sublist form.
 

@@ -6,6 +6,8 @@ Whoever computes with `numpy` alone can thus be differentiated. What NumPy would
 
 from __future__ import annotations
 
+import dis
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 # Ufuncs that traced values do not have, and why.
 WITHOUT_UFUNC = {
+    "bitwise_count": "no primitive counts bits",
+    "frexp": "no primitive takes mantissa and exponent apart (fnp.log2 and fnp.floor do)",
     "isnat": "it is a question about dates, which are never traced",
 }
 
@@ -219,14 +223,26 @@ def unwritable(operation: str, target: Any, hint: str) -> FxgradError:
 
 
 def refuse_out(name: str, out: Any, inputs: Any) -> None:
-    """Raise for `out=`, unless it is None. `buffer += x` arrives as the ufunc with the buffer as first input and out."""
-    targets = [t for t in (out if isinstance(out, tuple) else (out,)) if t is not None]
-    if targets:
-        (target, *_), in_place = targets, inputs and inputs[0] is targets[0]
-        raise unwritable(
-            f"{name} in place" if in_place else f"{name} with out=", target,
-            "write a = a + b instead of a += b where b is traced and a is a plain array" if in_place else
-            "use the result instead; and fnp.where(mask, result, other) for out=other, where=mask")  # fmt: skip
+    """Raise for `out=`, unless it is None. `buffer += x` arrives as a ufunc whose first input is also its out."""
+    for target in out if isinstance(out, tuple) else (out,):
+        if target is not None and any(target is x for x in inputs[:1]):
+            raise unwritable(f"{name} in place", target, "a = a + b instead of a += b")
+        if target is not None:
+            raise unwritable(f"{name} with out=", target, "use the result; for out=other, where=mask write "
+                                                          "fnp.where(mask, result, other)")  # fmt: skip
+
+
+def unstored(conversion: Callable[[Tracer], Any]) -> Callable[[Tracer], Any]:
+    """`float(x)` that refuses to serve `buffer[0] = x`, for which NumPy calls it: the derivative would be lost."""
+    store = dis.opmap["STORE_SUBSCR"]
+
+    def converted(self: Tracer) -> Any:
+        frame = sys._getframe(1)
+        if frame.f_code.co_code[frame.f_lasti] == store:
+            raise unwritable("buffer[…] = x", None, "buffer = fnp.at(buffer)[…].set(x), or fnp.stack the parts")
+        return conversion(self)
+
+    return converted
 
 
 # -- the protocols ---------------------------------------------------------------------------------------------------
@@ -266,3 +282,4 @@ def array_namespace(self: Tracer, *, api_version: str | None = None) -> Any:
 
 Tracer.__array_ufunc__, Tracer.__array_function__ = array_ufunc, array_function
 Tracer.__array_namespace__ = array_namespace
+Tracer.__float__, Tracer.__complex__ = unstored(Tracer.__float__), unstored(Tracer.__complex__)

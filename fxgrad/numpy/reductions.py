@@ -32,7 +32,7 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
               where: Any) -> Any:  # fmt: skip
     """A reduction by a primitive: entries left out are replaced by `identity`, `join` takes `initial` in."""
     a = cast(operand(a), dtype)
-    if where is not None:
+    if where is not True:
         a = ops.where(where, a, a.dtype.type(identity))
     axes = axes_tuple(axis, a.ndim)
     y = reduce(a, axes=axes)
@@ -44,7 +44,7 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
 # -- sums and products -----------------------------------------------------------------------------------------------
 @composite(np.sum)
 def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = None) -> Any:  # fmt: skip
+        where: Any = True) -> Any:  # fmt: skip
     """The sum of entries along axes.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -56,7 +56,7 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims:
 
 @composite(np.prod)
 def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-         where: Any = None) -> Any:  # fmt: skip
+         where: Any = True) -> Any:  # fmt: skip
     """The product of entries along axes. Its derivative is right where entries are 0.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -72,33 +72,33 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 @composite(np.any)
-def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     return reduction(a, ops.reduce_any, False, None, axis, None, keepdims, None, where)
 
 
 @composite(np.all)
-def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     return reduction(a, ops.reduce_all, True, None, axis, None, keepdims, None, where)
 
 
 # -- extrema ---------------------------------------------------------------------------------------------------------
 def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    if where is not None and initial is None:
+    if where is not True and initial is None:
         raise ShapeError("reduction operation has no identity, so to use a where mask one has to specify 'initial'")
     a = operand(a)
-    if initial is None or where is not None:
+    if initial is None or where is not True:
         return reduction(a, reduce, initial, join, axis, None, keepdims, initial, where)
     axes = axes_tuple(axis, a.ndim)
     if 0 in (a.shape[i] for i in axes):  # nothing but `initial`
         y = ops.broadcast_to(cast(operand(initial), a.dtype), shape=tuple(
             n for i, n in enumerate(a.shape) if i not in axes))  # fmt: skip
         return finished(y, a.shape, axes, keepdims)
-    return reduction(a, reduce, None, join, axes, None, keepdims, initial, None)
+    return reduction(a, reduce, None, join, axes, None, keepdims, initial, True)
 
 
 @composite(np.max)
 def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = None) -> Any:  # fmt: skip
+        where: Any = True) -> Any:  # fmt: skip
     """The greatest entry along axes; entries that tie share the derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -110,7 +110,7 @@ def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, init
 
 @composite(np.min)
 def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = None) -> Any:  # fmt: skip
+        where: Any = True) -> Any:  # fmt: skip
     """The least entry along axes; entries that tie share the derivative."""
     return extremum(a, ops.reduce_min, ops.minimum, axis, keepdims, initial, where)
 
@@ -156,7 +156,7 @@ def summation_dtypes(a: Any, dtype: Any) -> tuple[Any, Any]:
 
 def count_of(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
     """How many entries go into each result."""
-    if where is None:
+    if where is True:
         return Aval(tuple(a.shape[i] for i in axes), None).size
     taking_part = ops.broadcast_to(ops.not_equal(operand(where), False), shape=a.shape)
     return finished(ops.reduce_sum(taking_part, axes=axes), a.shape, axes, keepdims)
@@ -164,7 +164,7 @@ def count_of(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
 
 @composite(np.mean)
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
-         where: Any = None) -> Any:  # fmt: skip
+         where: Any = True) -> Any:  # fmt: skip
     """The arithmetic mean along axes.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -191,7 +191,7 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
     if center is None:
         center = mean(a, axes, inner, keepdims=True, where=where)
     apart = ops.subtract(cast(a, inner), center)
-    if where is not None:
+    if where is not True:
         apart = ops.where(where, apart, apart.dtype.type(0))
     divisor = ops.maximum(ops.subtract(count_of(a, axes, where, keepdims), ddof), 0)
     return apart, divisor, axes, np.zeros(0, outer).real.dtype
@@ -199,7 +199,7 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
 
 @composite(np.var)
 def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
-        where: Any = None, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+        where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The variance along axes: the mean of |a − mean|², divided by count − ddof."""
     apart, divisor, axes, dtype = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
     total = sum(squared_modulus(apart), axes, keepdims=keepdims)
@@ -208,7 +208,7 @@ def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any
 
 @composite(np.std)
 def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
-        where: Any = None, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+        where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The standard deviation along axes, a norm: where all entries are equal its derivative is 0 by convention,
     and its square has the derivative of the variance.
 
@@ -241,7 +241,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     a = operand(a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
-        total = ops.full_like(result, value=count_of(a, axes_tuple(axis, a.ndim), None, False))
+        total = ops.full_like(result, value=count_of(a, axes_tuple(axis, a.ndim), True, False))
         return (result, total) if returned else result
     weights = operand(weights)
     dtype = np.result_type(a.dtype, weights.dtype, *([np.float64] if a.dtype.kind in "biu" else []))
@@ -265,12 +265,12 @@ def without_nan(a: Any, where: Any) -> tuple[Any, Any]:
     """(the array, which of its entries take part)."""
     a = operand(a)
     numbers = ops.logical_not(ops.isnan(a))
-    return a, numbers if where is None else ops.logical_and(numbers, where)
+    return a, numbers if where is True else ops.logical_and(numbers, where)
 
 
 @composite(np.nansum)
 def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-           where: Any = None) -> Any:  # fmt: skip
+           where: Any = True) -> Any:  # fmt: skip
     """The sum of the entries that are not NaN."""
     a, numbers = without_nan(a, where)
     return sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
@@ -278,7 +278,7 @@ def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdi
 
 @composite(np.nanprod)
 def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-            where: Any = None) -> Any:  # fmt: skip
+            where: Any = True) -> Any:  # fmt: skip
     """The product of the entries that are not NaN."""
     a, numbers = without_nan(a, where)
     return prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
@@ -286,7 +286,7 @@ def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepd
 
 @composite(np.nanmean)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
-            where: Any = None) -> Any:  # fmt: skip
+            where: Any = True) -> Any:  # fmt: skip
     """The mean of the entries that are not NaN."""
     a, numbers = without_nan(a, where)
     return mean(a, axis, dtype, keepdims=keepdims, where=numbers)
@@ -294,7 +294,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepd
 
 @composite(np.nanvar)
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
-           where: Any = None, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+           where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The variance of the entries that are not NaN."""
     a, numbers = without_nan(a, where)
     return var(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
@@ -302,7 +302,7 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: 
 
 @composite(np.nanstd)
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
-           where: Any = None, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+           where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The standard deviation of the entries that are not NaN."""
     a, numbers = without_nan(a, where)
     return std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
@@ -310,21 +310,21 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: 
 
 def nan_extremum(a: Any, reduce: Any, worst: float, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     """NaN entries lose against all others; a slice of nothing else gives NaN."""
-    a, numbers = without_nan(a, None)
+    a, numbers = without_nan(a, True)
     y = reduce(ops.where(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
     return ops.where(any(numbers, axis, keepdims=keepdims), y, np.nan) if initial is None else y
 
 
 @composite(np.nanmax)
 def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-           where: Any = None) -> Any:  # fmt: skip
+           where: Any = True) -> Any:  # fmt: skip
     """The greatest of the entries that are not NaN."""
     return nan_extremum(a, max, -np.inf, axis, keepdims, initial, where)
 
 
 @composite(np.nanmin)
 def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-           where: Any = None) -> Any:  # fmt: skip
+           where: Any = True) -> Any:  # fmt: skip
     """The least of the entries that are not NaN."""
     return nan_extremum(a, min, np.inf, axis, keepdims, initial, where)
 

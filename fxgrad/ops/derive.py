@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 class Rule:
     """A compiled pullback.
 
-    keep(own, y, *values) → residuals; plain(ct, *residuals) and pull(ct, *residuals) → a cotangent or None for
+    keep(own, y, *values) → residuals (None: there are none); plain(ct, *residuals) and pull(ct, *residuals) → a cotangent or None for
     every operand. `plain` calls kernels and is for NumPy values only; `pull` is for everything else: traced and
     masked cotangents.
     """
 
     __slots__ = ("finite", "keep", "plain", "projected", "traced")
 
-    def __init__(self, keep: Callable, plain: Callable | None, traced: Callable, projected: list[int], finite: bool):
+    def __init__(self, keep: Callable | None, plain: Callable | None, traced: Callable, projected: list[int], finite: bool):
         self.keep, self.plain, self.traced = keep, plain, traced
         self.projected, self.finite = projected, finite
 
@@ -52,11 +52,14 @@ def compile_rule(rule: Callable, avals: Sequence[Aval], needed: Sequence[Any], p
                  name: str) -> Rule:  # fmt: skip
     """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
     layout: list[str] = []
+    places: dict[int, int] = {}  # operand → position among the staged results
 
     def flat(*tracers: Any) -> list[Any]:
         results = []
-        for result in rule(*tracers):
+        for i, result in enumerate(rule(*tracers)):
+            places[i] = len(results)
             if result is None:
+                del places[i]
                 layout.append("None")
             elif type(result) is Masked:
                 support = result.support.force()
@@ -68,6 +71,9 @@ def compile_rule(rule: Callable, avals: Sequence[Aval], needed: Sequence[Any], p
         return results
 
     graph = stage(flat, avals, name, sites=False)
+    # Cotangents are converted also where the rule computes in a wider dtype (2.0 ** x in single precision).
+    projected = sorted({*projected, *(i for i, place in places.items()
+                                      if graph.outputs[place].aval.dtype != avals[i + 2].dtype)})  # fmt: skip
     read = {a for e in graph.equations for a in e.inputs} | set(graph.outputs)
     kept = [i for i, var in enumerate(graph.inputs[1:]) if var in read]  # 0 is y, i + 1 the operand i
     names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
@@ -95,7 +101,7 @@ def compile_rule(rule: Callable, avals: Sequence[Aval], needed: Sequence[Any], p
     keeper.namespace["aval_of"] = aval_of
     items = [names[k] if k == 0 or needed[k - 1] is not None else f"own({names[k]})" for k in kept]
     items += [f"aval_of(x{i})" for i in projected]
-    keep = keeper.function(f"keep_{name}", ["own", *names.values()], f"({''.join(i + ', ' for i in items)})")
+    keep = keeper.function(f"keep_{name}", ["own", *names.values()], f"({', '.join(items)},)") if items else None
     return Rule(keep, build(True), build(False), projected, finite)
 
 

@@ -36,6 +36,7 @@ power = elementwise(
     "power",
     lambda t, y, x, p: Masked(t * (p * power(x, p - 1)), not_equal(p, 0)),
     lambda t, y, x, p: Masked(t * (y * log(x)), logical_or(not_equal(x, 0), less_equal(p, 0))),
+    kernel=named("power", "pow"),
     symbol="**",
 )
 square = elementwise("square", lambda t, y, x: t * (2 * x))
@@ -127,7 +128,7 @@ unit = elementwise("unit", lambda t, y, x, n: t / n, lambda t, y, x, n: negative
 # Of complex numbers the sign is no step: its derivative is that of `unit`.
 absolute = elementwise("absolute", lambda t, y, x: t * (conjugate(unit(x, y)) if is_complex(x) else sign(x)),
                        kernel=named("abs", "absolute"))  # fmt: skip
-fabs = elementwise("fabs", lambda t, y, x: t * sign(x))
+fabs = elementwise("fabs", lambda t, y, x: t * sign(x), kernel=named("fabs", "abs"))
 sign = elementwise("sign", None)
 hypot = elementwise("hypot", lambda t, y, a, b: t * unit(a, y), lambda t, y, a, b: t * unit(b, y))
 copysign = elementwise("copysign", lambda t, y, a, b: t * copysign(copysign(1.0, a), copysign(1.0, a) * b), None)
@@ -165,7 +166,7 @@ where = elementwise("where", None, lambda t, y, c, a, b: Masked(t, c), lambda t,
 floor = elementwise("floor", None)
 ceil = elementwise("ceil", None)
 trunc = elementwise("trunc", None)
-rint = elementwise("rint", None)
+rint = elementwise("rint", None, kernel=named("rint", "round"))
 heaviside = elementwise("heaviside", None, None)
 nextafter = elementwise("nextafter", None, None)
 ldexp = elementwise("ldexp", lambda t, y, x, i: ldexp(t, i), None, linear=(0,))
@@ -173,7 +174,7 @@ spacing = elementwise("spacing", None)
 
 
 def round_kernel(xp: Any) -> Any:
-    return lambda x, *, decimals: xp.round(x, decimals)
+    return lambda x, *, decimals: xp.round(x, decimals) if decimals else xp.round(x)
 
 
 round = elementwise("round", None, kernel=round_kernel, static=("decimals",))
@@ -194,7 +195,13 @@ def turned(t: Any, x: Any) -> Any:
 real = elementwise("real", lambda t, y, x: t, linear=(0,), finite=True)
 imag = elementwise("imag", lambda t, y, x: turned(t, x), linear=(0,), finite=True)
 conjugate = elementwise("conjugate", lambda t, y, x: conjugate(t), kernel=named("conj"), linear=(0,), finite=True)
-angle = elementwise("angle", lambda t, y, x: turned(t, x) / x)
+
+
+def angle_kernel(xp: Any) -> Any:
+    return xp.angle if hasattr(xp, "angle") else lambda x: xp.atan2(xp.imag(x), xp.real(x))
+
+
+angle = elementwise("angle", lambda t, y, x: turned(t, x) / x, kernel=angle_kernel)
 
 
 def make_complex_kernel(xp: Any) -> Any:
@@ -223,7 +230,7 @@ convert = elementwise("convert", lambda t, y, x, *, dtype: t, kernel=convert_ker
                       static=("dtype",))  # fmt: skip
 # A result of Python arithmetic among traced Python scalars is weak, as it is among plain ones.
 weaken = elementwise("weaken", lambda t, y, x: t, linear=(0,), finite=True,
-                     kernel=lambda xp: lambda x: x.item() if getattr(x, "ndim", None) == 0 else x)  # fmt: skip
+                     kernel=lambda xp: lambda x: x.item() if hasattr(x, "item") and x.ndim == 0 else x)  # fmt: skip
 stop_gradient = elementwise("stop_gradient", None, kernel=lambda xp: lambda x: x)
 
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import PLAIN, Aval, aval_of, is_differentiable, kind_of, sample
+from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable, kind_of, sample
 from ..core.cache import Cache
 from ..core.errors import NotDifferentiableError, NotLinearError, ShapeError
-from ..core.interpreter import CURRENT
-from ..core.primitive import Primitive, bind, register
+from ..core.interpreter import CURRENT, VALUES
+from ..core.primitive import Primitive, bind, bind_values, register
 from . import derive
 from .masked import Masked, Support, dense, scaled
 
@@ -101,6 +101,10 @@ def lift(tangent: Any, aval: Aval) -> Any:
     return tangent if have.shape == aval.shape else ops.broadcast_to(tangent, shape=aval.shape)
 
 
+def is_weak(value: Any) -> bool:
+    return type(value) in SCALARS or getattr(value, "weak", False)
+
+
 def spread(value: Any, batched: bool, size: int) -> Any:
     """An operand with a leading batch axis, repeated along it where it was not batched."""
     return value if batched else ops.broadcast_to(value, shape=(size, *aval_of(value).shape))
@@ -130,11 +134,15 @@ class Elementwise(Primitive):
         def unary(x: Any, /) -> Any:
             if type(x) in PLAIN and not current().watching:
                 return kernel(x)
+            if type(x) in VALUES:
+                return bind_values(primitive, (x,), NO_PARAMS)
             return bind(primitive, (x,), NO_PARAMS)
 
         def binary(x: Any, y: Any, /) -> Any:
             if type(x) in PLAIN and type(y) in PLAIN and not current().watching:
                 return kernel(x, y)
+            if type(x) in VALUES and type(y) in VALUES:
+                return bind_values(primitive, (x, y), NO_PARAMS)
             return bind(primitive, (x, y), NO_PARAMS)
 
         if self.static or len(self.rules) > 2:
@@ -159,25 +167,30 @@ class Elementwise(Primitive):
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         y = apply(*values, **params) if params else apply(*values)
-        # The rule depends on the dtype and, for every operand, on whether its cotangent is not wanted (0), like the
-        # result's (1), or summed and converted (2). One and two operands are written out: this is the hot path.
+        # The rule depends on the dtype and, for every operand, on whether its cotangent is not wanted (0; 3 for a weak
+        # scalar), like the result's (1), or summed and converted (2). One and two operands are written out: this is
+        # the hot path.
         try:
             shape, dtype = y.shape, y.dtype
             if len(values) == 1:
                 (x,) = values
-                key: Any = dtype.num * 3 + (1 if x.dtype is dtype and x.shape == shape else 2)
+                key: Any = dtype.num * 4 + (1 if x.dtype is dtype and x.shape == shape else 2)
             elif len(values) == 2:
                 a, b = values
-                key = dtype.num * 3
+                key = dtype.num * 4
                 if needed[0] is not None:
                     key += 1 if a.dtype is dtype and a.shape == shape else 2
-                key *= 3
+                elif type(a) is not np.ndarray and is_weak(a):
+                    key += 3
+                key *= 4
                 if needed[1] is not None:
                     key += 1 if b.dtype is dtype and b.shape == shape else 2
+                elif type(b) is not np.ndarray and is_weak(b):
+                    key += 3
             else:
                 key = dtype.num
                 for v, need in zip(values, needed):
-                    key = key * 3 + (0 if need is None else 1 if v.dtype is dtype and v.shape == shape else 2)
+                    key = key * 4 + (3 * is_weak(v) if need is None else 1 if v.dtype is dtype and v.shape == shape else 2)
         except AttributeError:  # Python scalars
             key = tuple([need is not None and aval_of(v) for v, need in zip((y, *values), (0, *needed))])
         if params:
@@ -186,7 +199,7 @@ class Elementwise(Primitive):
             rule = self.derived[key]
         except KeyError:
             rule = derive.elementwise_rule(self, key, values, needed, y, params)
-        return y, rule, None if rule is None else rule.keep(own, y, *values)
+        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, *values)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> list[Any]:
         traced = [i for i, v in enumerate(operands) if type(v) is Aval]
@@ -363,7 +376,7 @@ class General(Primitive):
             rule = self.derived[key]
         except KeyError:
             rule = self.derived[key] = derive.general_rule(self, values, needed, y, params)
-        return y, rule, None if rule is None else rule.keep(own, y, *values)
+        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, *values)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         if self.transposed is None:

@@ -33,13 +33,13 @@ def binary(function: Callable) -> tuple[Callable, Callable]:
         if type(other) not in VALUES:
             return function(self, other) if array_like(other) else NotImplemented
         y = bind_values(primitive, (self, other), NO_PARAMS)
-        return ops.weaken(y) if self.weak and is_weak(other) else y
+        return el.weaken(y) if self.weak and is_weak(other) else y
 
     def reflected(self: Tracer, other: Any) -> Any:
         if type(other) not in VALUES:
             return function(other, self) if array_like(other) else NotImplemented
         y = bind_values(primitive, (other, self), NO_PARAMS)
-        return ops.weaken(y) if self.weak and is_weak(other) else y
+        return el.weaken(y) if self.weak and is_weak(other) else y
 
     return forward, reflected
 
@@ -108,12 +108,12 @@ def comparison(function: Callable) -> Callable:
 
 def pow_(self: Tracer, exponent: Any) -> Any:
     y = power(self, exponent)
-    return ops.weaken(y) if self.weak and is_weak(exponent) else y
+    return el.weaken(y) if self.weak and is_weak(exponent) else y
 
 
 def rpow(self: Tracer, base: Any) -> Any:
     y = el.power(base, self)
-    return ops.weaken(y) if self.weak and is_weak(base) else y
+    return el.weaken(y) if self.weak and is_weak(base) else y
 
 
 Tracer.__pow__, Tracer.__rpow__ = pow_, rpow

@@ -205,8 +205,21 @@ def running(name: str) -> Callable[[Any], Callable]:
         if xp is np:
             accumulate = getattr(np, name).accumulate
             return lambda x, *, axis: accumulate(x, axis=axis)
-        function = ops.kinds.named(*functions[name])(xp)
-        return lambda x, *, axis: function(x, axis=axis)
+        if name in functions:
+            function = ops.kinds.named(*functions[name])(xp)
+            return lambda x, *, axis: function(x, axis=axis)
+        combine, join = getattr(xp, name), ops.kinds.named("concat", "concatenate")(xp)
+
+        def doubling(x: Any, *, axis: int) -> Any:
+            """After k steps every entry has met the 2ᵏ entries before it."""
+            head, step = (slice(None),) * axis, 1
+            while step < x.shape[axis]:
+                first, late, early = ((*head, part, ...) for part in (slice(step), slice(step, None), slice(-step)))
+                x = join([x[first], combine(x[late], x[early])], axis=axis)
+                step *= 2
+            return x
+
+        return doubling
 
     return make_kernel
 
@@ -241,7 +254,8 @@ def recurrence_kernel(xp: Any) -> Any:
         head = (slice(None),) * axis
         z = 0
         for k in range(b.shape[axis]):
-            z = out[(*head, k)] = a[(*head, k)] * z + b[(*head, k)]
+            at = (*head, k, ...)
+            z = out[at] = a[at] * z + b[at]
         return out
 
     return recurrence

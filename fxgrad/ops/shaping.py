@@ -68,7 +68,17 @@ def broadcast_transposed(ct: Any, x: Aval, *, shape: tuple[int, ...]) -> Any:
 
 
 def broadcast_kernel(xp: Any) -> Any:
-    return lambda x, *, shape: xp.broadcast_to(x, shape)
+    if xp is not np:
+        return lambda x, *, shape: xp.broadcast_to(x, shape)
+
+    def broadcast(x: Any, *, shape: tuple[int, ...]) -> Any:
+        if type(x) is np.float64 and Aval(shape, None).size <= 4096:  # to fill a small array beats making a view
+            out = np.empty(shape)
+            out[...] = x
+            return out
+        return np.broadcast_to(x, shape)
+
+    return broadcast
 
 
 broadcast_to = linear(

@@ -11,7 +11,7 @@ for every parent, and `plain` is the faster form of it for NumPy values, where t
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,13 +42,17 @@ class LinearTracer(Tracer):
         return self.primal
 
 
+new_tracer = object.__new__
+
+
 class LinearizeInterpreter(Interpreter):
     """Records the nodes of one reverse-mode transform."""
 
-    __slots__ = ("count", "name", "own")
+    __slots__ = ("count", "direct", "name", "own")
 
     def __init__(self, name: str, site: Any):
         self.outer, self.name, self.site = CURRENT.get(), name, site
+        self.direct = not self.outer.watching  # whether plain values may go straight to kernels
         self.count = 0
         self.own = Snapshots()
 
@@ -60,7 +64,7 @@ class LinearizeInterpreter(Interpreter):
         return LinearTracer(self, value, [self.count, None, None, None, None])
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
-        plain = not self.outer.watching
+        plain = self.direct
         if len(args) == 1:  # one and two operands written out: this is the hot path
             (a,) = args
             if type(a) is not LinearTracer or a.interpreter is not self:
@@ -103,7 +107,9 @@ class LinearizeInterpreter(Interpreter):
         node = [order, rule.plain if plain else None, residuals, parents, rule]
         if primitive.multiple_results:
             return [self.selected(v, i, node) for i, v in enumerate(y)]
-        return LinearTracer(self, y, node)
+        tracer = new_tracer(LinearTracer)  # without __init__, for speed
+        tracer.interpreter, tracer.primal, tracer.node = self, y, node
+        return tracer
 
     def selected(self, value: Any, index: int, node: list) -> LinearTracer:
         """One result of an operation with several."""
@@ -154,14 +160,14 @@ def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume:
                 cts[node[0]] = ct
                 if node[4] is not None:
                     heappush(heap, node)
-        while heap:
-            node = heappop(heap)
+        node = heappop(heap) if heap else None
+        while node is not None:
             ct = cts.pop(node[0])
             if node[1] is not None and type(ct) in PLAIN:
                 results = node[1](ct, *node[2])
             else:
                 results = node[4].pull(ct, *node[2])
-            index = 0
+            index, latest = 0, None
             for parent in node[3]:  # without zip, which costs more than this loop
                 result = results[index]
                 index += 1
@@ -177,9 +183,12 @@ def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume:
                 else:
                     cts[order] = result
                     if parent[4] is not None:
-                        heappush(heap, parent)
+                        if latest is not None:
+                            heappush(heap, latest)
+                        latest = parent
             if consume:
                 node[1] = node[2] = node[3] = None
+            node = heappushpop(heap, latest) if latest is not None else heappop(heap) if heap else None
         return [dense(cts.get(leaf[0])) for leaf in leaves]
 
 

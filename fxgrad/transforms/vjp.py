@@ -176,7 +176,7 @@ def differentiator(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomor
             raise StructureError(f"{name}: argnums={argnums} for a call with {count} positional arguments")
         leaves, structure = tree.flatten(args[where_[0]] if single else tuple([args[p] for p in where_]))
         for index, leaf in enumerate(leaves):
-            if type(leaf) is not float:
+            if type(leaf) is not float and not (type(leaf) is np.ndarray and leaf.dtype.char in "fd"):
                 check_input(leaf, structure, index, name, holomorphic, allow_int)
         inputs = [interpreter.new(v) for v in leaves]
         traced = tree.unflatten(structure, inputs)

@@ -1,0 +1,228 @@
+"""The functions of fxgrad.numpy are NumPy's: in value, dtype and error, on plain arrays and on traced ones.
+
+A line of a table is a call, written as Python; its names are functions of NumPy or of fxgrad.numpy, and the
+operands below. Names of operands that the call mentions are what is traced.
+"""
+
+import ast
+
+import numpy as np
+import pytest
+
+import fxgrad as fx
+import fxgrad.numpy as fnp
+from fxgrad.core import tree
+from fxgrad.core.errors import FxgradError
+from ways import agree
+
+rng = np.random.default_rng(7)
+
+
+def distinct(*shape):
+    """Values of either sign, no two of them near each other, none near an integer."""
+    count = int(np.prod(shape))
+    return (rng.permutation(count).reshape(shape) - count // 2 + rng.uniform(0.2, 0.8, shape)) / 2.1
+
+
+OPERANDS = {
+    "s": np.float64(0.7),
+    "v": distinct(3),
+    "w": distinct(3),
+    "x": distinct(2, 3),
+    "y": distinct(2, 3),
+    "m": distinct(3, 3),
+    "t": distinct(2, 3, 4),
+    "r": distinct(2, 4, 5),
+    "p": rng.uniform(0.3, 2.5, (2, 3)),  # positive
+    "u": rng.uniform(-0.9, 0.9, (2, 3)),  # within the unit interval
+    "e0": np.zeros((0, 3)),
+    "n": distinct(5)[::-2],  # negative stride
+}
+FIXED = {
+    "b": rng.random((2, 3)) < 0.5,
+    "b3": np.array([True, False, True]),
+    "i": np.array([[2, 0, 1], [1, 1, 0]]),
+    "k": np.array([2, 0, -1]),
+}
+
+ELEMENTWISE = """
+    absolute(x) | abs(x) | fabs(x) | negative(x) | positive(x) | sign(x) | square(x) | reciprocal(x) | sqrt(p) | cbrt(x)
+    exp(x) | exp2(x) | expm1(x) | log(p) | log2(p) | log10(p) | log1p(p) | logaddexp(x, y) | logaddexp2(x, y)
+    sin(x) | cos(x) | tan(u) | arcsin(u) | arccos(u) | arctan(x) | asin(u) | acos(u) | atan(x) | arctan2(x, y) | atan2(x, v)
+    sinh(u) | cosh(u) | tanh(x) | arcsinh(x) | arccosh(1 + p) | arctanh(u) | asinh(x) | acosh(1 + p) | atanh(u)
+    degrees(x) | radians(x) | deg2rad(x) | rad2deg(x) | hypot(x, y) | copysign(x, y) | heaviside(x, v) | nextafter(x, y)
+    add(x, v) | subtract(x, s) | multiply(x, y) | divide(x, p) | true_divide(x, v) | floor_divide(x, y) | remainder(x, y)
+    mod(x, 1.3) | fmod(x, y) | divmod(x, y) | power(p, y) | power(x, 2) | power(x, 3) | power(p, 1.5) | power(2.0, x)
+    pow(p, -1) | power(x, 0) | float_power(p, y) | float_power(p, 2) | ldexp(x, i) | spacing(x)
+    maximum(x, y) | minimum(x, 0.0) | fmax(x, y) | fmin(x, v) | clip(x, -0.5, 0.5) | clip(x, None, v) | clip(x, min=u, max=p)
+    floor(x) | ceil(x) | trunc(x) | rint(x) | round(x) | round(x, 1) | around(x, decimals=2) | fix(x) | modf(x)
+    real(x) | imag(x) | conj(x) | conjugate(x) | angle(x) | angle(x, deg=True) | nan_to_num(x) | signbit(x)
+    equal(x, y) | not_equal(x, x) | less(x, y) | less_equal(x, v) | greater(x, 0) | greater_equal(x, y)
+    isnan(x) | isinf(x) | isfinite(x) | isposinf(x) | isneginf(x) | isreal(x) | iscomplex(x) | isclose(x, y) | isclose(x, x)
+    logical_and(x, y) | logical_or(x, y) | logical_xor(x, y) | logical_not(x)
+"""
+
+REDUCTIONS = """
+    sum(x) | sum(x, axis=1) | sum(x, 0, keepdims=True) | sum(t, axis=(0, -1)) | sum(x, initial=s) | sum(x, where=b)
+    sum(x, axis=()) | sum(e0, axis=0) | sum(e0, axis=1) | sum(x, dtype=float32) | sum(n) | sum(s) | sum(x, where=True)
+    prod(x) | prod(x, axis=0) | prod(t, axis=(0, 2), keepdims=True) | prod(x, 1, where=b, initial=2) | prod(e0)
+    max(x) | max(x, axis=1) | amax(t, (0, 1)) | max(x, axis=0, where=b, initial=-9) | max(e0, axis=1) | max(x, initial=0)
+    min(x) | min(x, axis=-1, keepdims=True) | amin(x, 0) | min(e0, axis=0, initial=3.0) | ptp(x) | ptp(x, axis=1)
+    mean(x) | mean(x, 0) | mean(x, axis=1, keepdims=True) | mean(x, where=b) | mean(x, axis=0, dtype=float32) | mean(t, (0, 2))
+    var(x) | var(x, axis=0) | var(x, ddof=1) | var(x, correction=1) | var(x, axis=1, keepdims=True) | var(x, where=b)
+    std(x) | std(x, 1) | std(x, axis=0, ddof=1) | std(t, axis=(0, 2)) | std(x, where=b, keepdims=True) | var(x, mean=v, axis=0)
+    average(x) | average(x, 1) | average(x, weights=p) | average(x, 1, weights=v) | average(x, 0, weights=p, returned=True)
+    average(x, returned=True) | average(t, (2, 0), weights=ones((4, 2))) | average(x, 1, p, keepdims=True)
+    any(x) | any(b, axis=0) | any(x > 0, 1, keepdims=True) | all(x) | all(x > 0, axis=1) | all(x > 0, where=b) | count_nonzero(x)
+    count_nonzero(x > 0, axis=1) | argmax(x) | argmax(x, axis=1) | argmin(x, 0, keepdims=True) | argmin(x, keepdims=True)
+    cumsum(x) | cumsum(x, axis=1) | cumprod(x, 0) | cumprod(x) | cumulative_sum(v) | cumulative_sum(x, axis=1)
+    cumulative_sum(x, axis=0, include_initial=True) | cumulative_prod(v, include_initial=True) | cumsum(e0, axis=0)
+    nansum(x) | nanprod(x, 0) | nanmean(x, axis=1) | nanvar(x) | nanstd(x, 1) | nanmax(x, 0) | nanmin(x)
+    diff(x) | diff(x, axis=0) | diff(v, 2) | diff(x, prepend=0) | diff(v, append=w) | diff(t, axis=1, prepend=0.0, append=s)
+    trapezoid(x) | trapezoid(x, dx=0.5, axis=0) | trapezoid(x, v) | trapezoid(x, p, axis=1)
+"""
+
+SHAPES = """
+    reshape(x, 6) | reshape(x, (3, 2)) | reshape(x, -1) | reshape(t, (4, -1)) | reshape(x, (3, 2), order="F") | reshape(s, (1, 1))
+    ravel(x) | ravel(x, "F") | transpose(x) | transpose(t, (2, 0, 1)) | transpose(t, (-1, 0, 1)) | permute_dims(t, (1, 0, 2))
+    matrix_transpose(t) | moveaxis(t, 0, -1) | moveaxis(t, (0, 1), (2, 0)) | swapaxes(t, 0, 2) | rollaxis(t, 2) | rollaxis(t, 0, 3)
+    squeeze(x[None]) | squeeze(x[:, :, None], axis=2) | squeeze(x[None, :, None], (0, -2)) | expand_dims(x, 0) | expand_dims(x, (0, -1))
+    broadcast_to(v, (2, 3)) | broadcast_to(s, 4) | broadcast_arrays(x, v, s) | atleast_1d(s) | atleast_1d(s, x) | atleast_2d(s)
+    atleast_2d(v) | atleast_3d(s) | atleast_3d(v) | atleast_3d(x, t)
+    concatenate([x, y]) | concatenate((x, y), axis=1) | concatenate([x, v], axis=None) | concat([x, e0]) | stack([v, w]) | stack([v, w], -1)
+    stack([s, 2.0]) | stack((x, y), axis=1) | vstack([x, v]) | vstack((v, w)) | hstack([v, w]) | hstack([x, y]) | dstack([x, y])
+    dstack([v, w]) | column_stack([v, w]) | column_stack([v, m]) | block([[x, y], [y, x]]) | block([v, s]) | append(x, s) | append(x, y, 1)
+    unstack(x) | unstack(t, axis=1) | split(v, 3) | split(x, [1, 2], axis=1) | array_split(v, 2) | hsplit(x, 3) | vsplit(x, 2) | dsplit(t, 2)
+    tile(v, 2) | tile(x, (2, 1)) | tile(v, (2, 1, 2)) | tile(x, 0) | repeat(x, 2) | repeat(x, 3, axis=1) | repeat(x, [1, 0, 2], axis=1)
+    flip(x) | flip(x, 0) | flip(t, (0, 2)) | fliplr(x) | flipud(x) | roll(v, 1) | roll(x, 2) | roll(x, -1, axis=1) | roll(x, (1, 2), (0, 1))
+    rot90(x) | rot90(x, 2) | rot90(x, -1) | rot90(t, 1, (1, 2)) | roll(e0, 1, axis=0) | rot90(x, 4)
+    pad(x, 1) | pad(x, (1, 2)) | pad(x, ((1, 0), (0, 2))) | pad(v, 2, constant_values=3.0) | pad(x, 1, constant_values=((1, 2), (3, 4)))
+    pad(x, 2, "edge") | pad(v, 2, mode="reflect") | pad(v, (1, 4), "symmetric") | pad(x, ((0, 1), (2, 3)), "wrap")
+    diag(v) | diag(v, 1) | diag(m) | diag(x, -1) | diag(x, 5) | diagonal(m) | diagonal(t, 1, 1, 2) | diagonal(t, -1, 2, 0)
+    diagflat(x) | diagflat(v, -2) | tril(m) | tril(t, 1) | triu(x) | triu(m, -1) | trace(m) | trace(x, 1) | trace(t, 0, 1, 2)
+    meshgrid(v, w) | meshgrid(v, w, indexing="ij") | meshgrid(v, s, w, sparse=True) | delete(v, 1) | delete(x, [0, 2], axis=1)
+    delete(x, slice(0, 1), 0) | resize(x, (2, 2)) | resize(v, (2, 4)) | resize(x, 0)
+"""
+
+INDEXING = """
+    take(x, k) | take(x, k, axis=1) | take(x, 1) | take(x, i, 1) | take(v, [4, -5], mode="wrap") | take(v, [4, -5], mode="clip")
+    take(x, i, axis=0, mode="wrap") | take_along_axis(x, i, 1) | take_along_axis(x, i) | take_along_axis(x, i[:, :1], axis=1)
+    take_along_axis(x, k, None) | take_along_axis(x, i[:1], axis=0) | compress(b3, v) | compress([True, False], x, axis=0)
+    extract(b, x) | where(b, x, y) | where(b3, x, 0) | where(i, x, s) | where(x > 0, x, -x) | select([x > 1, x > 0], [x, y], s)
+    select([b, b3], [x, 0], 7) | choose(i, [x, y, 1.0]) | choose(i, [x, v], mode="wrap") | choose([0, 1, 2], [v, w, s])
+"""
+
+CONTRACTIONS = """
+    matmul(x, m) | matmul(v, m) | matmul(x, v) | matmul(v, w) | matmul(t, r) | matmul(t, r[0]) | matmul(x, t) | matmul(t[:1], r)
+    matmul(t[:, None], r) | matmul(v, t) | matmul(t, ones(4)) | matmul(e0, m) | x @ m | m @ v
+    dot(x, m) | dot(v, w) | dot(x, v) | dot(s, x) | dot(x, 2.0) | dot(t, r) | dot(t, ones(4)) | vdot(x, y) | vdot(s, s)
+    inner(v, w) | inner(x, y) | inner(t, r.swapaxes(1, 2)) | inner(s, x) | outer(v, w) | outer(x, v) | outer(s, v)
+    tensordot(x, m, 1) | tensordot(x, y) | tensordot(v, w, 0) | tensordot(t, r, ([0, 2], [0, 1])) | tensordot(t, r, (2, 1))
+    tensordot(x, y, ((-1, 0), (-1, 0))) | kron(x, m) | kron(v, x) | kron(s, v) | vecdot(x, y) | vecdot(x, v) | vecdot(t, x[:, :, None], axis=1)
+    matvec(t, ones(4)) | matvec(m, x) | vecmat(v, m) | vecmat(x, m) | cross(v, w) | cross(x, y) | cross(x, v) | cross(m, m, axisa=0, axisc=0)
+    einsum("ij,jk->ik", x, m) | einsum("ij,jk", x, m) | einsum("ij->ji", x) | einsum("ii", m) | einsum("ii->i", m) | einsum("ij->", x)
+    einsum("i,i", v, w) | einsum("i,j->ij", v, w) | einsum("...j,j->...", t[:, :, :3], v) | einsum("aij,ajk->aik", t, r)
+    einsum("ij,ij,j->i", x, y, v) | einsum("ij,jk,k,i->", x, m, v, v[:2]) | einsum("ij,ij->ij", x[:1], y) | einsum("i...->...", t)
+    einsum(x, [0, 1], m, [1, 2]) | einsum(x, [0, 1], m, [1, 2], [2, 0]) | einsum(t, [0, ...], [..., 0]) | einsum("ij,kl->", x, y)
+    einsum("ij,jk,kl->il", x, m, m, optimize=True) | einsum("iij,j->i", ones((2, 2, 3)), v) | einsum("b i, i -> b", x, v) | einsum(",ij", s, x)
+    einsum("i,i->", v[:1], w) | einsum("ij,ik->i", x, y)
+"""
+
+CREATION = """
+    asarray(x) | asarray([v, w]) | array([[s, 1.0], [2, s]]) | array(x, dtype=float32) | array(s, ndmin=2) | asanyarray(x) | copy(x)
+    ascontiguousarray(s) | astype(x, float32) | astype(x, int) | full((2, 3), s) | full(3, s, dtype=float32) | full((2, 3), v) | full_like(x, 2)
+    full_like(x, s) | full_like(x, v, dtype=float32) | zeros_like(x) | zeros_like(x, dtype=int) | ones_like(x) | ones_like(x, shape=(4,))
+    linspace(s, 3, 5) | linspace(v, w, 4) | linspace(0, s, 4, endpoint=False) | linspace(v, s, 3, retstep=True) | linspace(v, w, 3, axis=-1)
+    linspace(s, 1, 1) | linspace(s, 1, 0) | linspace(0, s, 3, dtype=float32) | logspace(s, 2, 3) | logspace(0, s, 3, base=2.0)
+    geomspace(s, 8, 4) | geomspace(p, 8.0, 4, axis=1) | geomspace(-s, -8, 3) | vander(v) | vander(v, 2, increasing=True)
+"""
+
+NORMS = """
+    linalg.norm(x) | linalg.norm(v) | linalg.norm(x, axis=1) | linalg.norm(x, axis=0, keepdims=True) | linalg.norm(x, keepdims=True)
+    linalg.norm(v, 1) | linalg.norm(v, inf) | linalg.norm(v, -inf) | linalg.norm(v, 0) | linalg.norm(v, 3) | linalg.norm(v, 2.5) | linalg.norm(v, -1)
+    linalg.norm(x, 1) | linalg.norm(x, -1) | linalg.norm(x, inf) | linalg.norm(x, -inf) | linalg.norm(x, "fro", keepdims=True)
+    linalg.norm(t, axis=(0, 2)) | linalg.norm(t, 1, axis=(2, 0)) | linalg.norm(t, inf, axis=(-1, 0), keepdims=True) | linalg.norm(x, 1, axis=1)
+    linalg.vector_norm(x) | linalg.vector_norm(t, axis=(0, 2), ord=3) | linalg.vector_norm(x, ord=inf, keepdims=True)
+    linalg.matrix_norm(t) | linalg.matrix_norm(x, ord=1) | linalg.matrix_norm(t, ord=-inf, keepdims=True) | linalg.matmul(x, m) | linalg.outer(v, w)
+    linalg.vecdot(x, y) | linalg.trace(t) | linalg.diagonal(t) | linalg.cross(v, w) | linalg.tensordot(x, m, axes=1) | linalg.matrix_transpose(t)
+"""
+
+
+def lines(*tables):
+    return [call.strip() for table in tables for line in table.strip().splitlines() for call in line.split(" | ")]
+
+
+CALLS = lines(ELEMENTWISE, REDUCTIONS, SHAPES, INDEXING, CONTRACTIONS, CREATION, NORMS)
+
+
+def names_in(call):
+    return [n.id for n in ast.walk(ast.parse(call)) if isinstance(n, ast.Name)]
+
+
+def function(call, space):
+    """(the call as a function of the operands that it mentions, their names)."""
+    names = [n for n in OPERANDS if n in names_in(call)]
+    code = compile(call, call, "eval")
+    return (lambda *args: eval(code, {**vars(space), **FIXED, **dict(zip(names, args))})), names
+
+
+def same(actual, expected, tolerance=1e-13):
+    actual, expected = tree.leaves(actual), tree.leaves(expected)
+    assert len(actual) == len(expected)
+    for a, b in zip(actual, expected):
+        a, b = np.asarray(a), np.asarray(b)
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_plain_values_are_numpys(call):
+    (ours, names), (theirs, _) = function(call, fnp), function(call, np)
+    args = [OPERANDS[n] for n in names]
+    actual, expected = ours(*args), theirs(*args)
+    assert type(actual) is type(expected) or isinstance(expected, tuple)
+    same(actual, expected, 0)
+
+
+NOT_SMOOTH = ("nextafter", "spacing", "heaviside", "floor_divide", "astype(x, int)", "float32")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_traced_values_and_derivatives(call):
+    ours, names = function(call, fnp)
+    args = [OPERANDS[n] for n in names]
+    if args:
+        agree(ours, *args, derivatives=not any(word in call for word in NOT_SMOOTH))
+
+
+DTYPES = ("float32", "float16", "complex64", "int64", "int8", "uint8", "bool", "bfloat16")
+WAYS = {
+    "vjp": lambda f, args: fx.vjp(f, *args)[0],
+    "jit": lambda f, args: fx.jit(f)(*args),
+}
+TOLERANCE = {"float32": 2e-5, "complex64": 2e-5, "float16": 5e-3, "bfloat16": 5e-2}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("call", CALLS)
+def test_dtypes_and_errors_are_numpys(call, dtype):
+    """For every dtype the traced result has NumPy's dtype and value, or an error of the same built-in class."""
+    kind = getattr(fnp, dtype if dtype != "bool" else "bool_")
+    (ours, names), (theirs, _) = function(call, fnp), function(call, np)
+    with np.errstate(all="ignore"):
+        args = [OPERANDS[n].astype(kind) for n in names]
+        if not args:
+            return
+        try:
+            expected, error = theirs(*args), None
+        except Exception as raised:
+            expected, error = None, raised
+        for way in WAYS.values():
+            if error is None:
+                same(way(ours, args), expected, TOLERANCE.get(dtype, 1e-13))
+            else:
+                with pytest.raises((ValueError, TypeError)):
+                    way(ours, args)
+
+
+assert FxgradError
