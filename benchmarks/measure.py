@@ -26,9 +26,12 @@ def take_turns(contenders: Contenders, rounds: int, calls: int = 1) -> dict[str,
     """
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for run in contenders.values():
-        run()  # what happens once (caches, compilation) is not what is measured
+        run()  # what happens once (compilation, tables filled on first use) is not what is measured
     for _ in range(rounds):
         for name, run in contenders.items():
+            # Not timed: a contender that takes long leaves the processor's caches cold for whoever comes next,
+            # so that places in the order would be compared (measured: half as much again after un-jitted JAX).
+            run()
             start = time.process_time()
             for _ in range(calls):
                 run()

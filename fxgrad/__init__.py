@@ -26,15 +26,28 @@ _HOMES = {
     "transforms.custom": ("custom_jvp", "custom_vjp", "stop_gradient"),
     "core.aval": ("Aval", "float0"),
     "core.errors": (
-        "ArrayConversionError", "AxisError", "ConcretizationError", "CustomRuleError", "DTypeError",
-        "EscapedTracerError", "FxgradError", "GraphError", "ImmutableError", "IndexingError", "NonScalarError",
-        "NotDifferentiableError", "NotLinearError", "ShapeError", "StaticArgumentError", "StructureError",
+        "ArrayConversionError",
+        "AxisError",
+        "ConcretizationError",
+        "CustomRuleError",
+        "DTypeError",
+        "EscapedTracerError",
+        "FxgradError",
+        "GraphError",
+        "ImmutableError",
+        "IndexingError",
+        "NonScalarError",
+        "NotDifferentiableError",
+        "NotLinearError",
+        "ShapeError",
+        "StaticArgumentError",
+        "StructureError",
         "UnsupportedError",
     ),
     "core.graph": ("Graph",),
     "core.interpreter": ("Interpreter", "Tracer"),
     "core.where": ("set_traceback_filtering",),
-}  # fmt: skip
+}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _SUBMODULES = ("numpy", "tree")
 

@@ -153,7 +153,7 @@ def test_printing():
     ],
 )
 def test_writing_raises_with_advice(method, arguments, advice):
-    with pytest.raises(fx.ImmutableError, match=f"(?s){method}|assignment.*immutable.*try:.*{advice}"):
+    with pytest.raises(fx.ImmutableError, match=rf"(?s)({method}|item assignment).*immutable.*try:.*{advice}"):
         fx.grad(lambda x: getattr(x, method)(*arguments))(np.ones(3))
 
 

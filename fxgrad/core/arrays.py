@@ -40,14 +40,21 @@ def namespace_of(value: Any) -> Any:
 
 def kernel_for(primitive: Any, args: Any) -> Any:
     """The kernel of a primitive for operands among which are arrays of another library."""
-    spaces = {id(xp): xp for a in args if type(a) not in (bool, int, float, complex)
-              for xp in [namespace_of(a)] if xp is not None}  # fmt: skip
+    spaces = {
+        id(xp): xp
+        for a in args
+        if type(a) not in (bool, int, float, complex)
+        for xp in [namespace_of(a)]
+        if xp is not None
+    }
     if len(spaces) > 1:
         foreign = [xp for xp in spaces.values() if xp is not np]
         if len(foreign) > 1 or any(type(a) is np.ndarray and a.ndim for a in args):
             names = sorted(xp.__name__ for xp in spaces.values())
-            raise DTypeError(f"{primitive.name}: operands of different array libraries: {', '.join(names)}",
-                             hint="move them to one library first (cupy.asarray, cupy.asnumpy)")  # fmt: skip
+            raise DTypeError(
+                f"{primitive.name}: operands of different array libraries: {', '.join(names)}",
+                hint="move them to one library first (cupy.asarray, cupy.asnumpy)",
+            )
         xp = foreign[0]
     else:
         (xp,) = spaces.values()
@@ -71,11 +78,13 @@ def convert(value: Any) -> Any:
         return value
     from_other = np.asarray(value)
     if from_other.dtype.kind == "O":
-        raise DTypeError(f"an operand of type {type(value).__name__} is not an array, a number or a traced value",
-                         hint="pass arrays or numbers")  # fmt: skip
+        raise DTypeError(
+            f"an operand of type {type(value).__name__} is not an array, a number or a traced value",
+            hint="pass arrays or numbers",
+        )
     return from_other
 
 
 def dtype_in(xp: Any, dtype: Any) -> Any:
     """The dtype object of namespace `xp` for a NumPy dtype."""
-    return dtype if xp is np or "cupy" in sys.modules and xp.__name__ == "cupy" else getattr(xp, dtype.name)
+    return dtype if xp is np or ("cupy" in sys.modules and xp.__name__ == "cupy") else getattr(xp, dtype.name)

@@ -15,10 +15,32 @@ from .errors import DTypeError
 
 SCALARS = frozenset({bool, int, float, complex})
 PLAIN = SCALARS | frozenset(
-    {np.ndarray, np.bool_, np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128,
-     np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.clongdouble}
-)  # fmt: skip
-WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype(complex)}
+    {
+        np.ndarray,
+        np.bool_,
+        np.float16,
+        np.float32,
+        np.float64,
+        np.longdouble,
+        np.complex64,
+        np.complex128,
+        np.int8,
+        np.int16,
+        np.int32,
+        np.int64,
+        np.uint8,
+        np.uint16,
+        np.uint32,
+        np.uint64,
+        np.clongdouble,
+    }
+)
+WEAK_DTYPES = {
+    bool: np.dtype(bool),
+    int: np.dtype(np.int64),
+    float: np.dtype(float),
+    complex: np.dtype(complex),
+}
 WEAK_TYPES = {"b": bool, "i": int, "f": float, "c": complex}
 
 # The tangent dtype of integers and booleans: it has no information, as JAX's float0.
@@ -38,15 +60,26 @@ def is_differentiable(dtype: Any) -> bool:
 def check_dtype(dtype: Any, what: str) -> None:
     """Raise `DTypeError` where fxgrad cannot compute with `dtype`."""
     if kind_of(dtype) not in "biufc" or dtype == float0:
-        raise DTypeError(f"{what} has dtype {dtype}, which fxgrad does not compute with",
-                         hint="use bool, integer, floating (also bfloat16) or complex arrays")  # fmt: skip
+        raise DTypeError(
+            f"{what} has dtype {dtype}, which fxgrad does not compute with",
+            hint="use bool, integer, floating (also bfloat16) or complex arrays",
+        )
     if not dtype.isnative:
-        raise DTypeError(f"{what} has the non-native byte order of dtype {dtype.str!r}",
-                         hint="convert it first: x.astype(x.dtype.newbyteorder('='))")  # fmt: skip
+        raise DTypeError(
+            f"{what} has the non-native byte order of dtype {dtype.str!r}",
+            hint="convert it first: x.astype(x.dtype.newbyteorder('='))",
+        )
 
 
-_SHORT = {"bool": "bool", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
-          "complex64": "c64", "complex128": "c128"}  # fmt: skip
+_SHORT = {
+    "bool": "bool",
+    "bfloat16": "bf16",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
+}
 
 
 class Aval:
@@ -85,8 +118,11 @@ class Aval:
 
     def update(self, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Aval:
         """The same with another shape or dtype; a value with a given dtype is no longer weak."""
-        return Aval(self.shape if shape is None else shape, self.dtype if dtype is None else dtype,
-                    self.weak and dtype is None and not shape)  # fmt: skip
+        return Aval(
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.weak and dtype is None and not shape,
+        )
 
 
 def aval_of(value: Any) -> Aval:
@@ -103,8 +139,10 @@ def aval_of(value: Any) -> Aval:
         return aval
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or dtype is None:
-        raise DTypeError(f"a value of type {kind.__name__} is not an array, a number or a traced value",
-                         hint="pass arrays or Python numbers; containers of them must be pytrees")  # fmt: skip
+        raise DTypeError(
+            f"a value of type {kind.__name__} is not an array, a number or a traced value",
+            hint="pass arrays or Python numbers; containers of them must be pytrees",
+        )
     if not isinstance(dtype, np.dtype):  # another library's dtype objects, named as in the Array API standard
         dtype = np.dtype(str(dtype).rpartition(".")[2])
     return Aval(tuple(shape), dtype)

@@ -1,10 +1,10 @@
 """Graph: the traced function. Typed, flat, in A-normal form; it prints like mathematics, checks and runs itself.
 
-    graph(x: f64[3]) → f64[]
-      a = sin(x)      f64[3]  demo.py:3
-      b = a * x       f64[3]  demo.py:3
-      c = sum(b)      f64[]   demo.py:3
-      return c
+graph(x: f64[3]) → f64[]
+  a = sin(x)      f64[3]  demo.py:3
+  b = a * x       f64[3]  demo.py:3
+  c = sum(b)      f64[]   demo.py:3
+  return c
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Equation:
 
     __slots__ = ("inputs", "outputs", "params", "primitive", "site")
 
-    def __init__(self, primitive: Primitive, inputs: Sequence[Any], outputs: Sequence[Var], params: dict, site: Any):
+    def __init__(
+        self, primitive: Primitive, inputs: Sequence[Any], outputs: Sequence[Var], params: dict, site: Any
+    ):
         self.primitive, self.inputs, self.outputs = primitive, tuple(inputs), tuple(outputs)
         self.params, self.site = params, site
 
@@ -62,8 +64,14 @@ class Graph:
 
     __slots__ = ("captured", "equations", "inputs", "name", "outputs")
 
-    def __init__(self, inputs: Sequence[Var], equations: Sequence[Equation], outputs: Sequence[Any],
-                 captured: dict[Var, Any] | None = None, name: str = "graph"):  # fmt: skip
+    def __init__(
+        self,
+        inputs: Sequence[Var],
+        equations: Sequence[Equation],
+        outputs: Sequence[Any],
+        captured: dict[Var, Any] | None = None,
+        name: str = "graph",
+    ):
         self.inputs, self.equations, self.outputs = tuple(inputs), list(equations), tuple(outputs)
         self.captured, self.name = captured or {}, name
 
@@ -145,8 +153,10 @@ class Graph:
             avals = equation.primitive.abstract([a.aval for a in equation.inputs], equation.params)
             avals = list(avals) if equation.primitive.multiple_results else [avals]
             if avals != [v.aval for v in equation.outputs]:
-                raise GraphError(f"{self.name}: {label} has results {[v.aval for v in equation.outputs]}, "
-                                 f"its rule gives {avals}")  # fmt: skip
+                raise GraphError(
+                    f"{self.name}: {label} has results {[v.aval for v in equation.outputs]}, "
+                    f"its rule gives {avals}"
+                )
             for var in equation.outputs:
                 bind(var, label)
         for atom in self.outputs:

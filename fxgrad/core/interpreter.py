@@ -149,8 +149,11 @@ def levels(context: Context | None = None) -> Iterator[Interpreter]:
 def describe_chain() -> str:
     """'level 2: vmap at a.py:10 → level 1: grad at a.py:12', or '' outside all transforms."""
     chain = list(levels())
-    return " → ".join(f"level {len(chain) - i}: {interpreter.name}" + (f" at {interpreter.site}" if interpreter.site else "")
-                      for i, interpreter in enumerate(chain))  # fmt: skip
+    parts = []
+    for level, interpreter in zip(range(len(chain), 0, -1), chain):
+        place = f" at {interpreter.site}" if interpreter.site else ""
+        parts.append(f"level {level}: {interpreter.name}{place}")
+    return " → ".join(parts)
 
 
 errors.describe_chain = describe_chain
@@ -161,9 +164,11 @@ def escaped(tracer: Tracer, operation: str) -> EscapedTracerError:
     interpreter = tracer.interpreter
     opened_at = f" (opened at {interpreter.site})" if interpreter.site else ""
     return EscapedTracerError(
-        f"{operation}: a traced value {tracer.aval!r} of {interpreter.name}{opened_at} is used outside that transform",
+        f"{operation}: a traced value {tracer.aval!r} of {interpreter.name}{opened_at} "
+        "is used outside that transform",
         hint="return the value from the transformed function (has_aux=True for extra results) instead of storing "
-             "it in a variable that outlives the call; values closed over by a custom rule must be its arguments")  # fmt: skip
+        "it in a variable that outlives the call; values closed over by a custom rule must be its arguments",
+    )
 
 
 def ensure_open(tracer: Tracer, operation: str) -> None:
@@ -180,7 +185,7 @@ class Tracer:
     then use the exact derivative (see `ops.elementwise.square`).
     """
 
-    __slots__ = ("interpreter", "origin", "__weakref__")
+    __slots__ = ("__weakref__", "interpreter", "origin")
     interpreter: Interpreter
 
     def __init_subclass__(cls) -> None:
@@ -212,12 +217,26 @@ def concrete(value: Any, operation: str) -> Any:
 
 def is_plain(values: Any) -> bool:
     """Whether all values go straight to NumPy kernels."""
-    for v in values:
-        if type(v) not in PLAIN:
-            return False
-    return True
+    return all(type(v) in PLAIN for v in values)
 
 
-__all__ = ["CURRENT", "EVAL", "VALUES", "Context", "EvalInterpreter", "Interpreter", "Tracer", "as_value", "aval_of",
-           "concrete", "describe_chain", "ensure_open", "escaped", "is_plain", "levels", "opened",
-           "where", "within"]  # fmt: skip
+__all__ = [
+    "CURRENT",
+    "EVAL",
+    "VALUES",
+    "Context",
+    "EvalInterpreter",
+    "Interpreter",
+    "Tracer",
+    "as_value",
+    "aval_of",
+    "concrete",
+    "describe_chain",
+    "ensure_open",
+    "escaped",
+    "is_plain",
+    "levels",
+    "opened",
+    "where",
+    "within",
+]

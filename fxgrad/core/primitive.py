@@ -77,8 +77,14 @@ class Primitive:
         """(result, its tangent); a tangent that is None is zero."""
         raise NotDifferentiableError(f"{self.name} has no forward-mode rule")
 
-    def linearize(self, apply: Callable[..., Any], values: Sequence[Any], needed: Sequence[Any], params: dict,
-                  own: Callable[[Any], Any]) -> tuple[Any, Any, Any]:  # fmt: skip
+    def linearize(
+        self,
+        apply: Callable[..., Any],
+        values: Sequence[Any],
+        needed: Sequence[Any],
+        params: dict,
+        own: Callable[[Any], Any],
+    ) -> tuple[Any, Any, Any]:
         """(result, rule, residuals) with respect to the operands whose `needed` is not None.
 
         `apply` computes the primitive: its kernel where all values are plain, its `call` otherwise. The rule is
@@ -94,9 +100,13 @@ class Primitive:
 
         raise NotLinearError(f"{self.name} is not linear in its traced operands")
 
-    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, Any]:
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, Any]:
         """(result, whether it is batched) for operands whose batch axis is leading where `batched` is true."""
-        raise UnsupportedError(f"{self.name} has no batching rule", hint="use fx.vmap(f, chunk_size=1) or a loop")
+        raise UnsupportedError(
+            f"{self.name} has no batching rule", hint="use fx.vmap(f, chunk_size=1) or a loop"
+        )
 
 
 def bind(primitive: Primitive, args: tuple, params: dict) -> Any:

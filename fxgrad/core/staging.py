@@ -34,11 +34,15 @@ class GraphTracer(Tracer):
     def concrete(self, operation: str) -> Any:
         hint = {
             "bool()": "for a branch on traced values use fnp.where, or mark the argument static "
-                      "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while",
-        }.get(operation, "its value is not known while the function is staged: mark the argument static "
-                         "(static_argnums), or do without jit")  # fmt: skip
+            "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while",
+        }.get(
+            operation,
+            "its value is not known while the function is staged: mark the argument static "
+            "(static_argnums), or do without jit",
+        )
         raise ConcretizationError(
-            f"{operation} of an abstract value {self.aval!r} of {self.interpreter.name}", hint=hint)  # fmt: skip
+            f"{operation} of an abstract value {self.aval!r} of {self.interpreter.name}", hint=hint
+        )
 
 
 class GraphInterpreter(Interpreter):
@@ -90,12 +94,19 @@ class GraphInterpreter(Interpreter):
         return GraphTracer(self, outputs[0])
 
 
-def stage(fun: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str = "graph", site: Any = None,
-          sites: bool = True) -> Graph:  # fmt: skip
+def stage(
+    fun: Callable[..., Sequence[Any]],
+    avals: Sequence[Aval],
+    name: str = "graph",
+    site: Any = None,
+    sites: bool = True,
+) -> Graph:
     """The Graph of a function from values to a flat sequence of values, at the given avals."""
     interpreter = GraphInterpreter(site, name, sites)
     tracers = [interpreter.new(a) for a in avals]
     with opened(interpreter):
         results = fun(*tracers)
         outputs = [interpreter.atom(r) for r in results]
-    return Graph([t.var for t in tracers], interpreter.equations, outputs, interpreter.captured, name).pruned()
+    return Graph(
+        [t.var for t in tracers], interpreter.equations, outputs, interpreter.captured, name
+    ).pruned()

@@ -44,7 +44,10 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
     summed = "".join(c for c in left if c in right and c not in out)
     own_left = "".join(c for c in out if c in left and c not in right)
     own_right = "".join(c for c in out if c in right and c not in left)
-    order_left, order_right = permutation(left, shared + own_left + summed), permutation(right, shared + summed + own_right)
+    order_left, order_right = (
+        permutation(left, shared + own_left + summed),
+        permutation(right, shared + summed + own_right),
+    )
     order_out = permutation(shared + own_left + own_right, out)
     identity = order_out == tuple(range(len(out)))
     transpose = getattr(xp, "permute_dims", None) or xp.transpose
@@ -82,7 +85,9 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
         return widened(lambda a, b: xp.matmul(arranged(b, flip_right), arranged(a, flip_left)))
 
     if len(summed) == len(own_left) == len(own_right) == 1:
-        return widened(lambda a, b: arranged(xp.matmul(arranged(a, order_left), arranged(b, order_right)), order_out))
+        return widened(
+            lambda a, b: arranged(xp.matmul(arranged(a, order_left), arranged(b, order_right)), order_out)
+        )
 
     k, m = len(shared), len(own_left)
 
@@ -90,7 +95,9 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
         a, b = arranged(a, order_left), arranged(b, order_right)
         batch, rows, columns = a.shape[:k], a.shape[k : k + m], b.shape[k + len(summed) :]
         inner = size(a.shape[k + m :])
-        product = xp.matmul(xp.reshape(a, (*batch, size(rows), inner)), xp.reshape(b, (*batch, inner, size(columns))))
+        product = xp.matmul(
+            xp.reshape(a, (*batch, size(rows), inner)), xp.reshape(b, (*batch, inner, size(columns)))
+        )
         return arranged(xp.reshape(product, (*batch, *rows, *columns)), order_out)
 
     return widened(merged)

@@ -54,8 +54,9 @@ class Source:
         """An operand of an equation. Python numbers in arithmetic are given their dtype here: NumPy takes longer to
         convert one than to work on a small array."""
         dtype = equation.outputs[0].aval.dtype
-        if (self.plain and type(atom) is Literal and atom.aval.weak and equation.primitive.symbol in _ARITHMETIC
-                and dtype.kind in "fc" and all(a.aval.dtype == dtype for a in equation.inputs if not a.aval.weak)):  # fmt: skip
+        arithmetic = equation.primitive.symbol in _ARITHMETIC and dtype.kind in "fc"
+        uniform = all(a.aval.dtype == dtype for a in equation.inputs if not a.aval.weak)
+        if self.plain and type(atom) is Literal and atom.aval.weak and arithmetic and uniform:
             return self.constant(np.array(atom.value, dtype))
         return self.atom(atom)
 
@@ -74,10 +75,15 @@ class Source:
                 self.names[var] = f"v{len(self.names)}"
                 outputs.append(self.names[var])
             target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
-            dead = [self.names[v] for v in last_use.get(index, ())
-                    if v not in equation.outputs and v not in graph.captured]  # fmt: skip
-            self.lines.append(f"{target} = {primitive.name}({', '.join(operands)})" +
-                              (f"; del {', '.join(dead)}" if dead and self.plain else ""))  # fmt: skip
+            dead = [
+                self.names[v]
+                for v in last_use.get(index, ())
+                if v not in equation.outputs and v not in graph.captured
+            ]
+            self.lines.append(
+                f"{target} = {primitive.name}({', '.join(operands)})"
+                + (f"; del {', '.join(dead)}" if dead and self.plain else "")
+            )
 
     def param(self, value: Any) -> str:
         if value is None or type(value) in (bool, int):
@@ -88,7 +94,9 @@ class Source:
 
     def function(self, name: str, parameters: Sequence[str], returned: str) -> Callable[..., Any]:
         """The compiled function with the statements so far."""
-        text = "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"]) + "\n"
+        text = (
+            "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"]) + "\n"
+        )
         filename = f"<fxgrad {name} {next(_serial)}>"
         namespace = dict(self.namespace)
         exec(compile(text, filename, "exec"), namespace)
@@ -107,6 +115,8 @@ def compile_graph(graph: Graph, plain: bool, name: str = "compiled") -> Callable
         parameters.append(f"x{index}")
     source.equations(graph)
     # A captured array is handed out as a copy: the caller may write into what it gets.
-    results = [source.atom(a) + ".copy()" * (a in graph.captured and hasattr(graph.captured[a], "copy"))
-               for a in graph.outputs]  # fmt: skip
+    results = [
+        source.atom(a) + ".copy()" * (a in graph.captured and hasattr(graph.captured[a], "copy"))
+        for a in graph.outputs
+    ]
     return source.function(name, parameters, f"[{', '.join(results)}]")

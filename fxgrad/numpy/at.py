@@ -120,7 +120,9 @@ class Place:
         """(x, index arrays, template). With mode "drop" or "fill" x is flat and has one entry more, `spare`, which
         stands for all that is out of bounds (1 is harmless to every operation)."""
         if mode not in MODES:
-            raise UnsupportedError(f"x.at[…] with mode={mode!r}", hint=f"one of {', '.join(map(repr, MODES))}")
+            raise UnsupportedError(
+                f"x.at[…] with mode={mode!r}", hint=f"one of {', '.join(map(repr, MODES))}"
+            )
         if mode in (None, "promise_in_bounds"):
             return ops.split(self.x, self.key)
         key, valid = clipped(self.x, self.key)
@@ -147,9 +149,13 @@ class Place:
         """A copy combined, by addition or subtraction, with the values put in place."""
         x, arrays, index = self.located(mode)
         values = spread(values, x, arrays, index)
-        return self.restored(fitted(function(x, ops.put(values, *arrays, index=index, shape=aval_of(x).shape)), x))
+        return self.restored(
+            fitted(function(x, ops.put(values, *arrays, index=index, shape=aval_of(x).shape)), x)
+        )
 
-    def combined(self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool) -> Any:
+    def combined(
+        self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
+    ) -> Any:
         """A copy with function(entry, value) in place of the entries: in rounds, in which no entry is repeated."""
         x, arrays, index = self.located(mode)
         values = spread(values, x, arrays, index)

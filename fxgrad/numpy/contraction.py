@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy import einsum_path
 
 from .. import ops
 from ..core.errors import ShapeError, describe
@@ -14,8 +13,10 @@ from ..ops.contraction import LETTERS
 from .composite import axes_tuple, axis_index, cast, composite, operand, operands
 from .manipulation import diagonal, moveaxis, ravel
 
+einsum_path = np.einsum_path
 
-# -- the one contraction ---------------------------------------------------------------------------------------------
+
+# -- the one contraction ------------------------------------------
 def diagonalized(x: Any, letters: str) -> tuple[Any, str]:
     """An operand in which every letter stands once: repeated ones are replaced by their diagonal."""
     for letter in dict.fromkeys(letters):
@@ -73,7 +74,7 @@ def single(x: Any, letters: str, out: str) -> Any:
     return ops.permute(x, axes=tuple(letters.index(c) for c in out))
 
 
-# -- matrices and vectors --------------------------------------------------------------------------------------------
+# -- matrices and vectors ------------------------------------------
 def core(x: Any, name: str, which: int, letters: str) -> str:
     """All letters of an operand that ends with the given ones; the others, from `A` on, are aligned on the right."""
     if x.ndim < len(letters):
@@ -129,7 +130,9 @@ def matvec(x1: Any, x2: Any, /, out: None = None) -> Any:
 def vecmat(x1: Any, x2: Any, /, out: None = None) -> Any:
     """Conjugated vectors times matrices, broadcasting over the axes before."""
     a = operand(x1)
-    return batch_product("vecmat", ops.conjugate(a) if a.dtype.kind == "c" else a, "k", operand(x2), "kj", "j")
+    return batch_product(
+        "vecmat", ops.conjugate(a) if a.dtype.kind == "c" else a, "k", operand(x2), "kj", "j"
+    )
 
 
 @composite(np.dot)
@@ -175,7 +178,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     ours, theirs = ((x,) if hasattr(x, "__index__") else tuple(x) for x in axes)
     ours, theirs = axes_tuple(ours, a.ndim), axes_tuple(theirs, b.ndim)
     if len(ours) != len(theirs) or any(a.shape[i] != b.shape[j] for i, j in zip(ours, theirs)):
-        raise ShapeError(f"shape-mismatch for sum: axes {ours} of {describe(a)} and {theirs} of {describe(b)}")
+        raise ShapeError(
+            f"shape-mismatch for sum: axes {ours} of {describe(a)} and {theirs} of {describe(b)}"
+        )
     left, right = list(LETTERS[: a.ndim]), list(LETTERS[a.ndim : a.ndim + b.ndim])
     for i, j in zip(ours, theirs):
         right[j] = left[i]
@@ -202,18 +207,22 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if a.shape[0] != 3 or b.shape[0] != 3:
         raise ShapeError(f"cross: the vectors have {a.shape[0]} and {b.shape[0]} components, not 3")
     a, b = ([ops.getitem(x, index=(i, *(slice(None),) * (x.ndim - 1))) for i in range(3)] for x in (a, b))
-    parts = [ops.subtract(ops.multiply(a[i], b[j]), ops.multiply(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
+    parts = [
+        ops.subtract(ops.multiply(a[i], b[j]), ops.multiply(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))
+    ]
     result = ops.stacked(parts)
     return moveaxis(result, 0, axis_index(axisc, result.ndim))
 
 
 @composite(np.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+) -> Any:
     entries = cast(diagonal(a, offset, axis1, axis2), dtype)
     return ops.reduce_sum(entries, axes=(entries.ndim - 1,))
 
 
-# -- einsum ----------------------------------------------------------------------------------------------------------
+# -- einsum ------------------------------------------
 @lru_cache(1024)
 def parsed(subscripts: str, shapes: tuple) -> tuple[tuple[str, ...], str]:
     """(the letters of each operand, the letters of the result), dots written out."""
@@ -254,26 +263,31 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any =
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], operands[1:]
     else:
-        arrays, lists = operands[: len(operands) // 2 * 2 : 2], [*operands[1::2], *operands[len(operands) // 2 * 2 :]]
+        arrays, lists = (
+            operands[: len(operands) // 2 * 2 : 2],
+            [*operands[1::2], *operands[len(operands) // 2 * 2 :]],
+        )
         symbols = ["".join("..." if i is Ellipsis else LETTERS[i] for i in entries) for entries in lists]
         subscripts = ",".join(symbols[: len(arrays)]) + "".join(f"->{s}" for s in symbols[len(arrays) :])
     arrays = ops.promoted([cast(operand(x), dtype) for x in arrays])
     shapes = tuple(x.shape for x in arrays)
     inputs, result = parsed(subscripts, shapes)
     terms = list(zip(arrays, inputs))
-    steps = path(inputs, result, shapes, tuple(optimize) if isinstance(optimize, list) else optimize or "greedy")
+    steps = path(
+        inputs, result, shapes, tuple(optimize) if isinstance(optimize, list) else optimize or "greedy"
+    )
     for chosen in steps:
         taken = [terms.pop(i) for i in sorted(chosen, reverse=True)]
         last = not terms
         while len(taken) > 1:
             (a, left), (b, right) = taken.pop(), taken.pop()
             still = result + "".join(letters for _, letters in terms + taken)
-            kept = result if last and not taken else "".join(c for c in dict.fromkeys(left + right) if c in still)
+            kept = (
+                result
+                if last and not taken
+                else "".join(c for c in dict.fromkeys(left + right) if c in still)
+            )
             taken.append((pairwise(a, left, b, right, kept), kept))
         terms += taken
-    (x, letters), = terms
+    ((x, letters),) = terms
     return single(x, letters, result) if letters != result else x
-
-
-__all__ = ["cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "trace",
-           "vdot", "vecdot", "vecmat"]  # fmt: skip

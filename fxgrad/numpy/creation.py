@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import empty, eye, identity, indices, ones, tri, zeros
 
 from .. import ops
 from ..core.aval import is_differentiable
@@ -16,8 +15,11 @@ from ..core.interpreter import Tracer, as_value
 from .composite import axis_index, cast, composite, operand, operands
 from .elementwise import absolute, log10, power, sign
 
+empty, eye, identity, indices = np.empty, np.eye, np.identity, np.indices
+ones, tri, zeros = np.ones, np.tri, np.zeros
 
-# -- from values -----------------------------------------------------------------------------------------------------
+
+# -- from values ------------------------------------------
 @composite(np.asarray)
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
             like: Any = None) -> Any:  # fmt: skip
@@ -59,7 +61,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return cast(x, dtype)
 
 
-# -- filled ----------------------------------------------------------------------------------------------------------
+# -- filled ------------------------------------------
 @composite(np.full)
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
          like: Any = None) -> Any:  # fmt: skip
@@ -101,7 +103,7 @@ def empty_like(prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bo
     return zeros_like(prototype, dtype, shape=shape)
 
 
-# -- ranges ----------------------------------------------------------------------------------------------------------
+# -- ranges ------------------------------------------
 @composite(np.arange)
 def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            like: Any = None) -> Any:  # fmt: skip
@@ -148,7 +150,9 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 
 
 @composite(np.geomspace)
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
     """Numbers in geometric progression between real bounds of one sign."""
     start, stop = ops.promoted([operand(start), operand(stop)])
     exponents = log10(absolute(start)), log10(absolute(stop))
@@ -161,7 +165,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     return ops.move_axis(cast(result, dtype), 0, axis_index(axis, result.ndim))
 
 
-# -- coordinates -----------------------------------------------------------------------------------------------------
+# -- coordinates ------------------------------------------
 @composite(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
     """Coordinate arrays of the grid that coordinate vectors span."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import (
-    bool_, complex64, complex128, float16, float32, float64, iinfo, int8, int16, int32, int64, isdtype, issubdtype,
-    promote_types, uint8, uint16, uint32, uint64,
-)  # fmt: skip
 
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.interpreter import Tracer, as_value
 from .composite import beyond_numpy
+
+bool_, int8, int16, int32, int64 = np.bool_, np.int8, np.int16, np.int32, np.int64
+uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
+float16, float32, float64, complex64, complex128 = np.float16, np.float32, np.float64, np.complex64, np.complex128
+iinfo, isdtype, issubdtype, promote_types = np.iinfo, np.isdtype, np.issubdtype, np.promote_types
 
 
 def finfo(dtype: Any) -> Any:

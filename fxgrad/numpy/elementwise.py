@@ -15,31 +15,48 @@ import numpy as np
 from .. import ops
 from ..core.aval import aval_of, kind_of
 from ..core.interpreter import Tracer, as_value
-from ..ops import (
-    absolute, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, bitwise_and, bitwise_not,
-    bitwise_or, bitwise_xor, cbrt, ceil, conjugate, copysign, cos, cosh, degrees, divide, equal, exp, exp2, expm1,
-    fabs, floor, floor_divide, fmax, fmin, fmod, gcd, greater, greater_equal, heaviside, hypot, imag, isfinite,
-    isinf, isnan, lcm, ldexp, left_shift, less, less_equal, log, log1p, log2, log10, logaddexp, logaddexp2,
-    logical_and, logical_not, logical_or, logical_xor, maximum, minimum, multiply, negative, nextafter, not_equal,
-    positive, radians, real, reciprocal, remainder, right_shift, rint, sign, signbit, sin, sinh, spacing, subtract,
-    tan, tanh, trunc,
-)  # fmt: skip
-from ..ops.operators import sqrt, square
+from ..ops import operators
 from .composite import cast, composite, operand
 from .dtypes import finfo
 
-# -- other names of the same functions -------------------------------------------------------------------------------
-abs = absolute
-acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
-bitwise_invert = invert = bitwise_not
-bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
-conj = conjugate
-deg2rad, rad2deg = radians, degrees
-mod = remainder
-true_divide = divide
+# -- the primitives, under all their names ---------------------------------------------------------------------------
+add, subtract, multiply, negative, positive = ops.add, ops.subtract, ops.multiply, ops.negative, ops.positive
+divide = true_divide = ops.divide
+floor_divide, fmod, reciprocal = ops.floor_divide, ops.fmod, ops.reciprocal
+mod = remainder = ops.remainder
+sqrt, square, cbrt = operators.sqrt, operators.square, ops.cbrt
+exp, exp2, expm1 = ops.exp, ops.exp2, ops.expm1
+log, log2, log10, log1p = ops.log, ops.log2, ops.log10, ops.log1p
+logaddexp, logaddexp2 = ops.logaddexp, ops.logaddexp2
+
+sin, cos, tan = ops.sin, ops.cos, ops.tan
+asin, acos, atan = arcsin, arccos, arctan = ops.arcsin, ops.arccos, ops.arctan
+sinh, cosh, tanh = ops.sinh, ops.cosh, ops.tanh
+asinh, acosh, atanh = arcsinh, arccosh, arctanh = ops.arcsinh, ops.arccosh, ops.arctanh
+atan2 = arctan2 = ops.arctan2
+degrees = rad2deg = ops.degrees
+radians = deg2rad = ops.radians
+
+abs = absolute = ops.absolute
+fabs, sign, hypot, copysign, signbit = ops.fabs, ops.sign, ops.hypot, ops.copysign, ops.signbit
+maximum, minimum, fmax, fmin = ops.maximum, ops.minimum, ops.fmax, ops.fmin
+floor, ceil, trunc, rint, heaviside = ops.floor, ops.ceil, ops.trunc, ops.rint, ops.heaviside
+nextafter, spacing, ldexp = ops.nextafter, ops.spacing, ops.ldexp
+real, imag = ops.real, ops.imag
+conj = conjugate = ops.conjugate
+
+equal, not_equal = ops.equal, ops.not_equal
+less, less_equal, greater, greater_equal = ops.less, ops.less_equal, ops.greater, ops.greater_equal
+isnan, isinf, isfinite = ops.isnan, ops.isinf, ops.isfinite
+logical_and, logical_or, logical_xor, logical_not = ops.logical_and, ops.logical_or, ops.logical_xor, ops.logical_not
+bitwise_and, bitwise_or, bitwise_xor = ops.bitwise_and, ops.bitwise_or, ops.bitwise_xor
+invert = bitwise_invert = bitwise_not = ops.bitwise_not
+bitwise_left_shift = left_shift = ops.left_shift
+bitwise_right_shift = right_shift = ops.right_shift
+gcd, lcm = ops.gcd, ops.lcm
 
 
-# -- arithmetic ------------------------------------------------------------------------------------------------------
+# -- arithmetic ------------------------------------------
 def power(x1: Any, x2: Any, /) -> Any:
     """x1 raised to x2. A Python number as exponent has the simpler derivative rule.
 
@@ -77,7 +94,9 @@ def modf(x: Any, /) -> tuple[Any, Any]:
 
 
 @composite(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None) -> Any:
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None
+) -> Any:
     """Values limited to an interval; where a value equals a limit the two share the derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -128,7 +147,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     return degrees(result) if deg else result
 
 
-# -- tests -----------------------------------------------------------------------------------------------------------
+# -- tests ------------------------------------------
 @composite(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     a, b = operand(a), operand(b)

@@ -7,9 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import (
-    diag_indices, ix_, mask_indices, ravel_multi_index, tril_indices, triu_indices, unravel_index,
-)  # fmt: skip
 
 from .. import ops
 from ..core.aval import PLAIN, kind_of
@@ -18,8 +15,12 @@ from ..core.interpreter import Tracer, concrete
 from .composite import at_axis, axis_index, cast, composite, operand, operands
 from .manipulation import broadcast_arrays, ravel
 
+diag_indices, ix_, mask_indices = np.diag_indices, np.ix_, np.mask_indices
+ravel_multi_index, unravel_index = np.ravel_multi_index, np.unravel_index
+tril_indices, triu_indices = np.tril_indices, np.triu_indices
 
-# -- by position -----------------------------------------------------------------------------------------------------
+
+# -- by position ------------------------------------------
 def positions(indices: Any, size: int, mode: str) -> Any:
     """Indices as an integer array, brought into range as `mode` says."""
     indices = operand(indices)
@@ -75,7 +76,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return ops.take_along(arr, indices, axis)
 
 
-# -- by condition ----------------------------------------------------------------------------------------------------
+# -- by condition ------------------------------------------
 def known_mask(condition: Any, operation: str) -> Any:
     """The plain value of a mask that fixes a shape."""
     return concrete(operand(condition), operation)
@@ -129,7 +130,7 @@ def extract(condition: Any, arr: Any) -> Any:
     return take(ravel(arr), known_mask(ravel(condition), "extract").nonzero()[0])
 
 
-# -- among several ---------------------------------------------------------------------------------------------------
+# -- among several ------------------------------------------
 @composite(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """Entries of the first choice whose condition holds, and `default` where none does.
@@ -164,8 +165,3 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     stacked = ops.stacked(arrays)
     return ops.getitem(ops.take_along(stacked, ops.reshape(which, shape=(1, *which.shape)), 0),
                        index=(0, *(slice(None),) * which.ndim))  # fmt: skip
-
-
-__all__ = ["argwhere", "choose", "compress", "diag_indices", "extract", "flatnonzero", "ix_", "mask_indices", "nonzero",
-           "ravel_multi_index", "select", "take", "take_along_axis", "tril_indices", "triu_indices", "unravel_index",
-           "where"]  # fmt: skip

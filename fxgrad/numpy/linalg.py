@@ -11,13 +11,10 @@ from ..core.aval import kind_of
 from ..core.errors import ShapeError, UnsupportedError
 from ..ops.operators import rooted
 from .composite import axes_tuple, cast, composite, operand
-from .contraction import matmul, outer, tensordot, trace, vecdot
-from .contraction import cross as cross_product
-from .manipulation import diagonal, matrix_transpose
 from .reductions import finished, max, min, squared_modulus, sum
 
 
-# -- norms -----------------------------------------------------------------------------------------------------------
+# -- norms ------------------------------------------
 def euclidean(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """√Σ|x|². Its derivative at the origin is 0 by convention, and its square has the derivative of Σ|x|²."""
     y = finished(ops.norm2(x, axes=axes), x.shape, axes, keepdims)

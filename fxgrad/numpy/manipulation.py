@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import broadcast_shapes
 
 from .. import ops
 from ..core.aval import Aval, aval_of
@@ -23,8 +22,10 @@ def length(shape: Any) -> int:
     """The number of entries in an array of that shape."""
     return Aval(tuple(shape), None).size
 
+broadcast_shapes = np.broadcast_shapes
 
-# -- shape -----------------------------------------------------------------------------------------------------------
+
+# -- shape ------------------------------------------
 @composite(np.reshape)
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """The entries in another shape; one size may be -1.
@@ -103,7 +104,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
     return tuple(ops.broadcast_to(x, shape=shape) for x in arrays)
 
 
-# -- order of axes ---------------------------------------------------------------------------------------------------
+# -- order of axes ------------------------------------------
 @composite(np.transpose)
 def transpose(a: Any, axes: Any = None) -> Any:
     a = operand(a)
@@ -154,7 +155,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return moveaxis(a, axis, start - (axis < start))
 
 
-# -- joining and splitting -------------------------------------------------------------------------------------------
+# -- joining and splitting ------------------------------------------
 @composite(np.concatenate)
 def concatenate(arrays: Any, /, axis: Any = 0, out: None = None, *, dtype: Any = None,
                 casting: str = "same_kind") -> Any:  # fmt: skip
@@ -179,7 +180,9 @@ concat = concatenate
 
 
 @composite(np.stack)
-def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(
+    arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     """Arrays of one shape joined along a new axis."""
     arrays = operands(arrays)
     if not arrays:
@@ -296,7 +299,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list:
     return split(ary, indices_or_sections, 2)
 
 
-# -- repeating -------------------------------------------------------------------------------------------------------
+# -- repeating ------------------------------------------
 @composite(np.tile)
 def tile(A: Any, reps: Any) -> Any:
     A = operand(A)
@@ -366,7 +369,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
     return x
 
 
-# -- reversing and rotating ------------------------------------------------------------------------------------------
+# -- reversing and rotating ------------------------------------------
 @composite(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
     m = operand(m)
@@ -417,7 +420,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return flip(swapaxes(m, i, j), i) if k % 4 == 1 else swapaxes(flip(m, i), i, j)
 
 
-# -- diagonals and triangles -----------------------------------------------------------------------------------------
+# -- diagonals and triangles ------------------------------------------
 @composite(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     a = operand(a)
@@ -460,7 +463,7 @@ def triu(m: Any, k: int = 0) -> Any:
     return ops.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m.dtype.type(0), m)
 
 
-# -- taking out and putting in ---------------------------------------------------------------------------------------
+# -- taking out and putting in ------------------------------------------
 @composite(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """An array without some entries along an axis; which ones must be known."""

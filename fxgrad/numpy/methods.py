@@ -67,7 +67,7 @@ def memory(name: str) -> Callable[..., NoReturn]:
     return method
 
 
-# -- methods whose signature is not the function's ------------------------------------------------------------------
+# -- methods whose signature is not the function's ------------------------------------------
 def reshape(self: Tracer, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     """As `fxgrad.numpy.reshape`; the shape may be given as several integers."""
     return fnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
@@ -92,7 +92,9 @@ def astype(self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", 
            copy: bool = True) -> Any:  # fmt: skip
     """The values in another dtype. The derivative passes between floating-point dtypes and ends at others."""
     if not np.can_cast(self.dtype, dtype, casting):
-        raise DTypeError(f"astype: cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
+        raise DTypeError(
+            f"astype: cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}"
+        )
     return fnp.astype(self, dtype)
 
 
@@ -126,7 +128,7 @@ def contains(self: Tracer, item: Any) -> bool:
     return bool(fnp.any(self == item))
 
 
-# -- what is printed ---------------------------------------------------------------------------------------------------
+# -- what is printed ------------------------------------------
 def shown(self: Tracer, spec: str = "") -> str | None:
     """The value formatted, or None where it is not known (staged, batched, escaped)."""
     try:

@@ -22,7 +22,7 @@ from .composite import axes_tuple, axis_index, cast, operand
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# -- where NumPy's functions are found ---------------------------------------------------------------------------
+# -- where NumPy's functions are found ------------------------------------------
 
 # Ufuncs that traced values do not have, and why.
 WITHOUT_UFUNC = {
@@ -66,7 +66,7 @@ def function_of(ufunc: np.ufunc) -> Callable[..., Any]:
     return counterpart(name)
 
 
-# -- the methods of ufuncs -------------------------------------------------------------------------------------------
+# -- the methods of ufuncs ------------------------------------------
 def call(ufunc: np.ufunc, *inputs: Any, where: Any = True, dtype: Any = None, signature: Any = None,
          casting: str = "same_kind", order: str = "K", subok: bool = True, **axes: Any) -> Any:  # fmt: skip
     """`ufunc(*inputs, …)`. Entries that `where` leaves out are unspecified in NumPy; here they are zeros."""
@@ -76,7 +76,9 @@ def call(ufunc: np.ufunc, *inputs: Any, where: Any = True, dtype: Any = None, si
         inputs = tuple(map(as_value, inputs))
         if dtype is not None:
             signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
-        loop = ufunc.resolve_dtypes((*map(promoting, inputs), *(None,) * ufunc.nout), signature=signature, casting=casting)
+        loop = ufunc.resolve_dtypes(
+            (*map(promoting, inputs), *(None,) * ufunc.nout), signature=signature, casting=casting
+        )
         inputs = tuple(cast(operand(x), d) for x, d in zip(inputs, loop))
     results = function(*inputs, **axes)
 
@@ -199,10 +201,17 @@ def at(ufunc: np.ufunc, x: Any, *_: Any) -> Any:
                                                    ".min, .max, .apply)")  # fmt: skip
 
 
-METHODS = {"__call__": call, "reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer, "at": at}
+METHODS = {
+    "__call__": call,
+    "reduce": reduce,
+    "accumulate": accumulate,
+    "reduceat": reduceat,
+    "outer": outer,
+    "at": at,
+}
 
 
-# -- what NumPy would write into an array ----------------------------------------------------------------------------
+# -- what NumPy would write into an array ------------------------------------------
 # Functions that write into their first argument, and what to write instead.
 WRITING = {
     "copyto": "x = fnp.where(mask, values, x), or fnp.broadcast_to(values, x.shape)",
@@ -217,7 +226,9 @@ WRITING = {
 def unwritable(operation: str, target: Any, hint: str) -> FxgradError:
     """The error for an operation that writes into `target`, traced or not."""
     if isinstance(target, Tracer):
-        return ImmutableError(f"{operation} writes into a traced value {target.aval!r}, which is immutable", hint=hint)
+        return ImmutableError(
+            f"{operation} writes into a traced value {target.aval!r}, which is immutable", hint=hint
+        )
     return ArrayConversionError(f"{operation} writes a traced value into a plain array: its derivative would be lost",
                                 hint=hint)  # fmt: skip
 
@@ -239,22 +250,31 @@ def unstored(conversion: Callable[[Tracer], Any]) -> Callable[[Tracer], Any]:
     def converted(self: Tracer) -> Any:
         frame = sys._getframe(1)
         if frame.f_code.co_code[frame.f_lasti] == store:
-            raise unwritable("buffer[…] = x", None, "buffer = fnp.at(buffer)[…].set(x), or fnp.stack the parts")
+            raise unwritable(
+                "buffer[…] = x", None, "buffer = fnp.at(buffer)[…].set(x), or fnp.stack the parts"
+            )
         return conversion(self)
 
     return converted
 
 
-# -- the protocols ---------------------------------------------------------------------------------------------------
+# -- the protocols ------------------------------------------
 def defers(kinds: Any, protocol: str) -> bool:
     """Whether an operand is of a type that takes NumPy's operations into its own hands: it is then its turn."""
     usual = (None, getattr(np.ndarray, protocol), getattr(Tracer, protocol))
     return any(k not in VALUES and getattr(k, protocol, None) not in usual for k in kinds)
 
 
-def array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+def array_ufunc(
+    self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
+) -> Any:
     """NEP 13: NumPy hands over a ufunc with a traced operand."""
-    if method == "__call__" and not kwargs and out is None and not defers(map(type, inputs), "__array_ufunc__"):
+    if (
+        method == "__call__"
+        and not kwargs
+        and out is None
+        and not defers(map(type, inputs), "__array_ufunc__")
+    ):
         return function_of(ufunc)(*inputs)
     refuse_out(f"np.{ufunc.__name__}", out, inputs)
     if defers(map(type, inputs), "__array_ufunc__"):

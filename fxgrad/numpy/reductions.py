@@ -41,7 +41,7 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
     return finished(y, a.shape, axes, keepdims)
 
 
-# -- sums and products -----------------------------------------------------------------------------------------------
+# -- sums and products ------------------------------------------
 @composite(np.sum)
 def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
         where: Any = True) -> Any:  # fmt: skip
@@ -81,10 +81,12 @@ def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
     return reduction(a, ops.reduce_all, True, None, axis, None, keepdims, None, where)
 
 
-# -- extrema ---------------------------------------------------------------------------------------------------------
+# -- extrema ------------------------------------------
 def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     if where is not True and initial is None:
-        raise ShapeError("reduction operation has no identity, so to use a where mask one has to specify 'initial'")
+        raise ShapeError(
+            "reduction operation has no identity, so to use a where mask one has to specify 'initial'"
+        )
     a = operand(a)
     if initial is None or where is not True:
         return reduction(a, reduce, initial, join, axis, None, keepdims, initial, where)
@@ -144,7 +146,7 @@ def argmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False
     return position(a, ops.argmin, axis, keepdims)
 
 
-# -- moments ---------------------------------------------------------------------------------------------------------
+# -- moments ------------------------------------------
 def summation_dtypes(a: Any, dtype: Any) -> tuple[Any, Any]:
     """(the dtype in which a mean is computed, the dtype of the result)."""
     if dtype is not None:
@@ -231,7 +233,9 @@ def squared_modulus(x: Any) -> Any:
 
 
 @composite(np.average)
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
     """The mean along axes, weighted.
 
     Args:
@@ -256,11 +260,13 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         weights = ops.reshape(ops.permute(weights, axes=tuple(order)), shape=shape)
     total = sum(weights, axes, dtype, keepdims=keepdims) if weights.shape == a.shape else sum(
         ops.broadcast_to(weights, shape=a.shape), axes, dtype, keepdims=keepdims)  # fmt: skip
-    result = ops.divide(sum(ops.multiply(cast(a, dtype), cast(weights, dtype)), axes, keepdims=keepdims), total)
+    result = ops.divide(
+        sum(ops.multiply(cast(a, dtype), cast(weights, dtype)), axes, keepdims=keepdims), total
+    )
     return (result, total) if returned else result
 
 
-# -- ignoring NaN ----------------------------------------------------------------------------------------------------
+# -- ignoring NaN ------------------------------------------
 def without_nan(a: Any, where: Any) -> tuple[Any, Any]:
     """(the array, which of its entries take part)."""
     a = operand(a)
@@ -308,7 +314,9 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: 
     return std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
 
 
-def nan_extremum(a: Any, reduce: Any, worst: float, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+def nan_extremum(
+    a: Any, reduce: Any, worst: float, axis: Any, keepdims: bool, initial: Any, where: Any
+) -> Any:
     """NaN entries lose against all others; a slice of nothing else gives NaN."""
     a, numbers = without_nan(a, True)
     y = reduce(ops.where(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
@@ -329,7 +337,7 @@ def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, i
     return nan_extremum(a, min, np.inf, axis, keepdims, initial, where)
 
 
-# -- running reductions ----------------------------------------------------------------------------------------------
+# -- running reductions ------------------------------------------
 def running(a: Any, primitive: Any, axis: Any, dtype: Any) -> Any:
     a = operand(a)
     if axis is None:
@@ -376,7 +384,7 @@ def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None
     return running_standard(x, ops.cumprod, 1, axis, dtype, include_initial)
 
 
-# -- differences -----------------------------------------------------------------------------------------------------
+# -- differences ------------------------------------------
 @composite(np.diff)
 def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
     """The n-th difference of neighbours along an axis."""

@@ -23,12 +23,17 @@ def contract_aval(self: Any, a: Aval, b: Aval, *, spec: str) -> Aval:
     for letters, aval in ((left, a), (right, b)):
         for letter, n in zip(letters, aval.shape, strict=True):
             if sizes.setdefault(letter, n) != n:
-                raise ShapeError(f"contract {spec!r}: axis {letter!r} has sizes {sizes[letter]} and {n} in operands of "
-                                 f"shapes {a.shape} and {b.shape}")  # fmt: skip
+                raise ShapeError(
+                    f"contract {spec!r}: axis {letter!r} has sizes {sizes[letter]} and {n} in operands of "
+                    f"shapes {a.shape} and {b.shape}"
+                )
     key = (a.dtype, b.dtype)
     if key not in self.dtypes:
-        self.dtypes[key] = (np.promote_types(a.dtype, b.dtype) if kind_of(a.dtype) == kind_of(b.dtype)
-                            else np.result_type(a.dtype, b.dtype))  # fmt: skip
+        self.dtypes[key] = (
+            np.promote_types(a.dtype, b.dtype)
+            if kind_of(a.dtype) == kind_of(b.dtype)
+            else np.result_type(a.dtype, b.dtype)
+        )
     return Aval(tuple(sizes[letter] for letter in out), self.dtypes[key])
 
 

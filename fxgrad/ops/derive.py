@@ -22,14 +22,21 @@ if TYPE_CHECKING:
 class Rule:
     """A compiled pullback.
 
-    keep(own, y, *values) → residuals (None: there are none); plain(ct, *residuals) and pull(ct, *residuals) → a cotangent or None for
-    every operand. `plain` calls kernels and is for NumPy values only; `pull` is for everything else: traced and
-    masked cotangents.
+    keep(own, y, *values) → residuals (None: there are none);
+    plain(ct, *residuals) and pull(ct, *residuals) → a cotangent or None for every operand. `plain` calls kernels
+    and is for NumPy values only; `pull` is for everything else: traced and masked cotangents.
     """
 
     __slots__ = ("finite", "keep", "plain", "projected", "traced")
 
-    def __init__(self, keep: Callable | None, plain: Callable | None, traced: Callable, projected: list[int], finite: bool):
+    def __init__(
+        self,
+        keep: Callable | None,
+        plain: Callable | None,
+        traced: Callable,
+        projected: list[int],
+        finite: bool,
+    ):
         self.keep, self.plain, self.traced = keep, plain, traced
         self.projected, self.finite = projected, finite
 
@@ -48,8 +55,14 @@ class Rule:
         return results
 
 
-def compile_rule(rule: Callable, avals: Sequence[Aval], needed: Sequence[Any], projected: list[int], finite: bool,
-                 name: str) -> Rule:  # fmt: skip
+def compile_rule(
+    rule: Callable,
+    avals: Sequence[Aval],
+    needed: Sequence[Any],
+    projected: list[int],
+    finite: bool,
+    name: str,
+) -> Rule:
     """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
     layout: list[str] = []
     places: dict[int, int] = {}  # operand → position among the staged results
@@ -72,8 +85,12 @@ def compile_rule(rule: Callable, avals: Sequence[Aval], needed: Sequence[Any], p
 
     graph = stage(flat, avals, name, sites=False)
     # Cotangents are converted also where the rule computes in a wider dtype (2.0 ** x in single precision).
-    projected = sorted({*projected, *(i for i, place in places.items()
-                                      if graph.outputs[place].aval.dtype != avals[i + 2].dtype)})  # fmt: skip
+    projected = sorted(
+        {
+            *projected,
+            *(i for i, place in places.items() if graph.outputs[place].aval.dtype != avals[i + 2].dtype),
+        }
+    )
     read = {a for e in graph.equations for a in e.inputs} | set(graph.outputs)
     kept = [i for i, var in enumerate(graph.inputs[1:]) if var in read]  # 0 is y, i + 1 the operand i
     names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
@@ -101,12 +118,15 @@ def compile_rule(rule: Callable, avals: Sequence[Aval], needed: Sequence[Any], p
     keeper.namespace["aval_of"] = aval_of
     items = [names[k] if k == 0 or needed[k - 1] is not None else f"own({names[k]})" for k in kept]
     items += [f"aval_of(x{i})" for i in projected]
-    keep = keeper.function(f"keep_{name}", ["own", *names.values()], f"({', '.join(items)},)") if items else None
+    keep = (
+        keeper.function(f"keep_{name}", ["own", *names.values()], f"({', '.join(items)},)") if items else None
+    )
     return Rule(keep, build(True), build(False), projected, finite)
 
 
-def elementwise_rule(primitive: Any, key: Any, values: Sequence[Any], needed: Sequence[Any], y: Any,
-                     params: dict) -> Rule | None:  # fmt: skip
+def elementwise_rule(
+    primitive: Any, key: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict
+) -> Rule | None:
     """The Rule of an elementwise primitive; it holds for all shapes, so it is staged at rank 0."""
     out = aval_of(y)
     operands = [aval_of(v) for v in values]
@@ -114,8 +134,11 @@ def elementwise_rule(primitive: Any, key: Any, values: Sequence[Any], needed: Se
     if not is_differentiable(out.dtype) or all(n is None for n in needed):
         rule = None
     else:
-        projected = [i for i, a in enumerate(operands)
-                     if needed[i] is not None and (a.shape != out.shape or a.dtype != out.dtype)]  # fmt: skip
+        projected = [
+            i
+            for i, a in enumerate(operands)
+            if needed[i] is not None and (a.shape != out.shape or a.dtype != out.dtype)
+        ]
 
         def pullback(ct: Any, y: Any, *xs: Any) -> list[Any]:
             return [None if n is None else r(ct, y, *xs, **params) for n, r in zip(needed, primitive.rules)]
@@ -126,7 +149,9 @@ def elementwise_rule(primitive: Any, key: Any, values: Sequence[Any], needed: Se
     return rule
 
 
-def general_rule(primitive: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict) -> Rule | None:
+def general_rule(
+    primitive: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict
+) -> Rule | None:
     """The Rule of a primitive from its tangent rule: staged, split at the tangents, transposed."""
     out = aval_of(y)
     if not is_differentiable(out.dtype):
@@ -135,8 +160,12 @@ def general_rule(primitive: Any, values: Sequence[Any], needed: Sequence[Any], y
     positions = [i for i, n in enumerate(needed) if n is not None and is_differentiable(operands[i].dtype)]
 
     def tangent(y: Any, *rest: Any) -> list[Any]:
-        tangents = dict(zip(positions, rest[len(operands):]))
-        return [primitive.tangent(y, rest[:len(operands)], [tangents.get(i) for i in range(len(operands))], params)]
+        tangents = dict(zip(positions, rest[len(operands) :]))
+        return [
+            primitive.tangent(
+                y, rest[: len(operands)], [tangents.get(i) for i in range(len(operands))], params
+            )
+        ]
 
     avals = [out, *operands, *(Aval(operands[i].shape, operands[i].dtype) for i in positions)]
     forward = stage(tangent, avals, primitive.name, sites=False)

@@ -22,14 +22,17 @@ from .masked import Masked
 
 LN2, LN10 = math.log(2), math.log(10)
 
-# -- arithmetic ------------------------------------------------------------------------------------------------------
+# -- arithmetic ------------------------------------------
 add = elementwise("add", lambda t, y, a, b: t, lambda t, y, a, b: t, linear=(0, 1), finite=True, symbol="+")
-subtract = elementwise("subtract", lambda t, y, a, b: t, lambda t, y, a, b: negative(t),
-                       linear=(0, 1), finite=True, symbol="-")  # fmt: skip
-multiply = elementwise("multiply", lambda t, y, a, b: t * b, lambda t, y, a, b: t * a,
-                       linear=(0, 1), jointly=False, symbol="*")  # fmt: skip
-divide = elementwise("divide", lambda t, y, a, b: t / b, lambda t, y, a, b: negative(t * (y / b)),
-                     linear=(0,), symbol="/")  # fmt: skip
+subtract = elementwise(
+    "subtract", lambda t, y, a, b: t, lambda t, y, a, b: negative(t), linear=(0, 1), finite=True, symbol="-"
+)
+multiply = elementwise(
+    "multiply", lambda t, y, a, b: t * b, lambda t, y, a, b: t * a, linear=(0, 1), jointly=False, symbol="*"
+)
+divide = elementwise(
+    "divide", lambda t, y, a, b: t / b, lambda t, y, a, b: negative(t * (y / b)), linear=(0,), symbol="/"
+)
 negative = elementwise("negative", lambda t, y, x: negative(t), linear=(0,), finite=True, symbol="-")
 positive = elementwise("positive", lambda t, y, x: t, linear=(0,), finite=True)
 power = elementwise(
@@ -42,8 +45,9 @@ power = elementwise(
 square = elementwise("square", lambda t, y, x: t * (2 * x))
 reciprocal = elementwise("reciprocal", lambda t, y, x: negative(t * (y * y)))
 floor_divide = elementwise("floor_divide", None, None, symbol="//")
-remainder = elementwise("remainder", lambda t, y, a, b: t, lambda t, y, a, b: negative(t * floor_divide(a, b)),
-                        symbol="%")  # fmt: skip
+remainder = elementwise(
+    "remainder", lambda t, y, a, b: t, lambda t, y, a, b: negative(t * floor_divide(a, b)), symbol="%"
+)
 fmod = elementwise("fmod", lambda t, y, a, b: t, lambda t, y, a, b: negative(t * trunc(a / b)))
 
 
@@ -54,13 +58,20 @@ def static_power_kernel(xp: Any) -> Any:
 # xᵖ for a Python number p: the common case, with the simpler rule.
 static_power = elementwise(
     "static_power",
-    lambda t, y, x, *, p: (t if p == 1 else t * (2 * x) if p == 2 else
-                           Masked(t * x, False) if p == 0 else t * (p * static_power(x, p=p - 1))),
+    lambda t, y, x, *, p: (
+        t
+        if p == 1
+        else t * (2 * x)
+        if p == 2
+        else Masked(t * x, False)
+        if p == 0
+        else t * (p * static_power(x, p=p - 1))
+    ),
     kernel=static_power_kernel,
     static=("p",),
-)  # fmt: skip
+)
 
-# -- exponentials and logarithms -------------------------------------------------------------------------------------
+# -- exponentials and logarithms ------------------------------------------
 exp = elementwise("exp", lambda t, y, x: t * y)
 exp2 = elementwise("exp2", lambda t, y, x: t * (y * LN2))
 expm1 = elementwise("expm1", lambda t, y, x: t * (y + 1))
@@ -89,18 +100,22 @@ logaddexp2 = elementwise(
     lambda t, y, a, b: t * tie_or(equal(a, b), 1 / (1 + exp2(a - b))),
 )
 
-# -- trigonometric and hyperbolic ------------------------------------------------------------------------------------
+# -- trigonometric and hyperbolic ------------------------------------------
 sin = elementwise("sin", lambda t, y, x: t * cos(x))
 cos = elementwise("cos", lambda t, y, x: negative(t * sin(x)))
 tan = elementwise("tan", lambda t, y, x: t * (1 + y * y))
 arcsin = elementwise("arcsin", lambda t, y, x: t / sqrt((1 - x) * (1 + x)), kernel=named("asin", "arcsin"))
-arccos = elementwise("arccos", lambda t, y, x: negative(t / sqrt((1 - x) * (1 + x))), kernel=named("acos", "arccos"))
+arccos = elementwise(
+    "arccos", lambda t, y, x: negative(t / sqrt((1 - x) * (1 + x))), kernel=named("acos", "arccos")
+)
 arctan = elementwise("arctan", lambda t, y, x: t / (1 + x * x), kernel=named("atan", "arctan"))
 sinh = elementwise("sinh", lambda t, y, x: t * cosh(x))
 cosh = elementwise("cosh", lambda t, y, x: t * sinh(x))
 tanh = elementwise("tanh", lambda t, y, x: t * (1 - y * y))
 arcsinh = elementwise("arcsinh", lambda t, y, x: t / sqrt(1 + x * x), kernel=named("asinh", "arcsinh"))
-arccosh = elementwise("arccosh", lambda t, y, x: t / (sqrt(x - 1) * sqrt(x + 1)), kernel=named("acosh", "arccosh"))
+arccosh = elementwise(
+    "arccosh", lambda t, y, x: t / (sqrt(x - 1) * sqrt(x + 1)), kernel=named("acosh", "arccosh")
+)
 arctanh = elementwise("arctanh", lambda t, y, x: t / ((1 - x) * (1 + x)), kernel=named("atanh", "arctanh"))
 # Divided twice by the modulus, not by its square, which overflows; NaN at the origin, where no derivative exists.
 arctan2 = elementwise(
@@ -112,7 +127,7 @@ arctan2 = elementwise(
 degrees = elementwise("degrees", lambda t, y, x: t * (180 / math.pi), linear=(0,), finite=True)
 radians = elementwise("radians", lambda t, y, x: t * (math.pi / 180), linear=(0,), finite=True)
 
-# -- magnitude and choice --------------------------------------------------------------------------------------------
+# -- magnitude and choice ------------------------------------------
 
 
 def unit_kernel(xp: Any) -> Any:
@@ -124,14 +139,21 @@ def unit_kernel(xp: Any) -> Any:
 
 
 # x / |x|, and by convention 0 at 0: the first derivative of norms. Its own derivative at 0 is NaN: none exists.
-unit = elementwise("unit", lambda t, y, x, n: t / n, lambda t, y, x, n: negative(t * (y / n)), kernel=unit_kernel)
+unit = elementwise(
+    "unit", lambda t, y, x, n: t / n, lambda t, y, x, n: negative(t * (y / n)), kernel=unit_kernel
+)
 # Of complex numbers the sign is no step: its derivative is that of `unit`.
-absolute = elementwise("absolute", lambda t, y, x: t * (conjugate(unit(x, y)) if is_complex(x) else sign(x)),
-                       kernel=named("abs", "absolute"))  # fmt: skip
+absolute = elementwise(
+    "absolute",
+    lambda t, y, x: t * (conjugate(unit(x, y)) if is_complex(x) else sign(x)),
+    kernel=named("abs", "absolute"),
+)
 fabs = elementwise("fabs", lambda t, y, x: t * sign(x), kernel=named("fabs", "abs"))
 sign = elementwise("sign", None)
 hypot = elementwise("hypot", lambda t, y, a, b: t * unit(a, y), lambda t, y, a, b: t * unit(b, y))
-copysign = elementwise("copysign", lambda t, y, a, b: t * copysign(copysign(1.0, a), copysign(1.0, a) * b), None)
+copysign = elementwise(
+    "copysign", lambda t, y, a, b: t * copysign(copysign(1.0, a), copysign(1.0, a) * b), None
+)
 
 
 def shared(t: Any, a: Any, b: Any) -> Any:
@@ -159,10 +181,16 @@ fmin = elementwise(
     lambda t, y, a, b: Masked(shared(t, a, b), logical_or(less_equal(a, b), isnan(b))),
     lambda t, y, a, b: Masked(shared(t, a, b), logical_or(less_equal(b, a), isnan(a))),
 )
-where = elementwise("where", None, lambda t, y, c, a, b: Masked(t, c), lambda t, y, c, a, b: Masked(t, logical_not(c)),
-                    linear=(1, 2), finite=True)  # fmt: skip
+where = elementwise(
+    "where",
+    None,
+    lambda t, y, c, a, b: Masked(t, c),
+    lambda t, y, c, a, b: Masked(t, logical_not(c)),
+    linear=(1, 2),
+    finite=True,
+)
 
-# -- steps: derivative 0 ---------------------------------------------------------------------------------------------
+# -- steps: derivative 0 ------------------------------------------
 floor = elementwise("floor", None)
 ceil = elementwise("ceil", None)
 trunc = elementwise("trunc", None)
@@ -179,7 +207,7 @@ def round_kernel(xp: Any) -> Any:
 
 round = elementwise("round", None, kernel=round_kernel, static=("decimals",))
 
-# -- complex ---------------------------------------------------------------------------------------------------------
+# -- complex ------------------------------------------
 # As maps of real and imaginary parts these are linear; the projection to real operands takes real parts.
 
 
@@ -194,7 +222,9 @@ def turned(t: Any, x: Any) -> Any:
 
 real = elementwise("real", lambda t, y, x: t, linear=(0,), finite=True)
 imag = elementwise("imag", lambda t, y, x: turned(t, x), linear=(0,), finite=True)
-conjugate = elementwise("conjugate", lambda t, y, x: conjugate(t), kernel=named("conj"), linear=(0,), finite=True)
+conjugate = elementwise(
+    "conjugate", lambda t, y, x: conjugate(t), kernel=named("conj"), linear=(0,), finite=True
+)
 
 
 def angle_kernel(xp: Any) -> Any:
@@ -208,11 +238,17 @@ def make_complex_kernel(xp: Any) -> Any:
     return lambda a, b: xp.add(a, xp.multiply(b, 1j))
 
 
-make_complex = elementwise("make_complex", lambda t, y, a, b: t, lambda t, y, a, b: t * 1j,
-                           kernel=make_complex_kernel, linear=(0, 1), finite=True)  # fmt: skip
+make_complex = elementwise(
+    "make_complex",
+    lambda t, y, a, b: t,
+    lambda t, y, a, b: t * 1j,
+    kernel=make_complex_kernel,
+    linear=(0, 1),
+    finite=True,
+)
 
 
-# -- dtype and identity ----------------------------------------------------------------------------------------------
+# -- dtype and identity ------------------------------------------
 
 
 def convert_kernel(xp: Any) -> Any:
@@ -226,11 +262,17 @@ def convert_kernel(xp: Any) -> Any:
     return convert
 
 
-convert = elementwise("convert", lambda t, y, x, *, dtype: t, kernel=convert_kernel, linear=(0,), finite=True,
-                      static=("dtype",))  # fmt: skip
+convert = elementwise(
+    "convert", lambda t, y, x, *, dtype: t, kernel=convert_kernel, linear=(0,), finite=True, static=("dtype",)
+)
 # A result of Python arithmetic among traced Python scalars is weak, as it is among plain ones.
-weaken = elementwise("weaken", lambda t, y, x: t, linear=(0,), finite=True,
-                     kernel=lambda xp: lambda x: x.item() if hasattr(x, "item") and x.ndim == 0 else x)  # fmt: skip
+weaken = elementwise(
+    "weaken",
+    lambda t, y, x: t,
+    linear=(0,),
+    finite=True,
+    kernel=lambda xp: lambda x: x.item() if hasattr(x, "item") and x.ndim == 0 else x,
+)
 stop_gradient = elementwise("stop_gradient", None, kernel=lambda xp: lambda x: x)
 
 
@@ -245,9 +287,11 @@ def graft_kernel(xp: Any) -> Any:
 
 # The value of the first operand with the derivative of the second: for quantities that are equal in exact
 # arithmetic, but of which only the second has a derivative formula without 0/0 (norm(x)², for one).
-graft = elementwise("graft", None, lambda t, y, value, model: t, kernel=graft_kernel, linear=(1,), finite=True)
+graft = elementwise(
+    "graft", None, lambda t, y, value, model: t, kernel=graft_kernel, linear=(1,), finite=True
+)
 
-# -- comparison, logic, bits -----------------------------------------------------------------------------------------
+# -- comparison, logic, bits ------------------------------------------
 equal = elementwise("equal", None, None, symbol="==")
 not_equal = elementwise("not_equal", None, None, symbol="!=")
 less = elementwise("less", None, None, symbol="<")
@@ -266,7 +310,11 @@ bitwise_and = elementwise("bitwise_and", None, None, symbol="&")
 bitwise_or = elementwise("bitwise_or", None, None, symbol="|")
 bitwise_xor = elementwise("bitwise_xor", None, None, symbol="^")
 bitwise_not = elementwise("bitwise_not", None, kernel=named("bitwise_invert", "invert"), symbol="~")
-left_shift = elementwise("left_shift", None, None, kernel=named("bitwise_left_shift", "left_shift"), symbol="<<")
-right_shift = elementwise("right_shift", None, None, kernel=named("bitwise_right_shift", "right_shift"), symbol=">>")
+left_shift = elementwise(
+    "left_shift", None, None, kernel=named("bitwise_left_shift", "left_shift"), symbol="<<"
+)
+right_shift = elementwise(
+    "right_shift", None, None, kernel=named("bitwise_right_shift", "right_shift"), symbol=">>"
+)
 gcd = elementwise("gcd", None, None)
 lcm = elementwise("lcm", None, None)

@@ -43,7 +43,9 @@ def split(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
             flat.append(e)
     used = sum(1 for e in flat if e is not None and e is not Ellipsis)
     if used > len(shape):
-        raise IndexingError(f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed")
+        raise IndexingError(
+            f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed"
+        )
     dots = [i for i, e in enumerate(flat) if e is Ellipsis]
     if len(dots) > 1:
         raise IndexingError("an index can only have a single ellipsis ('...')")
@@ -75,8 +77,10 @@ def entry(e: Any) -> Any:
     array = np.asarray(e, dtype=np.intp) if isinstance(e, list | tuple) and not len(e) else as_value(e)
     aval = aval_of(array)
     if kind_of(aval.dtype) not in "iub":
-        raise IndexingError("only integers, slices (`:`), ellipsis (`...`), None and integer or boolean arrays are "
-                            f"valid indices, not {aval.dtype}")  # fmt: skip
+        raise IndexingError(
+            "only integers, slices (`:`), ellipsis (`...`), None and integer or boolean arrays are "
+            f"valid indices, not {aval.dtype}"
+        )
     if aval.ndim == 0 and kind_of(aval.dtype) == "b":
         return Boolean(bool(concrete(array, "bool()")))
     return int(array) if type(array) is np.ndarray and aval.ndim == 0 else array
@@ -95,11 +99,14 @@ def nonzero(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
     except ConcretizationError as error:
         raise IndexingError(
             "a boolean mask whose values are not known (staged or batched) has a result of unknown shape",
-            hint="use fnp.where(mask, x, 0), or x.at[…] with integer indices") from error  # fmt: skip
+            hint="use fnp.where(mask, x, 0), or x.at[…] with integer indices",
+        ) from error
     for i, (n, m) in enumerate(zip(mask.shape, shape[axis:])):
         if n != m:
-            raise IndexingError(f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
-                                f"{m} but size of corresponding boolean axis is {n}")  # fmt: skip
+            raise IndexingError(
+                f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
+                f"{m} but size of corresponding boolean axis is {n}"
+            )
     if len(mask.shape) > len(shape) - axis:
         raise IndexingError("too many indices for array: the boolean mask has too many axes")
     return mask.nonzero()
@@ -158,8 +165,11 @@ def explicit(shape: tuple[int, ...], index: tuple, arrays: Any, size: int) -> tu
             array = next(rest)
             own = aval_of(array).shape
             start = 1 + position + count - (len(own) - 1)
-            result.append(ops.reshape(array, shape=(size, *(1,) * (start - 1), *own[1:],
-                                                    *(1,) * (rank - start - len(own) + 1))))  # fmt: skip
+            result.append(
+                ops.reshape(
+                    array, shape=(size, *(1,) * (start - 1), *own[1:], *(1,) * (rank - start - len(own) + 1))
+                )
+            )
         else:
             axis = 1 + seen + (count if seen >= position else 0)
             entries = np.arange(*e.indices(n))
@@ -222,7 +232,9 @@ def put_kernel(xp: Any) -> Any:
     return put
 
 
-def put_batched(u: Any, *arrays: Any, size: int, index: tuple, shape: tuple[int, ...], indexed: bool = False) -> Any:
+def put_batched(
+    u: Any, *arrays: Any, size: int, index: tuple, shape: tuple[int, ...], indexed: bool = False
+) -> Any:
     arrays, index, axis = batched_access(shape, arrays, index, size, indexed)
     return put(move_axis(u, 0, axis), *arrays, index=index, shape=(size, *shape))
 
@@ -279,6 +291,8 @@ update = linear(
 def take_along(x: Any, positions: Any, axis: int) -> Any:
     """x[…, positions, …] along one axis, the other axes matched entry by entry."""
     shape = aval_of(positions).shape
-    arrays = [positions if i == axis else np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1))
-              for i, n in enumerate(shape)]  # fmt: skip
+    arrays = [
+        positions if i == axis else np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1))
+        for i, n in enumerate(shape)
+    ]
     return getitem(x, *arrays, index=(ARRAY,) * len(shape))

@@ -19,7 +19,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable, kind_of, sample
 from ..core.cache import Cache
-from ..core.errors import NotDifferentiableError, NotLinearError, ShapeError
+from ..core.errors import NotLinearError, ShapeError
 from ..core.interpreter import CURRENT, VALUES
 from ..core.primitive import Primitive, bind, bind_values, register
 from . import derive
@@ -65,7 +65,9 @@ def broadcast_shapes(avals: Sequence[Aval], operation: str) -> tuple[int, ...]:
             if n != 1 and shape[i] != n:
                 if shape[i] != 1:
                     shapes = " ".join(str(a.shape) for a in avals)
-                    raise ShapeError(f"{operation}: operands could not be broadcast together with shapes {shapes}")
+                    raise ShapeError(
+                        f"{operation}: operands could not be broadcast together with shapes {shapes}"
+                    )
                 shape[i] = n
     return tuple(shape)
 
@@ -81,8 +83,13 @@ def project(ct: Any, aval: Aval) -> Any:
         axes = (*range(extra), *(i for i, n in enumerate(aval.shape, extra) if n == 1 and shape[i] != 1))
         value = ops.reshape(ops.reduce_sum(dense(ct), axes=axes), shape=aval.shape)
         if masked:
-            masked = Masked(value, Support(lambda m: ops.reshape(
-                ops.reduce_any(ops.broadcast_to(m, shape=shape), axes=axes), shape=aval.shape), ct.support), True)  # fmt: skip
+
+            def any_of(mask: Any) -> Any:
+                return ops.reshape(
+                    ops.reduce_any(ops.broadcast_to(mask, shape=shape), axes=axes), shape=aval.shape
+                )
+
+            masked = Masked(value, Support(any_of, ct.support), True)
     dtype = aval_of(value).dtype
     if dtype != aval.dtype:
         if kind_of(dtype) == "c" and kind_of(aval.dtype) != "c":
@@ -119,9 +126,18 @@ class Elementwise(Primitive):
     `finite`: all partial derivatives are finite everywhere. `static` names its params.
     """
 
-    def __init__(self, name: str, make_kernel: Any, rules: Sequence[Any], *, linear: Sequence[int] = (),
-                 jointly: bool = True, finite: bool = False, symbol: str | None = None,
-                 static: Sequence[str] = ()):  # fmt: skip
+    def __init__(
+        self,
+        name: str,
+        make_kernel: Any,
+        rules: Sequence[Any],
+        *,
+        linear: Sequence[int] = (),
+        jointly: bool = True,
+        finite: bool = False,
+        symbol: str | None = None,
+        static: Sequence[str] = (),
+    ):
         self.rules, self.symbol, self.static = tuple(rules), symbol, tuple(static)
         self.linear, self.jointly, self.finite = frozenset(linear), jointly, finite
         self.dtypes = Cache()
@@ -190,7 +206,9 @@ class Elementwise(Primitive):
             else:
                 key = dtype.num
                 for v, need in zip(values, needed):
-                    key = key * 4 + (3 * is_weak(v) if need is None else 1 if v.dtype is dtype and v.shape == shape else 2)
+                    key = key * 4 + (
+                        3 * is_weak(v) if need is None else 1 if v.dtype is dtype and v.shape == shape else 2
+                    )
         except AttributeError:  # Python scalars
             key = tuple([need is not None and aval_of(v) for v, need in zip((y, *values), (0, *needed))])
         if params:
@@ -212,7 +230,9 @@ class Elementwise(Primitive):
             results[i] = project(scaled(result, ct, self.finite) if masked else result, operands[i])
         return results
 
-    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, bool]:
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, bool]:
         ranks = [aval_of(v).ndim - b for v, b in zip(values, batched)]
         rank = max(ranks)
         aligned = [
@@ -234,8 +254,17 @@ class Linear(Primitive):
 
     plain = None
 
-    def __init__(self, name: str, make_kernel: Any, *, shape: Any, transposed: Any, batched: Any,
-                 count: int | None = 1, structural: bool = True):  # fmt: skip
+    def __init__(
+        self,
+        name: str,
+        make_kernel: Any,
+        *,
+        shape: Any,
+        transposed: Any,
+        batched: Any,
+        count: int | None = 1,
+        structural: bool = True,
+    ):
         self.shape, self.transposed, self.batched = shape, transposed, batched
         self.count, self.structural = count, structural
         super().__init__(name, make_kernel)
@@ -272,8 +301,10 @@ class Linear(Primitive):
         results = self.transposed(dense(ct), *operands, **params)
         results = [results] if self.count == 1 else list(results)
         if type(ct) is Masked and self.structural:
-            results = [None if r is None else self.moved(i, r, ct.support, operands, params)
-                       for i, r in enumerate(results)]  # fmt: skip
+            results = [
+                None if r is None else self.moved(i, r, ct.support, operands, params)
+                for i, r in enumerate(results)
+            ]
         return [*results, *[None] * (len(operands) - count)]
 
     def moved(self, i: int, result: Any, support: Support, operands: Sequence[Any], params: dict) -> Masked:
@@ -286,7 +317,9 @@ class Linear(Primitive):
 
         return Masked(dense(result), Support(combine, support), True)
 
-    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, bool]:
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, bool]:
         count = len(values) if self.count is None else self.count
         operands = [spread(v, b, size) for v, b in zip(values[:count], batched)]
         others = list(values[count:])
@@ -329,8 +362,10 @@ class Bilinear(Primitive):
     def pull(self, ct: Any, aval_a: Aval, aval_b: Aval, a: Any, b: Any, params: dict) -> Sequence[Any]:
         """The pullback, from the residuals that `linearize` gives."""
         ct = dense(ct)
-        return (None if b is None else project(self.transposed(0, ct, aval_a, b, **params), aval_a),
-                None if a is None else project(self.transposed(1, ct, aval_b, a, **params), aval_b))  # fmt: skip
+        return (
+            None if b is None else project(self.transposed(0, ct, aval_a, b, **params), aval_a),
+            None if a is None else project(self.transposed(1, ct, aval_b, a, **params), aval_b),
+        )
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         a, b = operands
@@ -340,7 +375,9 @@ class Bilinear(Primitive):
             return self.pull(ct, a, aval_of(b), None, b, params)
         return self.pull(ct, aval_of(a), b, a, None, params)
 
-    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, bool]:
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, bool]:
         return self.batched(*values, *batched, **params), True
 
 
@@ -351,8 +388,16 @@ class General(Primitive):
 
     plain = None
 
-    def __init__(self, name: str, make_kernel: Any, *, abstract: Any, tangent: Any, batched: Any,
-                 transposed: Any = None):  # fmt: skip
+    def __init__(
+        self,
+        name: str,
+        make_kernel: Any,
+        *,
+        abstract: Any,
+        tangent: Any,
+        batched: Any,
+        transposed: Any = None,
+    ):
         self.rule, self.tangent, self.batched, self.transposed = abstract, tangent, batched, transposed
         self.dtypes = Cache()
         self.derived = Cache()
@@ -363,7 +408,11 @@ class General(Primitive):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         y = self.call(*primals, **params)
-        if self.tangent is None or not is_differentiable(aval_of(y).dtype) or all(t is None for t in tangents):
+        if (
+            self.tangent is None
+            or not is_differentiable(aval_of(y).dtype)
+            or all(t is None for t in tangents)
+        ):
             return y, None
         return y, self.tangent(y, primals, tangents, params)
 
@@ -383,7 +432,9 @@ class General(Primitive):
             raise NotLinearError(f"{self.name} is not linear in its traced operand")
         return self.transposed(dense(ct), *operands, **params)
 
-    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, bool]:
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, bool]:
         return self.batched(*[spread(v, b, size) for v, b in zip(values, batched)], size=size, **params), True
 
 
@@ -405,6 +456,3 @@ def bilinear(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
 def general(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
     """Declare a primitive by its tangent rule."""
     return register(General(name, kernel, **rules)).call
-
-
-__all__ = ["Bilinear", "Elementwise", "General", "Linear", "NotDifferentiableError", "bilinear", "elementwise", "general", "lift", "linear", "named", "project", "register", "spread"]  # fmt: skip

@@ -82,12 +82,28 @@ def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
     return el.floor_divide(a, b), el.remainder(a, b)
 
 
-_BINARY = {"add": el.add, "sub": el.subtract, "mul": el.multiply, "truediv": el.divide,
-           "floordiv": el.floor_divide, "mod": el.remainder, "and": el.bitwise_and, "or": el.bitwise_or,
-           "xor": el.bitwise_xor, "lshift": el.left_shift, "rshift": el.right_shift}  # fmt: skip
+_BINARY = {
+    "add": el.add,
+    "sub": el.subtract,
+    "mul": el.multiply,
+    "truediv": el.divide,
+    "floordiv": el.floor_divide,
+    "mod": el.remainder,
+    "and": el.bitwise_and,
+    "or": el.bitwise_or,
+    "xor": el.bitwise_xor,
+    "lshift": el.left_shift,
+    "rshift": el.right_shift,
+}
 _UNARY = {"neg": el.negative, "pos": el.positive, "abs": el.absolute, "invert": el.bitwise_not}
-_COMPARISON = {"eq": el.equal, "ne": el.not_equal, "lt": el.less, "le": el.less_equal, "gt": el.greater,
-               "ge": el.greater_equal}  # fmt: skip
+_COMPARISON = {
+    "eq": el.equal,
+    "ne": el.not_equal,
+    "lt": el.less,
+    "le": el.less_equal,
+    "gt": el.greater,
+    "ge": el.greater_equal,
+}
 
 
 def unary(function: Callable) -> Callable:
@@ -134,8 +150,10 @@ def getitem(self: Tracer, key: Any) -> Any:
 
 
 def setitem(self: Tracer, key: Any, value: Any) -> None:
-    raise ImmutableError("item assignment x[…] = value on a traced value: traced values are immutable",
-                         hint="x = x.at[…].set(value)   (also .add, .multiply, .min, .max)")  # fmt: skip
+    raise ImmutableError(
+        "item assignment x[…] = value on a traced value: traced values are immutable",
+        hint="x = x.at[…].set(value)   (also .add, .multiply, .min, .max)",
+    )
 
 
 def scalar(convert: type, operation: str) -> Callable:
@@ -152,8 +170,9 @@ def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
         f"a traced value {self.aval!r} of {self.interpreter.name} cannot become a plain NumPy array: "
         "its derivative would be lost",
         hint="use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray, np.array and of writing into plain "
-             "arrays (buffer = buffer.at[i].set(x)); fnp.take(a, i, axis=0) where a plain array is indexed, a[i], "
-             "by a traced i; for the value alone: float(x), x.item()")  # fmt: skip
+        "arrays (buffer = buffer.at[i].set(x)); fnp.take(a, i, axis=0) where a plain array is indexed, a[i], "
+        "by a traced i; for the value alone: float(x), x.item()",
+    )
 
 
 def length(self: Tracer) -> int:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import Aval, aval_of, sample
+from ..core.aval import Aval, aval_of
 from ..core.cache import Cache
-from .kinds import General, Linear, general, linear
+from .kinds import Linear, general
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,13 +42,22 @@ def shifted(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(a + 1 for a in axes)
 
 
-def reduced(self: General, x: Aval, *, axes: tuple[int, ...]) -> Aval:
-    """The abstract rule: the dtype is the kernel's (sums of bool and small integers widen)."""
-    key = (x.dtype, bool(axes))
+def kernel_dtype(self: Any, x: Aval, **params: Any) -> Any:
+    """The dtype that the kernel gives: sums of bool and small integers widen."""
+    key = (x.dtype, *params.items())
     if key not in self.dtypes:
-        one = sample(Aval(x.shape, x.dtype), (1,))
-        self.dtypes[key] = np.asarray(self.kernel(one, axes=(0,) if axes else ())).dtype
-    return Aval(kept(x.shape, axes), self.dtypes[key])
+        self.dtypes[key] = np.asarray(self.kernel(np.ones(1, x.dtype), **params)).dtype
+    return self.dtypes[key]
+
+
+def reduced(self: Any, x: Aval, *, axes: tuple[int, ...]) -> Aval:
+    """The abstract rule of reductions."""
+    return Aval(kept(x.shape, axes), kernel_dtype(self, x, axes=(0,) if axes else ()))
+
+
+def accumulated(self: Any, x: Aval, *, axis: int) -> Aval:
+    """The abstract rule of running reductions."""
+    return Aval(x.shape, kernel_dtype(self, x, axis=0))
 
 
 def sum_transposed(ct: Any, x: Aval, *, axes: tuple[int, ...]) -> Any:
@@ -56,23 +65,25 @@ def sum_transposed(ct: Any, x: Aval, *, axes: tuple[int, ...]) -> Any:
 
 
 class Sum(Linear):
-    """Linear, with the dtype rule of reductions."""
+    """Linear, with the abstract rule of reductions or of running ones."""
 
-    def __init__(self, *args: Any, **options: Any):
-        self.dtypes = Cache()
-        super().__init__(*args, **options)
+    def __init__(self, *args: Any, rule: Callable[..., Aval], **options: Any):
+        self.rule, self.dtypes = rule, Cache()
+        super().__init__(*args, shape=None, **options)
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
-        return reduced(self, *avals, **params)
+        return self.rule(self, *avals, **params)
 
 
-reduce_sum = ops.kinds.register(Sum(
-    "reduce_sum",
-    reducing("add", "sum"),
-    shape=None,
-    transposed=sum_transposed,
-    batched=lambda x, *, size, axes: reduce_sum(x, axes=shifted(axes)),
-)).call  # fmt: skip
+reduce_sum = ops.kinds.register(
+    Sum(
+        "reduce_sum",
+        reducing("add", "sum"),
+        rule=reduced,
+        transposed=sum_transposed,
+        batched=lambda x, *, size, axes: reduce_sum(x, axes=shifted(axes)),
+    )
+).call
 
 
 def extremum_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
@@ -161,13 +172,13 @@ def norm_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
 norm2 = general(
     "norm2",
     norm_kernel,
-    abstract=lambda self, x, *, axes: Aval(kept(x.shape, axes), np.ones(1, x.dtype).real.dtype),
+    abstract=reduced,
     tangent=norm_tangent,
     batched=lambda x, *, size, axes: norm2(x, axes=shifted(axes)),
 )
 
 
-# -- positions -------------------------------------------------------------------------------------------------------
+# -- positions ------------------------------------------
 def position(name: str) -> Any:
     """argmax or argmin along one axis: no derivative."""
 
@@ -189,7 +200,7 @@ argmax = position("argmax")
 argmin = position("argmin")
 
 
-# -- running reductions ----------------------------------------------------------------------------------------------
+# -- running reductions ------------------------------------------
 def delayed(x: Any, axis: int, first: Any) -> Any:
     """x moved on by one entry along the axis: `first`, x₀, x₁, … without the last."""
     head = (slice(None),) * axis
@@ -214,7 +225,9 @@ def running(name: str) -> Callable[[Any], Callable]:
             """After k steps every entry has met the 2ᵏ entries before it."""
             head, step = (slice(None),) * axis, 1
             while step < x.shape[axis]:
-                first, late, early = ((*head, part, ...) for part in (slice(step), slice(step, None), slice(-step)))
+                first, late, early = (
+                    (*head, part, ...) for part in (slice(step), slice(step, None), slice(-step))
+                )
                 x = join([x[first], combine(x[late], x[early])], axis=axis)
                 step *= 2
             return x
@@ -224,13 +237,17 @@ def running(name: str) -> Callable[[Any], Callable]:
     return make_kernel
 
 
-cumsum = linear(
-    "cumsum",
-    running("add"),
-    shape=lambda x, *, axis: x.shape,
-    transposed=lambda ct, x, *, axis: ops.flip(cumsum(ops.flip(ct, axes=(axis,)), axis=axis), axes=(axis,)),
-    batched=lambda x, *, size, axis: cumsum(x, axis=axis + 1),
-)
+cumsum = ops.kinds.register(
+    Sum(
+        "cumsum",
+        running("add"),
+        rule=accumulated,
+        transposed=lambda ct, x, *, axis: ops.flip(
+            cumsum(ops.flip(ct, axes=(axis,)), axis=axis), axes=(axis,)
+        ),
+        batched=lambda x, *, size, axis: cumsum(x, axis=axis + 1),
+    )
+).call
 
 
 def cumprod_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
@@ -242,7 +259,7 @@ def cumprod_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
 cumprod = general(
     "cumprod",
     running("multiply"),
-    abstract=lambda self, x, *, axis: Aval(x.shape, x.dtype),
+    abstract=accumulated,
     tangent=cumprod_tangent,
     batched=lambda x, *, size, axis: cumprod(x, axis=axis + 1),
 )
@@ -298,14 +315,14 @@ def running_extremum_tangent(y: Any, primals: Any, tangents: Any, params: dict) 
 cummax = general(
     "cummax",
     running("maximum"),
-    abstract=lambda self, x, *, axis: Aval(x.shape, x.dtype),
+    abstract=accumulated,
     tangent=running_extremum_tangent,
     batched=lambda x, *, size, axis: cummax(x, axis=axis + 1),
 )
 cummin = general(
     "cummin",
     running("minimum"),
-    abstract=lambda self, x, *, axis: Aval(x.shape, x.dtype),
+    abstract=accumulated,
     tangent=running_extremum_tangent,
     batched=lambda x, *, size, axis: cummin(x, axis=axis + 1),
 )

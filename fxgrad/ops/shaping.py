@@ -38,7 +38,9 @@ reshape = linear(
 def permute_kernel(xp: Any) -> Any:
     if xp is np:
         return lambda x, *, axes: np.transpose(x, axes)
-    return lambda x, *, axes: xp.permute_dims(x, axes) if hasattr(xp, "permute_dims") else xp.transpose(x, axes)
+    return lambda x, *, axes: (
+        xp.permute_dims(x, axes) if hasattr(xp, "permute_dims") else xp.transpose(x, axes)
+    )
 
 
 def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -72,7 +74,9 @@ def broadcast_kernel(xp: Any) -> Any:
         return lambda x, *, shape: xp.broadcast_to(x, shape)
 
     def broadcast(x: Any, *, shape: tuple[int, ...]) -> Any:
-        if type(x) is np.float64 and Aval(shape, None).size <= 4096:  # to fill a small array beats making a view
+        if (
+            type(x) is np.float64 and Aval(shape, None).size <= 4096
+        ):  # to fill a small array beats making a view
             out = np.empty(shape)
             out[...] = x
             return out
@@ -87,8 +91,9 @@ broadcast_to = linear(
     shape=broadcast_shape,
     transposed=broadcast_transposed,
     batched=lambda x, *, size, shape: broadcast_to(
-        reshape(x, shape=(size, *(1,) * (len(shape) - len(x.shape) + 1), *x.shape[1:])), shape=(size, *shape)),
-)  # fmt: skip
+        reshape(x, shape=(size, *(1,) * (len(shape) - len(x.shape) + 1), *x.shape[1:])), shape=(size, *shape)
+    ),
+)
 
 
 def flip_kernel(xp: Any) -> Any:
@@ -107,9 +112,13 @@ flip = linear(
 def concatenate_shape(*xs: Aval, axis: int) -> tuple[int, ...]:
     first = xs[0].shape
     for x in xs[1:]:
-        if len(x.shape) != len(first) or any(n != m for i, (n, m) in enumerate(zip(x.shape, first)) if i != axis):
-            raise ShapeError(f"concatenate along axis {axis}: shapes {', '.join(str(x.shape) for x in xs)} differ "
-                             f"in another axis")  # fmt: skip
+        if len(x.shape) != len(first) or any(
+            n != m for i, (n, m) in enumerate(zip(x.shape, first)) if i != axis
+        ):
+            raise ShapeError(
+                f"concatenate along axis {axis}: shapes {', '.join(str(x.shape) for x in xs)} differ "
+                f"in another axis"
+            )
     return (*first[:axis], sum(x.shape[axis] for x in xs), *first[axis + 1 :])
 
 
@@ -152,9 +161,10 @@ pad = linear(
     pad_kernel,
     shape=lambda x, *, widths: tuple(a + n + b for n, (a, b) in zip(x.shape, widths)),
     transposed=lambda ct, x, *, widths: ops.getitem(
-        ct, index=tuple(slice(a, a + n, None) for n, (a, _) in zip(x.shape, widths))),
+        ct, index=tuple(slice(a, a + n, None) for n, (a, _) in zip(x.shape, widths))
+    ),
     batched=lambda x, *, size, widths: pad(x, widths=((0, 0), *widths)),
-)  # fmt: skip
+)
 
 
 def full_like_kernel(xp: Any) -> Any:
@@ -208,14 +218,19 @@ def from_sequence(sequence: Any) -> Any:
         return build(sequence)
     array = np.asarray(sequence)
     if array.dtype.kind not in "biufcV":
-        raise DTypeError(f"an operand of type {type(sequence).__name__} is not an array of numbers (dtype {array.dtype})")
+        raise DTypeError(
+            f"an operand of type {type(sequence).__name__} is not an array of numbers (dtype {array.dtype})"
+        )
     return array
 
 
 def promoted(values: Any) -> list[Any]:
     """Values converted to their common dtype by NumPy's promotion; Python scalars are weak."""
     dtype = result_dtype(values)
-    return [v if aval_of(v).dtype == dtype and not aval_of(v).weak else ops.convert(v, dtype=dtype) for v in values]
+    return [
+        v if aval_of(v).dtype == dtype and not aval_of(v).weak else ops.convert(v, dtype=dtype)
+        for v in values
+    ]
 
 
 def result_dtype(values: Any) -> Any:

@@ -75,11 +75,15 @@ class Checkpoint(Primitive):
         graph = params["graph"]
         linear = [i for i, v in enumerate(operands) if type(v) is Aval]
         known = [i for i in range(len(operands)) if i not in linear]
-        ordered = Graph([graph.inputs[i] for i in (*known, *linear)], graph.equations, graph.outputs, graph.captured)
+        ordered = Graph(
+            [graph.inputs[i] for i in (*known, *linear)], graph.equations, graph.outputs, graph.captured
+        )
         found = dict(zip(linear, transpose_graph(ordered, [operands[i] for i in known], len(linear), ct)))
         return [found.get(i) for i in range(len(operands))]
 
-    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, Any]:
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, Any]:
         graph = params["graph"]
         flags: list[bool] = []
 

@@ -63,13 +63,18 @@ class CustomJVP(Primitive):
         inputs = [staging.new(aval_of(values[i])) for i in positions]
         tangents = dict(zip(positions, inputs))
         with opened(staging):
-            ys, ts = params["call"].rule(values, [tangents.get(i, None) if i in tangents else zero_tangent(v)
-                                                  for i, v in enumerate(values)])  # fmt: skip
+            ys, ts = params["call"].rule(
+                values, [tangents.get(i) if i in tangents else zero_tangent(v) for i, v in enumerate(values)]
+            )
             outputs = [staging.atom(t) for t in ts]
-        graph = Graph([t.var for t in inputs], staging.equations, outputs, staging.captured, "tangent map").pruned()
+        graph = Graph(
+            [t.var for t in inputs], staging.equations, outputs, staging.captured, "tangent map"
+        ).pruned()
         return ys, LinearMap, (graph, positions, len(values))
 
-    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, Any]:
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, Any]:
         call = params["call"]
 
         def fun(*values: Any) -> list[Any]:
@@ -108,16 +113,19 @@ class CustomVJP(Primitive):
         forward, backward = params["call"].rule
         ys, residuals = forward(*primals)
         positions = [i for i, t in enumerate(tangents) if t is not None]
+
+        def pulled(*cts: Any) -> list[Any]:
+            found = backward(residuals, cts)
+            return [zero_tangent(primals[i]) if found[i] is None else found[i] for i in positions]
+
         try:
-            graph = stage(
-                lambda *cts: [zero_tangent(primals[i]) if c is None else c
-                              for c in [backward(residuals, cts)[i] for i in positions]],
-                [aval_of(y) for y in ys], "custom_vjp", sites=False)  # fmt: skip
+            graph = stage(pulled, [aval_of(y) for y in ys], "custom_vjp", sites=False)
             ts = transpose_graph(graph, [], len(ys), [tangents[i] for i in positions])
         except Exception as error:
             raise NotDifferentiableError(
                 "forward mode through a custom_vjp function whose backward rule cannot be staged and transposed",
-                hint="define the rule with fx.custom_jvp, which serves both modes") from error  # fmt: skip
+                hint="define the rule with fx.custom_jvp, which serves both modes",
+            ) from error
         return ys, [None if t is None else dense(t) for t in ts]
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
@@ -125,11 +133,15 @@ class CustomVJP(Primitive):
         ys, residuals = forward(*values)
         return ys, self, (backward, [own(r) for r in residuals], [aval_of(y) for y in ys], ys)
 
-    def pull(self, ct: Any, backward: Callable, residuals: Any, avals: Sequence[Aval], ys: Any) -> Sequence[Any]:
+    def pull(
+        self, ct: Any, backward: Callable, residuals: Any, avals: Sequence[Aval], ys: Any
+    ) -> Sequence[Any]:
         """The user's backward rule, with zeros for the results that have no cotangent."""
         return backward(residuals, [dense(ct[i]) if i in ct else zero_tangent(y) for i, y in enumerate(ys)])
 
-    def batch(self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict) -> tuple[Any, Any]:
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, Any]:
         call = params["call"]
         forward, backward = call.rule
         count: list[int] = []
@@ -192,8 +204,10 @@ def positional(fun: Callable, args: tuple, kwargs: dict) -> tuple:
     bound = inspect.signature(fun).bind(*args, **kwargs)
     bound.apply_defaults()
     if bound.kwargs:
-        raise CustomRuleError(f"a function with a custom rule has keyword-only arguments: {sorted(bound.kwargs)}",
-                              hint="make them positional")  # fmt: skip
+        raise CustomRuleError(
+            f"a function with a custom rule has keyword-only arguments: {sorted(bound.kwargs)}",
+            hint="make them positional",
+        )
     return bound.args
 
 
@@ -208,7 +222,11 @@ class Custom:
         update_wrapper(self, fun, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
+        return (
+            self
+            if instance is None
+            else wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
+        )
 
     def prepare(self, args: tuple, kwargs: dict) -> tuple[list[Any], Any, list[Any], Callable]:
         """(flat values, their structure, the arguments not differentiated, function of the flat values)."""
@@ -273,7 +291,9 @@ class custom_jvp(Custom):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.rule is None:
-            raise CustomRuleError(f"custom_jvp function {self.__name__} has no rule", hint="define it with defjvp")
+            raise CustomRuleError(
+                f"custom_jvp function {self.__name__} has no rule", hint="define it with defjvp"
+            )
         values, structure, fixed, full = self.prepare(args, kwargs)
         if is_plain(values):
             return full(*values)
@@ -286,11 +306,15 @@ class custom_jvp(Custom):
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             out = self.rule(*fixed, tree.unflatten(structure, primals), tree.unflatten(structure, tangents))
             if not isinstance(out, tuple | list) or len(out) != 2:
-                raise CustomRuleError(f"the jvp rule of {self.__name__} must return a pair (result, tangent), not a "
-                                      f"{type(out).__name__}")  # fmt: skip
+                raise CustomRuleError(
+                    f"the jvp rule of {self.__name__} must return a pair (result, tangent), not a "
+                    f"{type(out).__name__}"
+                )
             ys, box["structure"] = tree.flatten(out[0])
             ts, tangent_structure = tree.flatten(out[1])
-            check_rule(f"the jvp rule of {self.__name__}: the tangent", ys, box["structure"], ts, tangent_structure)
+            check_rule(
+                f"the jvp rule of {self.__name__}: the tangent", ys, box["structure"], ts, tangent_structure
+            )
             return ys, [cast_like(t, y) for t, y in zip(ts, ys)]
 
         results = custom_jvp_call(*values, call=Call(fun, rule))
@@ -327,7 +351,9 @@ class custom_vjp(Custom):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.rules is None:
-            raise CustomRuleError(f"custom_vjp function {self.__name__} has no rule", hint="define it with defvjp")
+            raise CustomRuleError(
+                f"custom_vjp function {self.__name__} has no rule", hint="define it with defvjp"
+            )
         fwd, bwd = self.rules
         values, structure, fixed, full = self.prepare(args, kwargs)
         if is_plain(values):
@@ -344,14 +370,18 @@ class custom_vjp(Custom):
             rest = iter(tree.unflatten(structure, leaves))
             out = fwd(*[args[i] if i in places else next(rest) for i in range(len(args))])
             if not isinstance(out, tuple | list) or len(out) != 2:
-                raise CustomRuleError(f"the fwd rule of {self.__name__} must return a pair (result, residuals), not a "
-                                      f"{type(out).__name__}")  # fmt: skip
+                raise CustomRuleError(
+                    f"the fwd rule of {self.__name__} must return a pair (result, residuals), not a "
+                    f"{type(out).__name__}"
+                )
             ys, box["structure"] = tree.flatten(out[0])
             residuals, box["residuals"] = tree.flatten(out[1])
             return ys, residuals
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-            result = bwd(*fixed, tree.unflatten(box["residuals"], residuals), tree.unflatten(box["structure"], cts))
+            result = bwd(
+                *fixed, tree.unflatten(box["residuals"], residuals), tree.unflatten(box["structure"], cts)
+            )
             return self.flat_cotangents(result, values, structure)
 
         results = custom_vjp_call(*values, call=Call(fun, (forward, backward)))
@@ -362,8 +392,10 @@ class custom_vjp(Custom):
         what = f"the bwd rule of {self.__name__}"
         children = structure.children()
         if not isinstance(result, tuple | list) or len(result) != len(children):
-            raise CustomRuleError(f"{what} must return a tuple of {len(children)} cotangents, one for each argument, "
-                                  f"not {type(result).__name__} of {len(result) if hasattr(result, '__len__') else 1}")  # fmt: skip
+            raise CustomRuleError(
+                f"{what} must return a tuple of {len(children)} cotangents, one for each argument, "
+                f"not a {type(result).__name__}"
+            )
         flat: list[Any] = []
         for position, (ct, child) in enumerate(zip(result, children)):
             part = values[len(flat) : len(flat) + child.num_leaves]
@@ -372,12 +404,16 @@ class custom_vjp(Custom):
                 continue
             cts, ct_structure = tree.flatten(ct)
             check_rule(f"{what}: the cotangent of argument {position}", part, child, cts, ct_structure)
-            flat += [None if is_float0(c) or not is_differentiable(aval_of(v).dtype) else cast_like(c, v)
-                     for c, v in zip(cts, part)]  # fmt: skip
+            flat += [
+                None if is_float0(c) or not is_differentiable(aval_of(v).dtype) else cast_like(c, v)
+                for c, v in zip(cts, part)
+            ]
         return flat
 
 
-def check_rule(what: str, values: Sequence[Any], structure: Any, given: Sequence[Any], given_structure: Any) -> None:
+def check_rule(
+    what: str, values: Sequence[Any], structure: Any, given: Sequence[Any], given_structure: Any
+) -> None:
     """Raise unless what a rule returned has the structure and shapes of the values."""
     if structure != given_structure:
         raise CustomRuleError(f"{what} has the structure {given_structure}, expected {structure}")

@@ -20,8 +20,10 @@ def check_value(value: Any, what: str) -> None:
     if type(value) in SCALARS or isinstance(value, Tracer):
         return
     if type(value) not in VALUES and (isinstance(value, str | bytes) or not hasattr(value, "dtype")):
-        raise DTypeError(f"{what} is a {type(value).__name__}, not an array or a number",
-                         hint="pass what is not differentiated by closure, functools.partial or as a static argument")  # fmt: skip
+        raise DTypeError(
+            f"{what} is a {type(value).__name__}, not an array or a number",
+            hint="pass other objects by closure, functools.partial or as static arguments",
+        )
     if type(value) not in VALUES:
         as_value(value)  # registers arrays of other libraries
     check_dtype(aval_of(value).dtype, what)
@@ -43,14 +45,22 @@ def leaf_path(structure: Any, index: int) -> str:
     return tree.keystr(tree.leaves_with_path(numbered)[index][0])
 
 
-def check_tangent(operation: str, what: str, values: Sequence[Any], structure: Any, given: Sequence[Any],
-                  given_structure: Any) -> None:  # fmt: skip
+def check_tangent(
+    operation: str,
+    what: str,
+    values: Sequence[Any],
+    structure: Any,
+    given: Sequence[Any],
+    given_structure: Any,
+) -> None:
     """Raise unless tangents (or cotangents) have the structure, shapes and dtypes of the values.
 
     A Python scalar fits every floating dtype of its kind (weak); otherwise dtypes must be equal.
     """
     if given_structure != structure:
-        raise StructureError(f"{operation}: the {what}s have the structure {given_structure}, expected {structure}")
+        raise StructureError(
+            f"{operation}: the {what}s have the structure {given_structure}, expected {structure}"
+        )
     for index, (value, t) in enumerate(zip(values, given)):
         have, want = aval_of(t) if not is_float0(t) else Aval(t.shape, float0), aval_of(value)
         place = f"{operation}: {what} {leaf_path(structure, index)}"
@@ -60,12 +70,18 @@ def check_tangent(operation: str, what: str, values: Sequence[Any], structure: A
         if have.dtype == dtype or (dtype == float0 and want.dtype == float0):
             continue
         weak = have.weak and is_differentiable(dtype) and np.can_cast(have.dtype, dtype, "same_kind")
-        if not weak and not (have.weak and have.dtype.kind in "iu" and is_differentiable(dtype)) and not want.weak:
-            hint = ("give zeros of dtype fx.float0 for integer arguments" if dtype == float0
-                    else f"convert it: t.astype({dtype.name!r})")  # fmt: skip
+        if (
+            not weak
+            and not (have.weak and have.dtype.kind in "iu" and is_differentiable(dtype))
+            and not want.weak
+        ):
+            hint = (
+                "give zeros of dtype fx.float0 for integer arguments"
+                if dtype == float0
+                else f"convert it: t.astype({dtype.name!r})"
+            )
             raise DTypeError(f"{place} has dtype {have.dtype}, expected {dtype}", hint=hint)
 
 
 def is_float0(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype == float0
-

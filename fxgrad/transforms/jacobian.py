@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-           holomorphic: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """The Jacobian of `fun` by forward mode: one column for each entry of the arguments. See `jacobian`.
 
     >>> import fxgrad as fx, numpy as np
@@ -33,9 +39,15 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
     return jacobian(fun, argnums, has_aux, holomorphic, mode="fwd", chunk_size=chunk_size)
 
 
-def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-           holomorphic: bool = False, allow_int: bool = False, *,
-           chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """The Jacobian of `fun` by reverse mode: one row for each entry of the result. See `jacobian`.
 
     >>> import fxgrad as fx, numpy as np
@@ -46,9 +58,16 @@ def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
     return jacobian(fun, argnums, has_aux, holomorphic, allow_int, mode="rev", chunk_size=chunk_size)
 
 
-def jacobian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-             holomorphic: bool = False, allow_int: bool = False, *, mode: str = "auto",
-             chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+def jacobian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    mode: str = "auto",
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """The Jacobian of `fun`, as a function of the same arguments.
 
     Args:
@@ -78,9 +97,13 @@ def jacobian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux:
 
     @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        positions = [p % len(args) if -len(args) <= p < len(args) else p for p in ((argnums,) if single else argnums)]
+        positions = [
+            p % len(args) if -len(args) <= p < len(args) else p for p in ((argnums,) if single else argnums)
+        ]
         if any(p >= len(args) for p in positions):
-            raise StructureError(f"jacobian: argnums={argnums} for a call with {len(args)} positional arguments")
+            raise StructureError(
+                f"jacobian: argnums={argnums} for a call with {len(args)} positional arguments"
+            )
 
         def restricted(*chosen: Any) -> Any:
             filled = list(args)
@@ -93,7 +116,9 @@ def jacobian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux:
         for index, leaf in enumerate(leaves):
             check_argument(leaf, structure, index, holomorphic, allow_int)
         try:
-            forward = mode == "fwd" or (mode == "auto" and prefers_forward(restricted, chosen, leaves, has_aux))
+            forward = mode == "fwd" or (
+                mode == "auto" and prefers_forward(restricted, chosen, leaves, has_aux)
+            )
             columns = columns_forward if forward else rows_reverse
             blocks, out_structure, aux = columns(restricted, chosen, has_aux, holomorphic, chunk_size)
         except BaseException as error:
@@ -110,11 +135,16 @@ def check_argument(leaf: Any, structure: Any, index: int, holomorphic: bool, all
     check_value(leaf, "jacobian: an argument")
     dtype = aval_of(leaf).dtype
     if (dtype.kind == "c") != holomorphic and (holomorphic or dtype.kind == "c"):
-        raise DTypeError(f"jacobian: the argument {leaf_path(structure, index)} has dtype {dtype}, expected a "
-                         f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})")  # fmt: skip
+        raise DTypeError(
+            f"jacobian: the argument {leaf_path(structure, index)} has dtype {dtype}, expected a "
+            f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})"
+        )
     if not is_differentiable(dtype) and not allow_int:
-        raise DTypeError(f"jacobian: the argument {leaf_path(structure, index)} has dtype {dtype}, which has no "
-                         "derivative", hint="convert it (x.astype(float)), or choose other argnums")  # fmt: skip
+        raise DTypeError(
+            f"jacobian: the argument {leaf_path(structure, index)} has dtype {dtype}, which has no "
+            "derivative",
+            hint="convert it (x.astype(float)), or choose other argnums",
+        )
 
 
 def prefers_forward(fun: Callable[..., Any], chosen: tuple, leaves: Sequence[Any], has_aux: bool) -> bool:
@@ -150,8 +180,9 @@ def pieces(array: Any, avals: Sequence[Aval]) -> list[Any]:
     return parts
 
 
-def columns_forward(fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool,
-                    chunk_size: int | None) -> tuple:  # fmt: skip
+def columns_forward(
+    fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None
+) -> tuple:
     out, push, *aux = linearize(fun, *chosen, has_aux=has_aux)
     leaves, structure = tree.flatten(chosen)
     avals = [aval_of(v) for v in leaves]
@@ -159,16 +190,23 @@ def columns_forward(fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bo
     check_results(results, holomorphic, "fwd")
     mapped = vmap(lambda *ts: tree.leaves(push(*tree.unflatten(structure, ts))), chunk_size=chunk_size)
     blocks = []
-    for column in mapped(*basis(avals)):  # one for each leaf of the result, its columns along the leading axis
+    for column in mapped(
+        *basis(avals)
+    ):  # one for each leaf of the result, its columns along the leading axis
         rank = aval_of(column).ndim - 1
         parts = pieces(column, avals)
-        blocks.append([
-            ops.permute(p, axes=(*range(a.ndim, a.ndim + rank), *range(a.ndim))) for p, a in zip(parts, avals)
-        ])  # fmt: skip
+        blocks.append(
+            [
+                ops.permute(p, axes=(*range(a.ndim, a.ndim + rank), *range(a.ndim)))
+                for p, a in zip(parts, avals)
+            ]
+        )
     return [[owned(b) for b in row] for row in blocks], out_structure, aux[0] if has_aux else None
 
 
-def rows_reverse(fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None) -> tuple:
+def rows_reverse(
+    fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None
+) -> tuple:
     out, pull, *aux = vjp(fun, *chosen, has_aux=has_aux)
     results, out_structure = tree.flatten(out)
     check_results(results, holomorphic, "rev")
@@ -188,16 +226,27 @@ def check_results(results: Sequence[Any], holomorphic: bool, mode: str) -> None:
     for r in results:
         dtype = aval_of(r).dtype
         if holomorphic and dtype.kind != "c":
-            raise DTypeError(f"jacobian: a result has dtype {dtype}, expected a complex one (holomorphic=True)")
+            raise DTypeError(
+                f"jacobian: a result has dtype {dtype}, expected a complex one (holomorphic=True)"
+            )
         if mode == "rev" and not is_differentiable(dtype):
             raise DTypeError(f"jacobian: a result has dtype {dtype}, which has no derivative")
         if mode == "rev" and dtype.kind == "c" and not holomorphic:
-            raise DTypeError("jacobian: a result is complex", hint="for a holomorphic function give holomorphic=True; "
-                             "otherwise differentiate real and imaginary parts")  # fmt: skip
+            raise DTypeError(
+                "jacobian: a result is complex",
+                hint="for a holomorphic function give holomorphic=True; "
+                "otherwise differentiate real and imaginary parts",
+            )
 
 
-def hessian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-            holomorphic: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """The Hessian of `fun`: forward mode over reverse mode. Arguments as for `jacobian`.
 
     >>> import fxgrad as fx, numpy as np
@@ -224,4 +273,6 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     >>> fx.hvp(lambda x: (x ** 3).sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
-    return jvp(grad(fun, argnums=0 if len(primals) == 1 else tuple(range(len(primals)))), primals, tangents)[1]
+    return jvp(grad(fun, argnums=0 if len(primals) == 1 else tuple(range(len(primals)))), primals, tangents)[
+        1
+    ]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
+from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Interpreter, Tracer, opened, within
 from ..core.staging import GraphInterpreter
-from ..core.graph import Graph
 from .inputs import check_tangent, check_value, float0_zeros, tangent_dtype
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class JVPInterpreter(Interpreter):
         return value, None
 
 
-def push(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], site: Any = None) -> tuple[Any, Any]:
+def push(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], site: Any = None
+) -> tuple[Any, Any]:
     """(results, tangents or None) of a function from values to a flat sequence of values."""
     interpreter = JVPInterpreter(site)
     tracers = [JVPTracer(interpreter, p, t) for p, t in zip(primals, tangents)]
@@ -83,7 +85,9 @@ def filled_tangent(y: Any, t: Any) -> Any:
     return ops.zeros_like(y) if t is None else t
 
 
-def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
+) -> Any:
     """The value of `fun` at `primals` and its derivative along `tangents` (Jacobian-vector product).
 
     Args:
@@ -107,8 +111,11 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         from ..core.errors import StructureError
 
-        raise StructureError(f"jvp: primals and tangents must be tuples or lists, not {type(primals).__name__} and "
-                             f"{type(tangents).__name__}", hint="fx.jvp(f, (x,), (t,))")  # fmt: skip
+        raise StructureError(
+            f"jvp: primals and tangents must be tuples or lists, not {type(primals).__name__} and "
+            f"{type(tangents).__name__}",
+            hint="fx.jvp(f, (x,), (t,))",
+        )
     values, structure = tree.flatten(tuple(primals))
     given, tangent_structure = tree.flatten(tuple(tangents))
     check_tangent("jvp", "tangent", values, structure, given, tangent_structure)
@@ -144,8 +151,10 @@ def split_aux(result: Any, name: str) -> tuple[Any, Any]:
     if not isinstance(result, tuple | list) or len(result) != 2:
         from ..core.errors import StructureError
 
-        raise StructureError(f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
-                             f"{type(result).__name__}")  # fmt: skip
+        raise StructureError(
+            f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
+            f"{type(result).__name__}"
+        )
     return result[0], result[1]
 
 
@@ -193,7 +202,9 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     except BaseException as error:
         where.hide_frames(error)
         raise
-    graph = Graph([t.var for t in inputs], staging.equations, outputs, staging.captured, "linearized").pruned()
+    graph = Graph(
+        [t.var for t in inputs], staging.equations, outputs, staging.captured, "linearized"
+    ).pruned()
 
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = tree.flatten(tangents)

@@ -77,8 +77,9 @@ def name_of(fun: Any) -> str:
     return name if name.isidentifier() else "f"
 
 
-def make_graph(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
-               return_shape: bool = False) -> Callable[..., Any]:  # fmt: skip
+def make_graph(
+    fun: Callable[..., Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
+) -> Callable[..., Any]:
     """A function that stages `fun` at the given arguments and returns its Graph.
 
     Args:
@@ -165,8 +166,13 @@ class jit:
     0.0
     """
 
-    def __init__(self, fun: Callable[..., Any], *, static_argnums: int | Sequence[int] | None = None,
-                 static_argnames: str | Sequence[str] | None = None):  # fmt: skip
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        *,
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Sequence[str] | None = None,
+    ):
         if not callable(fun):
             raise StructureError(f"jit takes a function, not a {type(fun).__name__}")
         self.fun = fun
@@ -182,7 +188,11 @@ class jit:
         update_wrapper(self, fun, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
+        return (
+            self
+            if instance is None
+            else wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, entry = self.lookup(args, kwargs, where.caller)
@@ -218,7 +228,8 @@ class jit:
                 except TypeError:
                     raise StaticArgumentError(
                         f"jit: the static argument {place!r} of type {type(value).__name__} is not hashable",
-                        hint="pass a tuple instead of a list, or make the argument dynamic") from None  # fmt: skip
+                        hint="pass a tuple instead of a list, or make the argument dynamic",
+                    ) from None
             raise
         if entry is None:
             graph, out_structure = staged(fun, dynamic, kwargs, name_of(self.fun), site())
@@ -287,11 +298,15 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
 
     def converted(*args: Any) -> Any:
         if len(args) != len(example_args) + len(hoisted):
-            raise StructureError(f"the converted function takes {len(example_args)} arguments and {len(hoisted)} "
-                                 f"closed-over values, {len(args)} were given")  # fmt: skip
+            raise StructureError(
+                f"the converted function takes {len(example_args)} arguments and {len(hoisted)} "
+                f"closed-over values, {len(args)} were given"
+            )
         leaves, given = tree.flatten((args[: len(example_args)], {}))
         if given != structure:
-            raise StructureError(f"the converted function was staged for the structure {structure}, not {given}")
+            raise StructureError(
+                f"the converted function was staged for the structure {structure}, not {given}"
+            )
         return tree.unflatten(out_structure, converted_graph(*args[len(example_args) :], *leaves))
 
     return converted, values

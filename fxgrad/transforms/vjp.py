@@ -13,8 +13,8 @@ from ..core.aval import PLAIN, Aval, aval_of, float0, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
 from ..core.interpreter import CURRENT, Context, opened
 from ..core.staging import stage
-from ..ops.transpose import transpose_graph
 from ..ops.masked import dense
+from ..ops.transpose import transpose_graph
 from .inputs import check_tangent, check_value, float0_zeros, leaf_path
 from .jvp import split_aux, strip
 from .tape import LinearizeInterpreter, LinearTracer, backward, finished
@@ -30,7 +30,9 @@ def unwrapped(interpreter: LinearizeInterpreter, value: Any) -> tuple[Any, list 
     return value, None
 
 
-def cotangents(nodes: Sequence[Any], cts: Sequence[Any], inputs: Sequence[LinearTracer], consume: bool) -> list[Any]:
+def cotangents(
+    nodes: Sequence[Any], cts: Sequence[Any], inputs: Sequence[LinearTracer], consume: bool
+) -> list[Any]:
     """Cotangents of the inputs, ready to hand out, for cotangents of the results that `nodes` made."""
     seeds = [(node, ct) for node, ct in zip(nodes, cts) if node is not None]
     results = backward(seeds, [t.node for t in inputs], consume)
@@ -105,8 +107,13 @@ def as_cotangent(ct: Any, aval: Aval) -> Any:
     return aval.dtype.type(ct) if type(ct) in (int, float, complex, bool) and aval.dtype != float0 else ct
 
 
-def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False,
-         allow_int: bool = False) -> Callable[..., Any]:  # fmt: skip
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
     """The gradient of a scalar function, as a function of the same arguments.
 
     Args:
@@ -138,8 +145,13 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: boo
     return gradient
 
 
-def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-                   holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:  # fmt: skip
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
     """The value and the gradient of a scalar function. Arguments and errors as for `grad`.
 
     Returns:
@@ -160,8 +172,9 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
     return value_and_gradient
 
 
-def differentiator(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool,
-                   name: str) -> Callable[..., tuple]:  # fmt: skip
+def differentiator(
+    fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool, name: str
+) -> Callable[..., tuple]:
     """(args, kwargs) → (value, gradients, aux): what `grad` and `value_and_grad` share."""
     single = isinstance(argnums, int | np.integer)
     if not callable(fun):
@@ -212,14 +225,18 @@ def check_input(leaf: Any, structure: Any, index: int, name: str, holomorphic: b
             raise DTypeError(
                 f"{name}: the argument {leaf_path(structure, index)} is complex ({dtype})",
                 hint="for a holomorphic function give holomorphic=True; for a real function of complex numbers use "
-                     "fx.vjp, or make it a function of real and imaginary parts")  # fmt: skip
+                "fx.vjp, or make it a function of real and imaginary parts",
+            )
     elif holomorphic:
-        raise DTypeError(f"{name}: holomorphic=True needs complex arguments, {leaf_path(structure, index)} is {dtype}")
+        raise DTypeError(
+            f"{name}: holomorphic=True needs complex arguments, {leaf_path(structure, index)} is {dtype}"
+        )
     elif not is_differentiable(dtype) and not allow_int:
         raise DTypeError(
             f"{name}: the argument {leaf_path(structure, index)} has integer or boolean dtype {dtype}, "
             "which has no gradient",
-            hint="convert it (x.astype(float), 2.0 instead of 2), choose other argnums, or allow_int=True")  # fmt: skip
+            hint="convert it (x.astype(float), 2.0 instead of 2), choose other argnums, or allow_int=True",
+        )
 
 
 def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
@@ -230,14 +247,20 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
     try:
         aval = aval_of(value)
     except DTypeError:
-        raise NonScalarError(f"{name} is of scalar functions; the result is a {kind.__name__}",
-                             hint="for a result with several parts use has_aux=True, fx.vjp or fx.jacrev") from None  # fmt: skip
+        raise NonScalarError(
+            f"{name} is of scalar functions; the result is a {kind.__name__}",
+            hint="for a result with several parts use has_aux=True, fx.vjp or fx.jacrev",
+        ) from None
     if aval.shape != ():
-        raise NonScalarError(f"{name} is of scalar functions; the result has shape {aval.shape}",
-                             hint="sum it (fnp.sum), or use fx.jacrev, fx.vjp or fx.vmap(fx.grad(f))")  # fmt: skip
+        raise NonScalarError(
+            f"{name} is of scalar functions; the result has shape {aval.shape}",
+            hint="sum it (fnp.sum), or use fx.jacrev, fx.vjp or fx.vmap(fx.grad(f))",
+        )
     if holomorphic != (aval.dtype.kind == "c"):
-        raise DTypeError(f"{name}: the result has dtype {aval.dtype}, expected a "
-                         f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})")  # fmt: skip
+        raise DTypeError(
+            f"{name}: the result has dtype {aval.dtype}, expected a "
+            f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})"
+        )
     if not is_differentiable(aval.dtype):
         raise DTypeError(f"{name}: the result has dtype {aval.dtype}, which has no gradient")
     return ops.full_like(value, value=1) if kind not in PLAIN else aval.dtype.type(1)
@@ -277,15 +300,26 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
         raise
     dependent = graph.dependents(graph.inputs)
     if any(a not in dependent for a in graph.outputs):
-        raise NotLinearError("linear_transpose: a result does not depend on the arguments, so it is not linear in them")
+        raise NotLinearError(
+            "linear_transpose: a result does not depend on the arguments, so it is not linear in them"
+        )
 
     def transposed(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
-        check_tangent("linear_transpose", "cotangent", graph.out_avals, box["structure"], given, given_structure)
-        cts = transpose_graph(graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, graph.out_avals)])
+        check_tangent(
+            "linear_transpose", "cotangent", graph.out_avals, box["structure"], given, given_structure
+        )
+        cts = transpose_graph(
+            graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, graph.out_avals)]
+        )
         seen = {id(c) for c in given}
-        return tree.unflatten(structure, [np.zeros(a.shape, a.dtype) if c is None else finished(dense(c), seen)
-                                          for c, a in zip(cts, avals)])  # fmt: skip
+        return tree.unflatten(
+            structure,
+            [
+                np.zeros(a.shape, a.dtype) if c is None else finished(dense(c), seen)
+                for c, a in zip(cts, avals)
+            ],
+        )
 
     return transposed
 

@@ -36,8 +36,10 @@ class BatchTracer(Tracer):
         hint = {
             "bool()": "it differs from one batch entry to the next: use fnp.where (or fnp.select) instead of `if`",
             "indexing": "a mask that differs between batch entries selects different numbers of elements: use "
-                        "fnp.where(mask, x, 0)",
-        }.get(operation, "it differs from one batch entry to the next: compute with arrays, or leave this out of vmap")  # fmt: skip
+            "fnp.where(mask, x, 0)",
+        }.get(
+            operation, "it differs from one batch entry to the next: compute with arrays, or do without vmap"
+        )
         raise ConcretizationError(f"{operation} of a batched value {self.aval!r}", hint=hint)
 
 
@@ -76,8 +78,14 @@ class BatchInterpreter(Interpreter):
         return BatchTracer(self, out) if flags else out
 
 
-def batch(fun: Callable[..., Sequence[Any]], values: Sequence[Any], batched: Sequence[bool], size: int,
-          site: Any = None, axis_name: Any = None) -> tuple[list[Any], list[bool]]:  # fmt: skip
+def batch(
+    fun: Callable[..., Sequence[Any]],
+    values: Sequence[Any],
+    batched: Sequence[bool],
+    size: int,
+    site: Any = None,
+    axis_name: Any = None,
+) -> tuple[list[Any], list[bool]]:
     """(results, whether each is batched) of a function from values to a flat sequence of values; batch axes lead."""
     interpreter = BatchInterpreter(site, size, axis_name)
     args = [BatchTracer(interpreter, v) if b else v for v, b in zip(values, batched)]
@@ -90,8 +98,15 @@ def batch(fun: Callable[..., Sequence[Any]], values: Sequence[Any], batched: Seq
     return [r.value if f else r for r, f in zip(results, flags)], flags
 
 
-def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = None,
-         axis_size: int | None = None, *, chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """`fun` applied along an axis of its arguments, all entries at once.
 
     Args:
@@ -125,10 +140,14 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
     def mapped(*args: Any, **kwargs: Any) -> Any:
         site = where.caller()
         if isinstance(in_axes, tuple | list) and len(in_axes) != len(args):
-            raise StructureError(f"vmap: in_axes has {len(in_axes)} entries for a call with {len(args)} positional "
-                                 "arguments", hint="in_axes=0, or one entry for every argument")  # fmt: skip
+            raise StructureError(
+                f"vmap: in_axes has {len(in_axes)} entries for a call with {len(args)} positional arguments",
+                hint="in_axes=0, or one entry for every argument",
+            )
         leaves, structure = tree.flatten((args, kwargs))
-        axes = tree.flatten_prefix(tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "vmap: in_axes")
+        axes = tree.flatten_prefix(
+            tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "vmap: in_axes"
+        )
         axes += [0] * (len(leaves) - len(axes))
         size, axes = common_size(leaves, axes, structure, axis_size)
         box: dict[str, Any] = {}
@@ -143,10 +162,14 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
         def run(start: int, stop: int) -> list[Any]:
             values = [v if a is None else leading(v, a, start, stop, size) for v, a in zip(leaves, axes)]
             results, flags = batch(flat, values, [a is not None for a in axes], stop - start, site, axis_name)
-            places = tree.flatten_prefix(out_axes, tree.unflatten(box["structure"], results), "vmap: out_axes")
+            places = tree.flatten_prefix(
+                out_axes, tree.unflatten(box["structure"], results), "vmap: out_axes"
+            )
             box["places"] = places
-            return [placed(r, f, p, stop - start, box["structure"], i)
-                    for i, (r, f, p) in enumerate(zip(results, flags, places))]  # fmt: skip
+            return [
+                placed(r, f, p, stop - start, box["structure"], i)
+                for i, (r, f, p) in enumerate(zip(results, flags, places))
+            ]
 
         try:
             step = chunk_size or max(size, 1)
@@ -156,14 +179,18 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
             raise
         if len(chunks) == 1:
             return tree.unflatten(box["structure"], chunks[0])
-        joined = [parts[0] if place is None else ops.concatenate(*parts, axis=place % parts[0].ndim)
-                  for place, parts in zip(box["places"], zip(*chunks))]  # fmt: skip
+        joined = [
+            parts[0] if place is None else ops.concatenate(*parts, axis=place % parts[0].ndim)
+            for place, parts in zip(box["places"], zip(*chunks))
+        ]
         return tree.unflatten(box["structure"], joined)
 
     return mapped
 
 
-def common_size(leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis_size: int | None) -> tuple[int, list]:
+def common_size(
+    leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis_size: int | None
+) -> tuple[int, list]:
     """(the size of the mapped axis, the axes made non-negative)."""
     sizes: dict[int, int] = {}
     normalized: list[Any] = []
@@ -176,18 +203,27 @@ def common_size(leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis
             raise StructureError(f"vmap: in_axes has an entry {axis!r}; axes are integers or None")
         shape = aval_of(leaf).shape
         if not -len(shape) <= axis < len(shape):
-            raise AxisError(f"vmap: axis {axis} is out of bounds for argument {argument_path(structure, index)} of "
-                            f"shape {shape}", hint="in_axes=None for an argument that is not mapped")  # fmt: skip
+            raise AxisError(
+                f"vmap: axis {axis} is out of bounds for argument {argument_path(structure, index)} of "
+                f"shape {shape}",
+                hint="in_axes=None for an argument that is not mapped",
+            )
         normalized.append(axis % len(shape))
         sizes[index] = shape[axis]
     if len(set(sizes.values())) > 1:
-        parts = ", ".join(f"{argument_path(structure, i)}: {n} (shape {aval_of(leaves[i]).shape}, axis {axes[i]})"
-                          for i, n in sizes.items())  # fmt: skip
-        raise AxisError(f"vmap: the mapped axes have different sizes: {parts}",
-                        hint="in_axes=None for arguments that are not mapped")  # fmt: skip
+        parts = ", ".join(
+            f"{argument_path(structure, i)}: {n} (shape {aval_of(leaves[i]).shape}, axis {axes[i]})"
+            for i, n in sizes.items()
+        )
+        raise AxisError(
+            f"vmap: the mapped axes have different sizes: {parts}",
+            hint="in_axes=None for arguments that are not mapped",
+        )
     if axis_size is None and not sizes:
-        raise AxisError("vmap: no argument is mapped, so the size of the axis is unknown",
-                        hint="map over an argument (in_axes), or give axis_size")  # fmt: skip
+        raise AxisError(
+            "vmap: no argument is mapped, so the size of the axis is unknown",
+            hint="map over an argument (in_axes), or give axis_size",
+        )
     size = next(iter(sizes.values())) if sizes else axis_size
     if axis_size is not None and axis_size != size:
         raise AxisError(f"vmap: axis_size={axis_size}, but the mapped axes have size {size}")
@@ -211,8 +247,11 @@ def placed(result: Any, batched: bool, place: Any, size: int, structure: Any, in
     """A result with its batch axis where out_axes wants it."""
     if place is None:
         if batched:
-            raise AxisError(f"vmap: out_axes is None for the result {leaf_path(structure, index) or 'of the function'}, "
-                            "which depends on mapped arguments", hint="give its axis, 0 for instance")  # fmt: skip
+            path = leaf_path(structure, index) or "of the function"
+            raise AxisError(
+                f"vmap: out_axes is None for the result {path}, which depends on mapped arguments",
+                hint="give its axis, 0 for instance",
+            )
         return result
     if not batched:
         result = ops.broadcast_to(result, shape=(size, *aval_of(result).shape))
