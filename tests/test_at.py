@@ -34,8 +34,15 @@ KEYS = {
     "nothing": ([], False),
     "everything": (..., False),
 }
-UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "power": np.power,
-          "min": np.minimum, "max": np.maximum}  # fmt: skip
+UFUNCS = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "power": np.power,
+    "min": np.minimum,
+    "max": np.maximum,
+}
 
 
 def by_numpy(operation, x, key, values):
@@ -80,7 +87,10 @@ def test_a_plain_array_is_not_written_into():
 def test_unique_indices_is_a_promise(key, repeated):
     if not repeated:
         values = values_for(key)
-        same(at(X)[key].multiply(values, unique_indices=True, indices_are_sorted=True), by_numpy("multiply", X, key, values))
+        same(
+            at(X)[key].multiply(values, unique_indices=True, indices_are_sorted=True),
+            by_numpy("multiply", X, key, values),
+        )
 
 
 @pytest.mark.parametrize("operation", ["set", *UFUNCS])
@@ -152,7 +162,10 @@ def test_a_dropped_update_leaves_no_trace_at_the_nearest_entry():
     x = np.zeros(3)
     same(at(x)[[2, 5]].set([1.0, 2.0], mode="drop"), np.array([0.0, 0.0, 1.0]))
     indices = np.array([[2, 5], [9, 0]])
-    same(fx.vmap(lambda i: at(x)[i].set(np.array([1.0, 2.0]), mode="drop"))(indices), np.array([[0, 0, 1.0], [2, 0, 0]]))
+    same(
+        fx.vmap(lambda i: at(x)[i].set(np.array([1.0, 2.0]), mode="drop"))(indices),
+        np.array([[0, 0, 1.0], [2, 0, 0]]),
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,11 +186,16 @@ def test_the_dtype_of_x_stays(dtype, operation):
         y = getattr(at(x)[[0, 2]], operation)(value)
         same(y, by_numpy(operation, x, [0, 2], value))
     if dtype in ("f4", "c8"):
-        same(getattr(at(x)[[0, 0]], operation)(np.array([2.0, 3.0])), by_numpy(operation, x, [0, 0], np.array([2.0, 3.0])))
+        same(
+            getattr(at(x)[[0, 0]], operation)(np.array([2.0, 3.0])),
+            by_numpy(operation, x, [0, 0], np.array([2.0, 3.0])),
+        )
 
 
 @pytest.mark.parametrize("operation", ["set", "add", "multiply", "min"])
-@pytest.mark.parametrize("dtype, value", [("f8", 1j), ("i8", 2.5), ("i8", np.float32(2)), ("?", 1), ("f8", np.ones(1, "c8"))])
+@pytest.mark.parametrize(
+    "dtype, value", [("f8", 1j), ("i8", 2.5), ("i8", np.float32(2)), ("?", 1), ("f8", np.ones(1, "c8"))]
+)
 def test_a_cast_of_another_kind_is_an_error(dtype, value, operation):
     with pytest.raises(fx.DTypeError, match="does not fit into x"):
         getattr(at(np.ones(3, dtype))[[0]], operation)(value)

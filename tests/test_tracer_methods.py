@@ -21,10 +21,16 @@ DIFFERENTIABLE = {
     "imag": (X, lambda x: x.imag),
     "flat": (X, lambda x: [entry for entry in x.flat][5]),
     "astype": (X, lambda x: x.astype("f8") * x.astype(int)),
-    "reshape": (X, lambda x: (x.reshape(2, 6), x.reshape((4, -1)), x.reshape(-1), x.reshape(6, 2, order="F"))),
+    "reshape": (
+        X,
+        lambda x: (x.reshape(2, 6), x.reshape((4, -1)), x.reshape(-1), x.reshape(6, 2, order="F")),
+    ),
     "ravel": (X, lambda x: (x.ravel(), x.ravel("F"))),
     "flatten": (X, lambda x: (x.flatten(), x.flatten("F"))),
-    "transpose": (CUBE, lambda x: (x.transpose(), x.transpose(None), x.transpose(1, 2, 0), x.transpose((2, 0, 1)))),
+    "transpose": (
+        CUBE,
+        lambda x: (x.transpose(), x.transpose(None), x.transpose(1, 2, 0), x.transpose((2, 0, 1))),
+    ),
     "swapaxes": (CUBE, lambda x: x.swapaxes(0, -1)),
     "squeeze": (X[None, :, None], lambda x: (x.squeeze(), x.squeeze(0), x.squeeze(axis=(0, 2)))),
     "sum": (CUBE, lambda x: (x.sum(), x.sum(1), x.sum(axis=(0, 2), keepdims=True), x.sum(initial=2.0))),
@@ -55,7 +61,7 @@ DIFFERENTIABLE = {
     "__rmatmul__": (X, lambda x: (np.ones((2, 3)) @ x, np.arange(3.0) @ x)),
     "__round__": (X, lambda x: round(x[0, 0] * 1.0, 1)),
     "item assignment in place of +=": (X, lambda x: added(x, x)),
-}  # fmt: skip
+}
 
 
 def added(x, y):
@@ -153,11 +159,15 @@ def test_printing():
     ],
 )
 def test_writing_raises_with_advice(method, arguments, advice):
-    with pytest.raises(fx.ImmutableError, match=rf"(?s)({method}|item assignment).*immutable.*try:.*{advice}"):
+    with pytest.raises(
+        fx.ImmutableError, match=rf"(?s)({method}|item assignment).*immutable.*try:.*{advice}"
+    ):
         fx.grad(lambda x: getattr(x, method)(*arguments))(np.ones(3))
 
 
-@pytest.mark.parametrize("method", ["byteswap", "tobytes", "view", "dumps", "tofile", "getfield", "to_device", "dump"])
+@pytest.mark.parametrize(
+    "method", ["byteswap", "tobytes", "view", "dumps", "tofile", "getfield", "to_device", "dump"]
+)
 def test_there_is_no_memory(method):
     with pytest.raises(fx.UnsupportedError, match="no memory of its own"):
         fx.grad(lambda x: getattr(x, method)("f8"))(np.ones(3))
@@ -173,7 +183,9 @@ def test_a_cast_that_is_not_allowed():
         fx.grad(lambda x: x.astype(int, casting="safe").sum())(np.ones(3))
 
 
-@pytest.mark.parametrize("question", [lambda x: x.item(), lambda x: x.tolist(), lambda x: round(x), lambda x: x.nonzero()])
+@pytest.mark.parametrize(
+    "question", [lambda x: x.item(), lambda x: x.tolist(), lambda x: round(x), lambda x: x.nonzero()]
+)
 def test_what_has_no_one_value_under_vmap(question):
     with pytest.raises((fx.ConcretizationError, fx.IndexingError)):
         fx.vmap(question)(np.ones(3))
@@ -181,12 +193,22 @@ def test_what_has_no_one_value_under_vmap(question):
 
 # What arrays have and traced values do not: a view of memory.
 ABSENT = {"base", "ctypes", "data", "device", "flags", "strides"}
-ABSENT |= {"__array_finalize__", "__array_interface__", "__array_struct__", "__array_wrap__", "__class_getitem__",
-           "__dlpack__", "__dlpack_device__", "__setstate__"}  # fmt: skip
+ABSENT |= {
+    "__array_finalize__",
+    "__array_interface__",
+    "__array_struct__",
+    "__array_wrap__",
+    "__class_getitem__",
+    "__dlpack__",
+    "__dlpack_device__",
+    "__setstate__",
+}
 
 
 def test_every_public_attribute_of_arrays_is_there():
-    in_place = {name for name in dir(np.ndarray) if name.startswith("__i") and f"__{name[3:]}" in dir(np.ndarray)}
+    in_place = {
+        name for name in dir(np.ndarray) if name.startswith("__i") and f"__{name[3:]}" in dir(np.ndarray)
+    }
     missing = set(dir(np.ndarray)) - set(dir(fx.Tracer)) - in_place
     assert missing == ABSENT
 

@@ -43,7 +43,11 @@ def agree(function, *args, derivatives=True):
 
     def seeded(leaf):
         leaf = np.asarray(leaf)
-        return rng.normal(size=leaf.shape) if leaf.dtype.kind == "f" else np.zeros(leaf.shape, [("float0", np.void, 0)])
+        return (
+            rng.normal(size=leaf.shape)
+            if leaf.dtype.kind == "f"
+            else np.zeros(leaf.shape, [("float0", np.void, 0)])
+        )
 
     seed = tree.map(seeded, plain)
     back = pullback(seed)
@@ -53,4 +57,7 @@ def agree(function, *args, derivatives=True):
     rows = [function(*(a[i] for a in batch)) for i in range(2)]
     same(fx.vmap(function)(*batch), tree.map(lambda *ys: np.stack(ys), *rows))
     backs = [fx.vjp(function, *(a[i] for a in batch))[1](seed) for i in range(2)]
-    same(fx.vmap(lambda *xs: fx.vjp(function, *xs)[1](seed))(*batch), tree.map(lambda *cts: np.stack(cts), *backs))
+    same(
+        fx.vmap(lambda *xs: fx.vjp(function, *xs)[1](seed))(*batch),
+        tree.map(lambda *cts: np.stack(cts), *backs),
+    )

@@ -7,7 +7,7 @@ later adds no method here: it asks for what is here, or treats primitives by nam
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -115,21 +115,22 @@ def bind(primitive: Primitive, args: tuple, params: dict) -> Any:
         if type(a) not in VALUES:
             args = tuple([as_value(a) for a in args])
             break
-    return bind_values(primitive, args, params)
-
-
-def bind_values(primitive: Primitive, args: tuple, params: dict) -> Any:
-    """`bind` for operands that are values already.
-
-    Inside transforms the errors of kernels are reworded: operation, operands, chain, user's line.
-    """
-    interpreter = CURRENT.get().interpreter
     try:
-        return interpreter.process(primitive, args, params)
-    except (ValueError, TypeError, IndexError) as error:
-        if primitive.runs_user_code or isinstance(error, FxgradError) or interpreter is EVAL.interpreter:
-            raise
-        raise reword(error, primitive.name, args) from error
+        return CURRENT.get().interpreter.process(primitive, args, params)
+    except KERNEL_ERRORS as error:
+        explain(error, primitive, args)
+
+
+# What kernels raise for operands that do not fit.
+KERNEL_ERRORS = (ValueError, TypeError, IndexError)
+
+
+def explain(error: Exception, primitive: Primitive, args: tuple) -> NoReturn:
+    """Raise the error of a kernel with operation, operands, chain of transforms and the user's line; as it is where
+    it is ours or the user's own, and outside transforms, where NumPy's errors are the reference."""
+    if primitive.runs_user_code or isinstance(error, FxgradError) or CURRENT.get() is EVAL:
+        raise error
+    raise reword(error, primitive.name, args) from error
 
 
 def register(primitive: Primitive) -> Primitive:

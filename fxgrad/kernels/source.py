@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +29,11 @@ class Source:
     """Statements of a function under construction, with the namespace they run in.
 
     With `plain`, primitives are called as their NumPy kernels; otherwise as binding functions, for traced values
-    and arrays of other libraries.
+    and arrays of other libraries. With `free`, variables are deleted after their last use.
     """
 
-    def __init__(self, plain: bool):
-        self.plain = plain
+    def __init__(self, plain: bool, free: bool = False):
+        self.plain, self.free = plain, free
         self.lines: list[str] = []
         self.namespace: dict[str, Any] = {}
         self.names: dict[Var, str] = {}
@@ -65,25 +66,38 @@ class Source:
         for var, value in graph.captured.items():
             self.names[var] = self.constant(value)
         last_use = graph.last_uses()
+        reusable: set[Var] = set()  # arrays made here that nothing else refers to
         for index, equation in enumerate(graph.equations):
             primitive = equation.primitive
             self.namespace[primitive.name] = primitive.kernel if self.plain else primitive.call
             operands = [self.operand(a, equation) for a in equation.inputs]
             operands += [f"{key}={self.param(value)}" for key, value in equation.params.items()]
-            outputs = []
+            dead = [
+                v for v in last_use.get(index, ()) if v not in equation.outputs and v not in graph.captured
+            ]
+            if self.plain:
+                operands += self.buffer(equation, [v for v in dead if v in reusable], reusable)
             for var in equation.outputs:
                 self.names[var] = f"v{len(self.names)}"
-                outputs.append(self.names[var])
+            outputs = [self.names[var] for var in equation.outputs]
             target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
-            dead = [
-                self.names[v]
-                for v in last_use.get(index, ())
-                if v not in equation.outputs and v not in graph.captured
-            ]
-            self.lines.append(
-                f"{target} = {primitive.name}({', '.join(operands)})"
-                + (f"; del {', '.join(dead)}" if dead and self.plain else "")
-            )
+            self.lines.append(f"{target} = {primitive.name}({', '.join(operands)})")
+            if dead and self.free:
+                self.lines[-1] += f"; del {', '.join(self.names[v] for v in dead)}"
+
+    def buffer(self, equation: Equation, dead: Sequence[Var], reusable: set[Var]) -> list[str]:
+        """The argument that makes a ufunc write into an array that is not needed any more: fresh memory costs more
+        than arithmetic. Keeps `reusable` up to date: what a ufunc made, and only ufuncs have read."""
+        kernel, out = equation.primitive.kernel, equation.outputs[0]
+        if not isinstance(kernel, np.ufunc) or equation.params or len(equation.inputs) != kernel.nin:
+            reusable.difference_update(v for v in equation.inputs if type(v) is not Literal)
+            return []
+        if out.aval.shape != ():  # results without axes are scalars, which cannot be written into
+            reusable.add(out)
+            for var in dead:
+                if var.aval == out.aval:
+                    return [self.names[var]]
+        return []
 
     def param(self, value: Any) -> str:
         if value is None or type(value) in (bool, int):
@@ -103,12 +117,13 @@ class Source:
         function = namespace[name]
         function.source = text
         linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        weakref.finalize(function, linecache.cache.pop, filename, None)
         return function
 
 
 def compile_graph(graph: Graph, plain: bool, name: str = "compiled") -> Callable[..., Any]:
     """The function of a Graph: positional values → a list of results."""
-    source = Source(plain)
+    source = Source(plain, free=plain)
     parameters = []
     for index, var in enumerate(graph.inputs):
         source.names[var] = f"x{index}"

@@ -51,8 +51,14 @@ class At:
 def combining(name: str, function: Callable[[Any, Any], Any], words: str) -> Callable[..., Any]:
     """The method of `Place` that combines entries with values."""
 
-    def method(self: Place, values: Any, *, mode: str | None = None, indices_are_sorted: bool = False,
-               unique_indices: bool = False) -> Any:  # fmt: skip
+    def method(
+        self: Place,
+        values: Any,
+        *,
+        mode: str | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> Any:
         return self.combined(function, values, mode, unique_indices)
 
     method.__name__, method.__qualname__ = name, f"Place.{name}"
@@ -75,8 +81,14 @@ class Place:
     def __init__(self, x: Any, key: Any):
         self.x, self.key = x, key
 
-    def get(self, *, mode: str | None = None, fill_value: Any = None, indices_are_sorted: bool = False,
-            unique_indices: bool = False) -> Any:  # fmt: skip
+    def get(
+        self,
+        *,
+        mode: str | None = None,
+        fill_value: Any = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> Any:
         """The entries themselves.
 
         >>> import numpy as np, fxgrad.numpy as fnp
@@ -88,20 +100,38 @@ class Place:
         x, arrays, index = self.located(mode, fill_value)
         return ops.getitem(x, *arrays, index=index)
 
-    def set(self, values: Any, *, mode: str | None = None, indices_are_sorted: bool = False,
-            unique_indices: bool = False) -> Any:  # fmt: skip
+    def set(
+        self,
+        values: Any,
+        *,
+        mode: str | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> Any:
         """A copy with the entries replaced by `values`; the last one wins where an entry is repeated."""
         x, arrays, index = self.located(mode)
         values = fitted(spread(values, x, arrays, index), x)
         return self.restored(ops.update(x, values, *arrays, index=index))
 
-    def add(self, values: Any, *, mode: str | None = None, indices_are_sorted: bool = False,
-            unique_indices: bool = False) -> Any:  # fmt: skip
+    def add(
+        self,
+        values: Any,
+        *,
+        mode: str | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> Any:
         """A copy with `values` added to the entries."""
         return self.summed(ops.add, values, mode)
 
-    def subtract(self, values: Any, *, mode: str | None = None, indices_are_sorted: bool = False,
-                 unique_indices: bool = False) -> Any:  # fmt: skip
+    def subtract(
+        self,
+        values: Any,
+        *,
+        mode: str | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> Any:
         """A copy with `values` subtracted from the entries."""
         return self.summed(ops.subtract, values, mode)
 
@@ -111,8 +141,14 @@ class Place:
     min = combining("min", ops.minimum, "limited from above by `values`")
     max = combining("max", ops.maximum, "limited from below by `values`")
 
-    def apply(self, function: Callable[[Any], Any], *, mode: str | None = None, indices_are_sorted: bool = False,
-              unique_indices: bool = False) -> Any:  # fmt: skip
+    def apply(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        mode: str | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> Any:
         """A copy with an elementwise function applied to the entries, as often as each is repeated."""
         return self.combined(lambda entries, _: function(entries), 0, mode, unique_indices)
 
@@ -256,8 +292,10 @@ def spread(values: Any, x: Any, arrays: Any, index: tuple) -> Any:
     try:
         return ops.broadcast_to(values, shape=shape)
     except ValueError as error:
-        raise ShapeError(f"x.at[…]: values of shape {aval.shape} do not broadcast to {shape}, the shape of "
-                         f"x[…] for x of shape {aval_of(x).shape}") from error  # fmt: skip
+        raise ShapeError(
+            f"x.at[…]: values of shape {aval.shape} do not broadcast to {shape}, the shape of "
+            f"x[…] for x of shape {aval_of(x).shape}"
+        ) from error
 
 
 def fitted(values: Any, x: Any) -> Any:
@@ -266,6 +304,8 @@ def fitted(values: Any, x: Any) -> Any:
     if aval_of(values).dtype == dtype:
         return values
     if not np.can_cast(aval_of(values).dtype, dtype, "same_kind"):
-        raise DTypeError(f"x.at[…]: {describe(values)} does not fit into x, which is {describe(x)}",
-                         hint="convert x first: x.astype(…)")  # fmt: skip
+        raise DTypeError(
+            f"x.at[…]: {describe(values)} does not fit into x, which is {describe(x)}",
+            hint="convert x first: x.astype(…)",
+        )
     return ops.convert(values, dtype=dtype)

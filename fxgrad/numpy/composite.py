@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-# Exact types of arguments that NumPy takes as they are.
-INERT = PLAIN | {type(None), str, type, slice, type(Ellipsis)}
+# Exact types of arguments that NumPy takes as they are; arrays are looked at.
+INERT = (PLAIN - {np.ndarray}) | {type(None), str, type, slice, type(Ellipsis)}
 
 
 def beyond_numpy(value: Any) -> bool:
-    """Whether an argument is, or holds, a tracer or an array of another library."""
+    """Whether an argument is, or holds, a tracer, an array of another library, or bfloat16, which many of NumPy's
+    functions do not know."""
     kind = type(value)
     if kind in INERT:
         return False
     if kind is list or kind is tuple:
-        for item in value:
-            if beyond_numpy(item):
-                return True
-        return False
-    if isinstance(value, np.ndarray | np.generic | np.dtype):
-        return False
-    return isinstance(value, Tracer) or namespace_of(value) is not None
+        return any(map(beyond_numpy, value))
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind == "V"
+    if isinstance(value, Tracer):
+        return True
+    return not isinstance(value, np.dtype) and namespace_of(value) is not None
 
 
 def composite(reference: Callable[..., Any] | None = None) -> Callable[[F], F]:

@@ -291,3 +291,9 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any =
         terms += taken
     ((x, letters),) = terms
     return single(x, letters, result) if letters != result else x
+
+
+__all__ = [
+    "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul", "matvec", "outer", "tensordot",
+    "trace", "vdot", "vecdot", "vecmat",
+]  # fmt: skip

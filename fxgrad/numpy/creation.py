@@ -13,7 +13,7 @@ from ..core.aval import is_differentiable
 from ..core.errors import UnsupportedError
 from ..core.interpreter import Tracer, as_value
 from .composite import axis_index, cast, composite, operand, operands
-from .elementwise import absolute, log10, power, sign
+from .elementwise import log10, power, sign
 
 empty, eye, identity, indices = np.empty, np.eye, np.identity, np.indices
 ones, tri, zeros = np.ones, np.tri, np.zeros
@@ -82,7 +82,9 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     if shape is not None or isinstance(fill_value, Tracer) or np.ndim(fill_value):
         return full(a.shape if shape is None else shape, fill_value, dtype)
-    return ops.full_like(cast(a, dtype), value=fill_value)
+    if dtype != a.dtype:  # by way of booleans, which convert to everything
+        a = cast(ops.equal(a, a), dtype)
+    return ops.full_like(a, value=fill_value)
 
 
 @composite(np.zeros_like)
@@ -124,9 +126,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     >>> fx.jacobian(lambda stop: fnp.linspace(0.0, stop, 3))(2.0)
     array([0. , 0.5, 1. ])
     """
-    start, stop = operand(start), operand(stop)
-    inexact = np.result_type(start.dtype, stop.dtype, float(num))
-    start, stop = cast(start, inexact), cast(stop, inexact)
+    start, stop, _ = ops.promoted([as_value(start), as_value(stop), 0.0])
     shape = np.broadcast_shapes(start.shape, stop.shape)
     count = num - 1 if endpoint else num
     step = ops.divide(ops.subtract(stop, start), count) if count > 0 else ops.full_like(start, value=np.nan)
@@ -153,15 +153,18 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Numbers in geometric progression between real bounds of one sign."""
-    start, stop = ops.promoted([operand(start), operand(stop)])
-    exponents = log10(absolute(start)), log10(absolute(stop))
-    result = ops.multiply(sign(start), logspace(*exponents, num, endpoint))
+    """Numbers in geometric progression."""
+    start, stop, _ = ops.promoted([operand(start), operand(stop), 0.0])
+    # Turned so that it starts from a positive number; the turn cancels, so that its derivative is not needed.
+    turn = ops.stop_gradient(sign(start))
+    start, stop = ops.divide(start, turn), ops.divide(stop, turn)
+    result = logspace(log10(start), log10(stop), num, endpoint)
     serial = np.arange(num).reshape(-1, *(1,) * (result.ndim - 1))
     if num > 0:
         result = ops.where(serial == 0, start, result)
     if endpoint and num > 1:
         result = ops.where(serial == num - 1, stop, result)
+    result = ops.multiply(result, turn)
     return ops.move_axis(cast(result, dtype), 0, axis_index(axis, result.ndim))
 
 
@@ -183,3 +186,10 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     x = operand(x)
     exponents = np.arange(x.size if N is None else N)
     return power(ops.reshape(x, shape=(x.size, 1)), exponents if increasing else exponents[::-1])
+
+
+__all__ = [
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "copy", "empty", "empty_like",
+    "eye", "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid",
+    "ones", "ones_like", "tri", "vander", "zeros", "zeros_like",
+]  # fmt: skip

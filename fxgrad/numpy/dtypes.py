@@ -12,7 +12,8 @@ from .composite import beyond_numpy
 
 bool_, int8, int16, int32, int64 = np.bool_, np.int8, np.int16, np.int32, np.int64
 uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
-float16, float32, float64, complex64, complex128 = np.float16, np.float32, np.float64, np.complex64, np.complex128
+float16, float32, float64 = np.float16, np.float32, np.float64
+complex64, complex128 = np.complex64, np.complex128
 iinfo, isdtype, issubdtype, promote_types = np.iinfo, np.isdtype, np.issubdtype, np.promote_types
 
 
@@ -65,3 +66,10 @@ def size(a: Any, axis: Any = None) -> int:
     for axis in axes:
         total *= sizes[axis]
     return total
+
+
+__all__ = [
+    "bool_", "can_cast", "complex64", "complex128", "finfo", "float16", "float32", "float64", "iinfo", "int8",
+    "int16", "int32", "int64", "isdtype", "isscalar", "issubdtype", "ndim", "promote_types", "result_type",
+    "shape", "size", "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip

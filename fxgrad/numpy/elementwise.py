@@ -19,7 +19,7 @@ from ..ops import operators
 from .composite import cast, composite, operand
 from .dtypes import finfo
 
-# -- the primitives, under all their names ---------------------------------------------------------------------------
+# -- the primitives, under all their names ------------------------------------------
 add, subtract, multiply, negative, positive = ops.add, ops.subtract, ops.multiply, ops.negative, ops.positive
 divide = true_divide = ops.divide
 floor_divide, fmod, reciprocal = ops.floor_divide, ops.fmod, ops.reciprocal
@@ -48,7 +48,8 @@ conj = conjugate = ops.conjugate
 equal, not_equal = ops.equal, ops.not_equal
 less, less_equal, greater, greater_equal = ops.less, ops.less_equal, ops.greater, ops.greater_equal
 isnan, isinf, isfinite = ops.isnan, ops.isinf, ops.isfinite
-logical_and, logical_or, logical_xor, logical_not = ops.logical_and, ops.logical_or, ops.logical_xor, ops.logical_not
+logical_and, logical_or, logical_xor = ops.logical_and, ops.logical_or, ops.logical_xor
+logical_not = ops.logical_not
 bitwise_and, bitwise_or, bitwise_xor = ops.bitwise_and, ops.bitwise_or, ops.bitwise_xor
 invert = bitwise_invert = bitwise_not = ops.bitwise_not
 bitwise_left_shift = left_shift = ops.left_shift
@@ -76,9 +77,8 @@ pow = power
 
 @composite(np.float_power)
 def float_power(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = operand(x1), operand(x2)
-    dtype = np.result_type(x1.dtype, x2.dtype, np.float64)
-    return ops.power(cast(x1, dtype), cast(x2, dtype))
+    dtype = np.result_type(ops.result_dtype([as_value(x1), as_value(x2)]), np.float64)
+    return ops.power(cast(operand(x1), dtype), cast(operand(x2), dtype))
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
@@ -144,13 +144,14 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 def angle(z: Any, deg: bool = False) -> Any:
     """The argument of complex numbers, in radians unless `deg`."""
     result = ops.angle(operand(z))
-    return degrees(result) if deg else result
+    return multiply(result, 180 / np.pi) if deg else result
 
 
 # -- tests ------------------------------------------
 @composite(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     a, b = operand(a), operand(b)
+    b = cast(b, np.result_type(b.dtype, 1.0))
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
     result = logical_or(logical_and(near, isfinite(b)), equal(a, b))
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
@@ -212,3 +213,20 @@ def isrealobj(x: Any) -> bool:
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex, whatever the values."""
     return aval_of(as_value(x)).dtype.kind == "c"
+
+
+__all__ = [
+    "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "around", "array_equal", "array_equiv", "asin", "asinh", "atan", "atan2",
+    "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos",
+    "cosh", "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "fix",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal",
+    "heaviside", "hypot", "imag", "invert", "isclose", "iscomplex", "iscomplexobj", "isfinite", "isinf",
+    "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "lcm", "ldexp", "left_shift", "less",
+    "less_equal", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "maximum", "minimum", "mod", "modf", "multiply", "nan_to_num", "negative",
+    "nextafter", "not_equal", "positive", "pow", "power", "rad2deg", "radians", "real", "reciprocal",
+    "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh", "spacing", "sqrt",
+    "square", "subtract", "tan", "tanh", "true_divide", "trunc",
+]  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import PLAIN, kind_of
 from ..core.errors import IndexingError, ShapeError
-from ..core.interpreter import Tracer, concrete
+from ..core.interpreter import Tracer, as_value, concrete
 from .composite import at_axis, axis_index, cast, composite, operand, operands
 from .manipulation import broadcast_arrays, ravel
 
@@ -142,7 +142,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ShapeError("list of cases must be same length as list of conditions, and not empty")
-    dtype = ops.result_dtype([v if type(v) in PLAIN else operand(v) for v in [*choicelist, default]])
+    dtype = ops.result_dtype([as_value(v) for v in [*choicelist, default]])
     conditions, *choices = broadcast_arrays(*condlist), *operands([*choicelist, default])
     result = cast(choices.pop(), dtype)
     for condition, choice in reversed(list(zip(conditions, choices))):
@@ -157,7 +157,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     """Entries of the choice whose number stands in `a`."""
     if not isinstance(choices, list | tuple):
         choices = list(operand(choices))
-    arrays = ops.promoted(operands(choices))
+    arrays = ops.promoted([as_value(c) for c in choices])
     which = positions(a, len(arrays), mode)
     if mode == "raise" and not isinstance(which, Tracer) and (np.asarray(which) < 0).any():
         raise ShapeError("invalid entry in choice array")
@@ -165,3 +165,10 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     stacked = ops.stacked(arrays)
     return ops.getitem(ops.take_along(stacked, ops.reshape(which, shape=(1, *which.shape)), 0),
                        index=(0, *(slice(None),) * which.ndim))  # fmt: skip
+
+
+__all__ = [
+    "argwhere", "choose", "compress", "diag_indices", "extract", "flatnonzero", "ix_", "mask_indices",
+    "nonzero", "ravel_multi_index", "select", "take", "take_along_axis", "tril_indices", "triu_indices",
+    "unravel_index", "where",
+]  # fmt: skip

@@ -7,14 +7,22 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import kind_of
 from ..core.errors import ShapeError, UnsupportedError
 from ..ops.operators import rooted
+from . import contraction, manipulation
 from .composite import axes_tuple, cast, composite, operand
 from .reductions import finished, max, min, squared_modulus, sum
 
 
+matmul, matrix_transpose = contraction.matmul, manipulation.matrix_transpose
+
+
 # -- norms ------------------------------------------
+def inexact(x: Any) -> Any:
+    """An array of a dtype that NumPy has norms of; others are converted to float64."""
+    return x if np.issubdtype(x.dtype, np.inexact) else cast(x, np.float64)
+
+
 def euclidean(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """√Σ|x|². Its derivative at the origin is 0 by convention, and its square has the derivative of Σ|x|²."""
     y = finished(ops.norm2(x, axes=axes), x.shape, axes, keepdims)
@@ -50,9 +58,7 @@ def of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
                                hint="orders None, 'fro', 1, -1, inf and -inf")  # fmt: skip
     if ord not in (1, -1, np.inf, -np.inf):
         raise ShapeError("Invalid norm order for matrices.")
-    rows, columns = axes
-    summed, compared = (rows, columns) if ord in (1, -1) else (columns, rows)
-    sums = sum(ops.absolute(x), summed, keepdims=True)
+    sums = sum(ops.absolute(x), axes[0] if ord in (1, -1) else axes[1], keepdims=True)
     return finished((max if ord > 0 else min)(sums, axes), x.shape, axes, keepdims)
 
 
@@ -71,9 +77,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     array([[2., 0.],
            [0., 2.]])
     """
-    x = operand(x)
-    if kind_of(x.dtype) not in "fc":
-        x = cast(x, np.float64)
+    x = inexact(operand(x))
     axes = axes_tuple(axis, x.ndim)
     if (axis is None and ord is None) or len(axes) == 1:
         return of_vectors(x, ord, axes, keepdims)
@@ -85,9 +89,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 @composite(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of the entries along axes, taken as one vector."""
-    x = operand(x)
-    if kind_of(x.dtype) not in "fc":
-        x = cast(x, np.float64)
+    x = inexact(operand(x))
     return of_vectors(x, ord, axes_tuple(axis, x.ndim), keepdims)
 
 
@@ -95,3 +97,45 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norm of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
+
+
+# -- products and diagonals, with the signatures of numpy.linalg ------------------------------------------
+@composite(np.linalg.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return contraction.vecdot(x1, x2, axis=axis)
+
+
+@composite(np.linalg.cross)
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return contraction.cross(x1, x2, axis=axis)
+
+
+@composite(np.linalg.outer)
+def outer(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = operand(x1), operand(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ShapeError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
+    return contraction.outer(x1, x2)
+
+
+@composite(np.linalg.tensordot)
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return contraction.tensordot(x1, x2, axes)
+
+
+@composite(np.linalg.diagonal)
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """The diagonals of the matrices in the last two axes."""
+    return manipulation.diagonal(x, offset, -2, -1)
+
+
+@composite(np.linalg.trace)
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The traces of the matrices in the last two axes."""
+    return contraction.trace(x, offset, -2, -1, dtype)
+
+
+__all__ = [
+    "cross", "diagonal", "matmul", "matrix_norm", "matrix_transpose", "norm", "outer", "tensordot", "trace",
+    "vecdot", "vector_norm",
+]  # fmt: skip

@@ -12,6 +12,8 @@ from ..core.errors import ShapeError, UnsupportedError
 from ..core.interpreter import concrete
 from .composite import at_axis, axes_tuple, axis_index, cast, composite, operand, operands
 
+broadcast_shapes = np.broadcast_shapes
+
 
 def sliced(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
     """A slice along one axis."""
@@ -21,8 +23,6 @@ def sliced(x: Any, axis: int, start: int | None, stop: int | None, step: int | N
 def length(shape: Any) -> int:
     """The number of entries in an array of that shape."""
     return Aval(tuple(shape), None).size
-
-broadcast_shapes = np.broadcast_shapes
 
 
 # -- shape ------------------------------------------
@@ -356,8 +356,8 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
             return ops.pad(x, widths=tuple(map(tuple, widths)))
         values = ops.broadcast_to(cast(values, x.dtype), shape=(x.ndim, 2))
         for axis, pair in enumerate(widths):
-            ends = [ops.broadcast_to(ops.getitem(values, index=(axis, side)),
-                                     shape=(*x.shape[:axis], n, *x.shape[axis + 1:])) for side, n in enumerate(pair)]  # fmt: skip
+            shapes = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in pair]
+            ends = [ops.broadcast_to(ops.getitem(values, index=(axis, i)), shape=shapes[i]) for i in (0, 1)]
             x = ops.concatenate(ends[0], x, ends[1], axis=axis)
         return x
     if mode not in ("edge", "reflect", "symmetric", "wrap") or kwargs.get("reflect_type", "even") != "even":
@@ -482,3 +482,13 @@ def resize(a: Any, new_shape: Any) -> Any:
     if not a.size:
         return ops.broadcast_to(a.dtype.type(0), shape=shape)
     return ops.reshape(taken(a, np.arange(length(shape)) % a.size, 0), shape=shape)
+
+
+__all__ = [
+    "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
+    "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "delete", "diag", "diagflat",
+    "diagonal", "dsplit", "dstack", "expand_dims", "flip", "fliplr", "flipud", "hsplit", "hstack",
+    "matrix_transpose", "moveaxis", "pad", "permute_dims", "ravel", "repeat", "reshape", "resize", "roll",
+    "rollaxis", "rot90", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "tril", "triu",
+    "unstack", "vsplit", "vstack",
+]  # fmt: skip

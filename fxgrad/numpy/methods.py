@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Methods with the name and the signature of a function, but for the array itself.
-FUNCTIONS = ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj", "conjugate", "copy",
-             "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
-             "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var")  # fmt: skip
+FUNCTIONS = """
+    all any argmax argmin argpartition argsort choose clip conj conjugate copy cumprod cumsum diagonal dot max mean min
+    nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var
+""".split()
 ATTRIBUTES = {"T": "transpose", "mT": "matrix_transpose", "real": "real", "imag": "imag", "flat": "ravel"}
 # Methods that write into the array, and what to write instead.
 WRITING = {
@@ -61,8 +62,10 @@ def memory(name: str) -> Callable[..., NoReturn]:
     """The method that raises, since there is no memory to look at."""
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
-        raise UnsupportedError(f"x.{name}(…) on a traced value: it has no memory of its own",
-                               hint="x.astype(dtype) converts; fx.stop_gradient(x) and x.tolist() give plain values")  # fmt: skip
+        raise UnsupportedError(
+            f"x.{name}(…) on a traced value: it has no memory of its own",
+            hint="x.astype(dtype) converts; x.tolist() gives plain values",
+        )
 
     return method
 
@@ -88,8 +91,9 @@ def compress(self: Tracer, condition: Any, axis: int | None = None, out: None = 
     return counterpart("compress")(condition, self, axis, out)
 
 
-def astype(self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
-           copy: bool = True) -> Any:  # fmt: skip
+def astype(
+    self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     """The values in another dtype. The derivative passes between floating-point dtypes and ends at others."""
     if not np.can_cast(self.dtype, dtype, casting):
         raise DTypeError(
@@ -152,8 +156,10 @@ def formatted(self: Tracer, spec: str) -> str:
 
 
 def unpicklable(self: Tracer, protocol: Any = None) -> NoReturn:
-    raise UnsupportedError(f"a traced value {self.aval!r} of {self.interpreter.name} cannot be pickled",
-                           hint="return it from the transformed function and pickle the result")  # fmt: skip
+    raise UnsupportedError(
+        f"a traced value {self.aval!r} of {self.interpreter.name} cannot be pickled",
+        hint="return it from the transformed function and pickle the result",
+    )
 
 
 for _name in FUNCTIONS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections.abc import Sequence, ValuesView
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,9 +50,12 @@ def counterpart(path: str) -> Callable[..., Any]:
     for name in path.split("."):
         found = getattr(found, name, None)
     if found is None:
-        raise UnsupportedError(f"numpy.{path} of a traced value: fxgrad.numpy has no function of this name",
-                               hint=INSTEAD.get(path, "functions of fxgrad.numpy; or fx.stop_gradient(x) where the "
-                                                      "result needs no derivative"))  # fmt: skip
+        raise UnsupportedError(
+            f"numpy.{path} of a traced value: fxgrad.numpy has no function of this name",
+            hint=INSTEAD.get(
+                path, "functions of fxgrad.numpy; or fx.stop_gradient(x) where the result needs no derivative"
+            ),
+        )
     return found
 
 
@@ -59,16 +63,27 @@ def function_of(ufunc: np.ufunc) -> Callable[..., Any]:
     """The function of fxgrad.numpy for a ufunc."""
     name = ufunc.__name__
     if getattr(np, name, None) is not ufunc:
-        raise UnsupportedError(f"the ufunc {name!r} of a traced value: only NumPy's own ufuncs have derivatives",
-                               hint="fx.custom_jvp or fx.custom_vjp around it gives it a derivative")  # fmt: skip
+        raise UnsupportedError(
+            f"the ufunc {name!r} of a traced value: only NumPy's own ufuncs have derivatives",
+            hint="fx.custom_jvp or fx.custom_vjp around it gives it a derivative",
+        )
     if name in WITHOUT_UFUNC:
         raise UnsupportedError(f"numpy.{name} of a traced value: {WITHOUT_UFUNC[name]}")
     return counterpart(name)
 
 
 # -- the methods of ufuncs ------------------------------------------
-def call(ufunc: np.ufunc, *inputs: Any, where: Any = True, dtype: Any = None, signature: Any = None,
-         casting: str = "same_kind", order: str = "K", subok: bool = True, **axes: Any) -> Any:  # fmt: skip
+def call(
+    ufunc: np.ufunc,
+    *inputs: Any,
+    where: Any = True,
+    dtype: Any = None,
+    signature: Any = None,
+    casting: str = "same_kind",
+    order: str = "K",
+    subok: bool = True,
+    **axes: Any,
+) -> Any:
     """`ufunc(*inputs, …)`. Entries that `where` leaves out are unspecified in NumPy; here they are zeros."""
     function = function_of(ufunc)
     loop = None
@@ -95,12 +110,25 @@ def promoting(value: Any) -> Any:
     return WEAK_TYPES[aval.dtype.kind] if aval.weak else aval.dtype
 
 
-REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_and: "all",
-              np.logical_or: "any"}  # fmt: skip
+REDUCTIONS = {
+    np.add: "sum",
+    np.multiply: "prod",
+    np.maximum: "max",
+    np.minimum: "min",
+    np.logical_and: "all",
+    np.logical_or: "any",
+}
 
 
-def reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False, initial: Any = None,
-           where: Any = True) -> Any:  # fmt: skip
+def reduce(
+    ufunc: np.ufunc,
+    x: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     """`ufunc.reduce(x, …)`."""
     x = operand(x)
     if ufunc not in REDUCTIONS:
@@ -121,8 +149,10 @@ def fold(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, keepdims: bool, initial
     if where is not True:
         neutral = initial if ufunc.identity is None else ufunc.identity
         if neutral is None or not free:
-            raise UnsupportedError(f"np.{ufunc.__name__}.reduce of a traced value with where=",
-                                   hint="give initial=, or reduce the selected entries only")  # fmt: skip
+            raise UnsupportedError(
+                f"np.{ufunc.__name__}.reduce of a traced value with where=",
+                hint="give initial=, or reduce the selected entries only",
+            )
         x = ops.where(where, x, x.dtype.type(neutral))
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     rows = ops.permute(x, axes=(*axes, *rest))
@@ -197,8 +227,11 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
 
 def at(ufunc: np.ufunc, x: Any, *_: Any) -> Any:
     """`ufunc.at(x, …)` writes into x: an error."""
-    raise unwritable(f"np.{ufunc.__name__}.at", x, "x = fnp.at(x)[indices].add(values)   (also .set, .multiply, "
-                                                   ".min, .max, .apply)")  # fmt: skip
+    raise unwritable(
+        f"np.{ufunc.__name__}.at",
+        x,
+        "x = fnp.at(x)[indices].add(values)   (also .set, .multiply, .min, .max, .apply)",
+    )
 
 
 METHODS = {
@@ -214,7 +247,7 @@ METHODS = {
 # -- what NumPy would write into an array ------------------------------------------
 # Functions that write into their first argument, and what to write instead.
 WRITING = {
-    "copyto": "x = fnp.where(mask, values, x), or fnp.broadcast_to(values, x.shape)",
+    "copyto": "x = fnp.where(mask, values, x), fnp.full_like(x, value), or fnp.broadcast_to(values, x.shape)",
     "fill_diagonal": "x = fnp.at(x)[i, i].set(values) for i = np.arange(n)",
     "place": "x = fnp.where(mask, values, x)",
     "put": "x = fnp.at(x.ravel())[indices].set(values).reshape(x.shape)",
@@ -229,8 +262,9 @@ def unwritable(operation: str, target: Any, hint: str) -> FxgradError:
         return ImmutableError(
             f"{operation} writes into a traced value {target.aval!r}, which is immutable", hint=hint
         )
-    return ArrayConversionError(f"{operation} writes a traced value into a plain array: its derivative would be lost",
-                                hint=hint)  # fmt: skip
+    return ArrayConversionError(
+        f"{operation} writes a traced value into a plain array: its derivative would be lost", hint=hint
+    )
 
 
 def refuse_out(name: str, out: Any, inputs: Any) -> None:
@@ -239,8 +273,11 @@ def refuse_out(name: str, out: Any, inputs: Any) -> None:
         if target is not None and any(target is x for x in inputs[:1]):
             raise unwritable(f"{name} in place", target, "a = a + b instead of a += b")
         if target is not None:
-            raise unwritable(f"{name} with out=", target, "use the result; for out=other, where=mask write "
-                                                          "fnp.where(mask, result, other)")  # fmt: skip
+            raise unwritable(
+                f"{name} with out=",
+                target,
+                "use the result; for out=other, where=mask write fnp.where(mask, result, other)",
+            )
 
 
 def unstored(conversion: Callable[[Tracer], Any]) -> Callable[[Tracer], Any]:
@@ -292,7 +329,14 @@ def array_function(self: Tracer, function: Callable[..., Any], types: Any, args:
         refuse_out(f"np.{path}", kwargs.pop("out"), args)
     if defers(types, "__array_function__"):
         return NotImplemented
-    return counterpart(path)(*args, **kwargs)
+    return counterpart(path)(*map(listed, args), **kwargs)
+
+
+def listed(argument: Any) -> Any:
+    """An argument, with sequences of other types (named tuples, deques, views of dicts) as lists."""
+    if type(argument) in (list, tuple, str, bytes) or not isinstance(argument, Sequence | ValuesView):
+        return argument
+    return list(argument)
 
 
 def array_namespace(self: Tracer, *, api_version: str | None = None) -> Any:

@@ -15,6 +15,7 @@ from .. import ops
 from ..core.aval import Aval, kind_of
 from ..core.errors import ShapeError
 from ..ops.operators import rooted, square
+from ..core.interpreter import as_value
 from .composite import at_axis, axes_tuple, axis_index, cast, composite, operand
 
 
@@ -181,8 +182,8 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
 
 
 def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any, correction: Any
-               ) -> tuple[Any, Any, tuple[int, ...], Any]:  # fmt: skip
-    """(a − mean with 0 where entries are left out, the divisor, the axes, the dtype of the result)."""
+               ) -> tuple[Any, Any, tuple[int, ...], Any, Any]:  # fmt: skip
+    """(a − mean with 0 where entries are left out, the divisor, the axes, the dtypes of the sum and the result)."""
     if correction is not None:
         if ddof != 0:
             raise ShapeError("ddof and correction can't be provided simultaneously.")
@@ -192,20 +193,20 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
     inner, outer = summation_dtypes(a, dtype)
     if center is None:
         center = mean(a, axes, inner, keepdims=True, where=where)
-    apart = ops.subtract(cast(a, inner), center)
+    apart = ops.subtract(a, center)
     if where is not True:
         apart = ops.where(where, apart, apart.dtype.type(0))
     divisor = ops.maximum(ops.subtract(count_of(a, axes, where, keepdims), ddof), 0)
-    return apart, divisor, axes, np.zeros(0, outer).real.dtype
+    return apart, divisor, axes, *(np.zeros(0, d).real.dtype for d in (inner, outer))
 
 
 @composite(np.var)
 def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
         where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The variance along axes: the mean of |a − mean|², divided by count − ddof."""
-    apart, divisor, axes, dtype = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    total = sum(squared_modulus(apart), axes, keepdims=keepdims)
-    return cast(ops.divide(total, divisor), dtype)
+    apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    total = sum(squared_modulus(apart), axes, inner, keepdims=keepdims)
+    return cast(cast(ops.divide(total, divisor), inner), outer)
 
 
 @composite(np.std)
@@ -220,9 +221,10 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any
     >>> fx.grad(fnp.std)(fnp.array([1.0, 3.0]))
     array([-0.5,  0.5])
     """
-    apart, divisor, axes, dtype = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    apart = cast(apart, np.result_type(apart.dtype, inner))
     length = finished(ops.norm2(apart, axes=axes), apart.shape, axes, keepdims)
-    result = cast(ops.divide(length, ops.sqrt(divisor)), dtype)
+    result = cast(cast(ops.divide(length, ops.sqrt(divisor)), inner), outer)
     return rooted(result, lambda: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
                                       correction=correction))  # fmt: skip
 
@@ -319,8 +321,11 @@ def nan_extremum(
 ) -> Any:
     """NaN entries lose against all others; a slice of nothing else gives NaN."""
     a, numbers = without_nan(a, True)
+    if kind_of(a.dtype) not in "fc":
+        return reduce(a, axis, keepdims=keepdims, initial=initial, where=where)
+    worst, nan = a.dtype.type(worst), a.dtype.type(np.nan)
     y = reduce(ops.where(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
-    return ops.where(any(numbers, axis, keepdims=keepdims), y, np.nan) if initial is None else y
+    return ops.where(any(numbers, axis, keepdims=keepdims), y, nan) if initial is None else y
 
 
 @composite(np.nanmax)
@@ -415,11 +420,20 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     """The integral of samples along an axis by the trapezoidal rule."""
     y = operand(y)
     axis = axis_index(axis, y.ndim)
-    width = operand(dx) if x is None else operand(x)
-    if x is not None:
-        width = diff(width, axis=-1 if width.ndim == 1 else axis)
-    if width.ndim == 1:
+    if x is None:
+        width = as_value(dx)
+    else:
+        x = operand(x)
+        width = diff(x, axis=-1 if x.ndim == 1 else axis)
+    if np.ndim(width) == 1:
         width = ops.reshape(width, shape=tuple(width.shape[0] if i == axis else 1 for i in range(y.ndim)))
     later = ops.getitem(y, index=at_axis(slice(1, None), axis))
     earlier = ops.getitem(y, index=at_axis(slice(None, -1), axis))
     return sum(ops.divide(ops.multiply(width, ops.add(later, earlier)), 2.0), axis)
+
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
+    "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "nanmax", "nanmean", "nanmin",
+    "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "trapezoid", "var",
+]  # fmt: skip

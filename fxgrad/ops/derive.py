@@ -25,6 +25,8 @@ class Rule:
     keep(own, y, *values) → residuals (None: there are none);
     plain(ct, *residuals) and pull(ct, *residuals) → a cotangent or None for every operand. `plain` calls kernels
     and is for NumPy values only; `pull` is for everything else: traced and masked cotangents.
+    `finite`: all partial derivatives are finite; None where the operation is not elementwise, so that the support
+    of a masked cotangent is not that of the results.
     """
 
     __slots__ = ("finite", "keep", "plain", "projected", "traced")
@@ -35,7 +37,7 @@ class Rule:
         plain: Callable | None,
         traced: Callable,
         projected: list[int],
-        finite: bool,
+        finite: bool | None,
     ):
         self.keep, self.plain, self.traced = keep, plain, traced
         self.projected, self.finite = projected, finite
@@ -45,6 +47,8 @@ class Rule:
         from .kinds import project
 
         count = len(residuals) - len(self.projected)
+        if self.finite is None:
+            ct = dense(ct)
         if type(ct) is Masked:
             raw = self.traced(ct.value, *residuals[:count])
             results = [None if r is None else scaled(r, ct, self.finite) for r in raw]
@@ -60,7 +64,7 @@ def compile_rule(
     avals: Sequence[Aval],
     needed: Sequence[Any],
     projected: list[int],
-    finite: bool,
+    finite: bool | None,
     name: str,
 ) -> Rule:
     """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
@@ -127,7 +131,7 @@ def compile_rule(
 def elementwise_rule(
     primitive: Any, key: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict
 ) -> Rule | None:
-    """The Rule of an elementwise primitive; it holds for all shapes, so it is staged at rank 0."""
+    """The Rule of an elementwise primitive; it holds for all shapes with or without axes."""
     out = aval_of(y)
     operands = [aval_of(v) for v in values]
     needed = [n if rule is not None else None for n, rule in zip(needed, primitive.rules)]
@@ -143,8 +147,14 @@ def elementwise_rule(
         def pullback(ct: Any, y: Any, *xs: Any) -> list[Any]:
             return [None if n is None else r(ct, y, *xs, **params) for n, r in zip(needed, primitive.rules)]
 
-        scalars = [Aval((), a.dtype, a.weak) for a in (Aval((), out.dtype), out, *operands)]
-        rule = compile_rule(pullback, scalars, needed, projected, primitive.finite, primitive.name)
+        # Operands of the result's shape are told apart from others, which may be smaller: see Source.buffer.
+        full = (2,) if out.shape else ()
+        avals = [
+            Aval(full if n is not None and i not in projected else (), a.dtype, a.weak)
+            for i, (a, n) in enumerate(zip(operands, needed))
+        ]
+        avals = [Aval(full, out.dtype), Aval(full, out.dtype, out.weak), *avals]
+        rule = compile_rule(pullback, avals, needed, projected, primitive.finite, primitive.name)
     primitive.derived[key] = rule
     return rule
 
@@ -174,7 +184,7 @@ def general_rule(
         cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
         return [cts.get(i) for i in range(len(operands))]
 
-    return compile_rule(pullback, [out, out, *operands], needed, [], False, primitive.name)
+    return compile_rule(pullback, [out, out, *operands], needed, [], None, primitive.name)
 
 
 __all__ = ["Rule", "Support", "dense", "elementwise_rule", "general_rule"]

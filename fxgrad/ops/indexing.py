@@ -113,9 +113,9 @@ def nonzero(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
 
 
 def filled(index: tuple, arrays: Any, xp: Any = np) -> tuple:
-    """The template with its arrays in place."""
+    """The template with its arrays in place. The Array API wants the axes that are left over marked."""
     if not arrays:
-        return index
+        return index if xp is np else (*index, ...)
     rest = iter(arrays)
     return tuple(xp.asarray(next(rest)) if e is ARRAY else e for e in index)
 

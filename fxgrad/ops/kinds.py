@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable, kind_of, sample
+from ..core.aval import PLAIN, SCALARS, WEAK_DTYPES, Aval, aval_of, is_differentiable, kind_of, sample
 from ..core.cache import Cache
-from ..core.errors import NotLinearError, ShapeError
+from ..core.errors import NotLinearError, ShapeError, UnsupportedError
 from ..core.interpreter import CURRENT, VALUES
-from ..core.primitive import Primitive, bind, bind_values, register
+from ..core.primitive import KERNEL_ERRORS, Primitive, bind, explain, register
 from . import derive
 from .masked import Masked, Support, dense, scaled
 
@@ -40,7 +40,7 @@ def named(*names: str) -> Callable[[Any], Callable]:
         for name in names:
             if hasattr(xp, name):
                 return getattr(xp, name)
-        raise AttributeError(f"{xp.__name__} has none of {names}")
+        raise UnsupportedError(f"{names[0]} has no kernel for {xp.__name__}")
 
     return make_kernel
 
@@ -151,14 +151,20 @@ class Elementwise(Primitive):
             if type(x) in PLAIN and not current().watching:
                 return kernel(x)
             if type(x) in VALUES:
-                return bind_values(primitive, (x,), NO_PARAMS)
+                try:
+                    return current().interpreter.process(primitive, (x,), NO_PARAMS)
+                except KERNEL_ERRORS as error:
+                    explain(error, primitive, (x,))
             return bind(primitive, (x,), NO_PARAMS)
 
         def binary(x: Any, y: Any, /) -> Any:
             if type(x) in PLAIN and type(y) in PLAIN and not current().watching:
                 return kernel(x, y)
             if type(x) in VALUES and type(y) in VALUES:
-                return bind_values(primitive, (x, y), NO_PARAMS)
+                try:
+                    return current().interpreter.process(primitive, (x, y), NO_PARAMS)
+                except KERNEL_ERRORS as error:
+                    explain(error, primitive, (x, y))
             return bind(primitive, (x, y), NO_PARAMS)
 
         if self.static or len(self.rules) > 2:
@@ -177,23 +183,26 @@ class Elementwise(Primitive):
         if is_differentiable(aval.dtype):
             for rule, t in zip(self.rules, tangents):
                 if t is not None and rule is not None:
+                    if type(t) in SCALARS:  # Python's own division by zero raises
+                        t = WEAK_DTYPES[type(t)].type(t)
                     term = dense(rule(t, y, *primals, **params))
                     total = term if total is None else ops.add(total, term)
         return y, None if total is None else lift(total, aval)
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         y = apply(*values, **params) if params else apply(*values)
-        # The rule depends on the dtype and, for every operand, on whether its cotangent is not wanted (0; 3 for a weak
-        # scalar), like the result's (1), or summed and converted (2). One and two operands are written out: this is
-        # the hot path.
+        # The rule depends on the dtype, on whether there are axes, and for every operand on whether its cotangent is
+        # not wanted (0; 3 for a weak scalar), like the result's (1), or summed and converted (2). One and two
+        # operands are written out: this is the hot path.
         try:
             shape, dtype = y.shape, y.dtype
+            key: Any = dtype.num if shape else ~dtype.num
             if len(values) == 1:
                 (x,) = values
-                key: Any = dtype.num * 4 + (1 if x.dtype is dtype and x.shape == shape else 2)
+                key = key * 4 + (1 if x.dtype is dtype and x.shape == shape else 2)
             elif len(values) == 2:
                 a, b = values
-                key = dtype.num * 4
+                key *= 4
                 if needed[0] is not None:
                     key += 1 if a.dtype is dtype and a.shape == shape else 2
                 elif type(a) is not np.ndarray and is_weak(a):
@@ -204,7 +213,6 @@ class Elementwise(Primitive):
                 elif type(b) is not np.ndarray and is_weak(b):
                     key += 3
             else:
-                key = dtype.num
                 for v, need in zip(values, needed):
                     key = key * 4 + (
                         3 * is_weak(v) if need is None else 1 if v.dtype is dtype and v.shape == shape else 2

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .. import ops
 from ..core.aval import SCALARS
 from ..core.errors import ArrayConversionError, ImmutableError
-from ..core.interpreter import VALUES, Tracer, concrete
-from ..core.primitive import bind_values
+from ..core.interpreter import CURRENT, VALUES, Tracer, concrete
+from ..core.primitive import KERNEL_ERRORS, explain
 from . import elementwise as el
 from .kinds import NO_PARAMS
 
@@ -27,18 +27,24 @@ def array_like(value: Any) -> bool:
 
 def binary(function: Callable) -> tuple[Callable, Callable]:
     """The operator of an elementwise function, and its reflection."""
-    primitive = function.primitive
+    primitive, current = function.primitive, CURRENT.get
 
     def forward(self: Tracer, other: Any) -> Any:
         if type(other) not in VALUES:
             return function(self, other) if array_like(other) else NotImplemented
-        y = bind_values(primitive, (self, other), NO_PARAMS)
+        try:
+            y = current().interpreter.process(primitive, (self, other), NO_PARAMS)
+        except KERNEL_ERRORS as error:
+            explain(error, primitive, (self, other))
         return el.weaken(y) if self.weak and is_weak(other) else y
 
     def reflected(self: Tracer, other: Any) -> Any:
         if type(other) not in VALUES:
             return function(other, self) if array_like(other) else NotImplemented
-        y = bind_values(primitive, (other, self), NO_PARAMS)
+        try:
+            y = current().interpreter.process(primitive, (other, self), NO_PARAMS)
+        except KERNEL_ERRORS as error:
+            explain(error, primitive, (other, self))
         return el.weaken(y) if self.weak and is_weak(other) else y
 
     return forward, reflected

@@ -207,7 +207,9 @@ def from_sequence(sequence: Any) -> Any:
 
     def build(item: Any) -> Any:
         if not isinstance(item, list | tuple):
-            return interpreter.as_value(item)
+            value = interpreter.as_value(item)
+            aval = aval_of(value)  # inside a sequence NumPy takes Python scalars in their own dtype
+            return ops.convert(value, dtype=aval.dtype) if aval.weak else value
         parts = [build(i) for i in item]
         shapes = {aval_of(p).shape for p in parts}
         if len(shapes) != 1:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.aval import PLAIN, SCALARS, aval_of
+from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ..core.interpreter import CURRENT, Interpreter, Tracer, is_plain
 from ..core.snapshot import Snapshots
 from ..ops.masked import add_cotangents, dense
@@ -61,7 +61,17 @@ class LinearizeInterpreter(Interpreter):
         self.count -= 1
         if type(value) is np.ndarray:
             value = value.copy()
+        if not is_differentiable(value.dtype if hasattr(value, "dtype") else aval_of(value).dtype):
+            return LinearTracer(self, value, None)
         return LinearTracer(self, value, [self.count, None, None, None, None])
+
+    def constant(self, primitive: Any, values: tuple, params: dict) -> Any:
+        """The result for traced operands that are all constant."""
+        y = self.bind_outer(primitive, values, params)
+        if primitive.multiple_results:
+            return [LinearTracer(self, v, None) for v in y]
+        # A result that is an operand (or a view of it) stays wrapped: user code must not write into it.
+        return LinearTracer(self, y, None) if may_share(y, values) else y
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
         plain = self.direct
@@ -69,6 +79,8 @@ class LinearizeInterpreter(Interpreter):
             (a,) = args
             if type(a) is not LinearTracer or a.interpreter is not self:
                 return self.bind_outer(primitive, args, params)
+            if a.node is None:
+                return self.constant(primitive, (a.primal,), params)
             values, parents = (a.primal,), (a.node,)
             plain = plain and type(a.primal) in PLAIN
         elif len(args) == 2:
@@ -79,8 +91,8 @@ class LinearizeInterpreter(Interpreter):
                 a, m, traced = a.primal, a.node, True
             if type(b) is LinearTracer and b.interpreter is self:
                 b, n, traced = b.primal, b.node, True
-            if not traced:
-                return self.bind_outer(primitive, args, params)
+            if m is None and n is None:
+                return (self.constant if traced else self.bind_outer)(primitive, (a, b), params)
             values, parents = (a, b), (m, n)
             plain = plain and type(a) in PLAIN and type(b) in PLAIN
         else:
@@ -89,6 +101,8 @@ class LinearizeInterpreter(Interpreter):
                 return self.bind_outer(primitive, args, params)
             values = tuple([a.primal if o else a for a, o in zip(args, own)])
             parents = tuple([a.node if o else None for a, o in zip(args, own)])
+            if all(node is None for node in parents):
+                return self.constant(primitive, values, params)
             plain = plain and is_plain(values)
         if plain and not primitive.runs_user_code:
             y, rule, residuals = primitive.linearize(primitive.kernel, values, parents, params, self.own)
@@ -101,7 +115,6 @@ class LinearizeInterpreter(Interpreter):
         if rule is None:
             if primitive.multiple_results:
                 return [LinearTracer(self, v, None) for v in y]
-            # A result that is an operand (or a view of it) stays wrapped: user code must not write into it.
             return LinearTracer(self, y, None) if may_share(y, values) else y
         self.count = order = self.count - 1
         node = [order, rule.plain if plain else None, residuals, parents, rule]
@@ -144,7 +157,7 @@ def accumulate(a: Any, b: Any) -> Any:
 
 
 def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume: bool) -> list[Any]:
-    """Cotangents of the leaf nodes (None: zero) for cotangents of other nodes.
+    """Cotangents of the leaf nodes (None: zero, or no leaf) for cotangents of other nodes.
 
     With `consume` the nodes are emptied as they are passed, so that residuals are freed early. Floating-point
     warnings are off: entries that a mask discards later may divide by zero here.
@@ -189,7 +202,7 @@ def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume:
             if consume:
                 node[1] = node[2] = node[3] = None
             node = heappushpop(heap, latest) if latest is not None else heappop(heap) if heap else None
-        return [dense(cts.get(leaf[0])) for leaf in leaves]
+        return [None if leaf is None else dense(cts.get(leaf[0])) for leaf in leaves]
 
 
 def finished(ct: Any, seen: set[int]) -> Any:
