@@ -212,6 +212,17 @@ def test_values_broadcast_to_the_entries():
         at(X)[:, 1].add(np.ones(2))
 
 
+def test_what_stands_for_missing_entries_must_fit():
+    with pytest.raises(fx.DTypeError, match="does not fit into x"):
+        at(np.zeros(2, int))[5].get(mode="fill", fill_value=2.5)
+
+
+def test_small_index_dtypes_do_not_overflow():
+    x = np.arange(300.0)
+    for dtype in ("u1", "i1"):
+        same(at(x)[np.array([3, 7], dtype)].get(mode="clip"), x[[3, 7]])
+
+
 def test_errors_name_what_to_write():
     with pytest.raises(fx.UnsupportedError, match="one of None, 'promise_in_bounds'"):
         at(X)[0].set(1.0, mode="wrap")

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sample import active, close, drawn, function_of, random_like
+from samples import SAMPLES
 
 from fxgrad import ops
 from fxgrad.core.errors import DTypeError, UnsupportedError
@@ -9,7 +11,6 @@ from fxgrad.core.primitive import REGISTRY
 from fxgrad.transforms.jvp import jvp
 from fxgrad.transforms.vjp import grad, vjp
 from fxgrad.transforms.vmap import vmap
-from samples import SAMPLES, active, close, drawn, function_of, random_like
 
 strict = pytest.importorskip("array_api_strict", reason="the third backend needs array-api-strict")
 
@@ -52,7 +53,7 @@ def to(xp, values):
     return [xp.asarray(np.array(v)) for v in values]
 
 
-# -- array-api-strict ------------------------------------------------------------------------------------------
+# -- array-api-strict ---------------------------------------------------------------------------------------
 COVERED = [s for s in SAMPLES if covered(s)]
 
 
@@ -136,7 +137,7 @@ def test_arrays_of_two_libraries_do_not_mix():
         ops.add(strict.ones(3), np.ones(3))
 
 
-# -- CuPy ------------------------------------------------------------------------------------------------------
+# -- CuPy ---------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def cupy():
     library = pytest.importorskip("cupy", reason="CuPy is not installed")

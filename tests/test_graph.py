@@ -37,7 +37,7 @@ def right_sides(fun, *avals):
     return [line.split(" = ")[1].rsplit("  ", 1)[0].strip() for line in lines if " = " in line]
 
 
-# -- printing ------------------------------------------------------------------------------------------------
+# -- printing
 def test_a_graph_prints_like_mathematics(monkeypatch):
     monkeypatch.chdir(Path(__file__).parent.parent)
     first = loss.__code__.co_firstlineno
@@ -131,7 +131,7 @@ def test_printed_names_are_neither_keywords_nor_taken():
     assert not {"x", "as", "if", "in", "is", "or"} & set(targets)
 
 
-# -- pictures ------------------------------------------------------------------------------------------------
+# -- pictures
 def test_the_html_listing_is_escaped_and_well_formed():
     graph = graph_of(lambda x: [x < 0.5, ops.reduce_sum(x, axes=(0,))], VECTOR, name="<script>&")
     page = graph._repr_html_()
@@ -160,7 +160,7 @@ def test_without_dot_there_is_no_svg(monkeypatch):
     assert graph_of(loss, VECTOR, VECTOR)._repr_svg_() is None
 
 
-# -- the checker ---------------------------------------------------------------------------------------------
+# -- the checker
 SIN = ops.sin.primitive
 
 
@@ -209,7 +209,7 @@ def test_check_returns_the_graph():
     assert graph.check() is graph
 
 
-# -- evaluation ----------------------------------------------------------------------------------------------
+# -- evaluation
 def test_evaluation_equals_the_function():
     x, y = np.arange(3.0), np.ones(3)
     assert graph_of(loss, VECTOR, VECTOR)(x, y) == loss(x, y)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fxgrad import ops
+from fxgrad.core.errors import NotDifferentiableError
 from fxgrad.ops import operators
 from fxgrad.transforms.jvp import jvp
 from fxgrad.transforms.vjp import grad, vjp
@@ -44,7 +45,7 @@ def direction(f, x, order, e):
     return orders(lambda t: f(x + t * e), order)
 
 
-# -- selection before a singular function ------------------------------------------------------------------------
+# -- selection before a singular function -------------------------------------------------------------------
 def safe_root(x):
     return ops.where(ops.less(x, 1.0), x, ops.sqrt(x))
 
@@ -137,7 +138,7 @@ def test_other_singular_functions(singular):
             assert derivative(0.0) == expected, name
 
 
-# -- a true 0·∞ --------------------------------------------------------------------------------------------------
+# -- a true 0·∞ ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("f", [
     lambda x: x * (1 / x) * 0,
     lambda x: ops.sqrt(x) * 0,
@@ -154,7 +155,7 @@ def test_an_infinite_derivative_stays_infinite():
     assert grad(ops.sqrt)(0.0) == INF and forward(ops.sqrt)(0.0) == INF
 
 
-# -- squares of roots --------------------------------------------------------------------------------------------
+# -- squares of roots ---------------------------------------------------------------------------------------
 def norm(x):
     return operators.rooted(ops.norm2(x, axes=(0,)), lambda: total(x * x))
 
@@ -164,7 +165,10 @@ def hessians(f, x):
     yield "rev∘rev", np.array([vjp(grad(f), x)[1](e)[0] for e in eye])
     yield "fwd∘rev", np.array([jvp(grad(f), (x,), (e,))[1] for e in eye])
     yield "rev∘fwd", np.array([grad(lambda x, e=e: jvp(f, (x,), (e,))[1])(x) for e in eye])
-    yield "fwd∘fwd", np.array([[jvp(lambda x, e=e: jvp(f, (x,), (e,))[1], (x,), (d,))[1] for d in eye] for e in eye])
+    yield (
+        "fwd∘fwd",
+        np.array([[jvp(lambda x, e=e: jvp(f, (x,), (e,))[1], (x,), (d,))[1] for d in eye] for e in eye]),
+    )
     yield "vmap", vmap(lambda e: jvp(grad(f), (x,), (e,))[1])(eye)
 
 
@@ -188,12 +192,20 @@ def test_the_norm_at_the_origin():
         assert np.isnan(hessian).all(), name
 
 
-# -- kinks -------------------------------------------------------------------------------------------------------
+# -- kinks --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("f", [ops.absolute, ops.fabs], ids=["absolute", "fabs"])
 def test_the_absolute_value_at_zero(f):
     assert grad(f)(0.0) == 0 and forward(f)(0.0) == 0
     for _, derivative in orders(f, 2):
         assert derivative(1.5) == 0
+
+
+def test_the_sign_of_a_complex_number_is_no_step():
+    with pytest.raises(NotDifferentiableError, match="sign of complex numbers"):
+        vjp(ops.sign, 1 + 1j)
+    with pytest.raises(NotDifferentiableError, match="sign of complex numbers"):
+        jvp(ops.sign, (1 + 1j,), (1j,))
+    assert grad(ops.sign)(2.0) == 0 and forward(ops.sign)(2.0) == 0
 
 
 def test_the_modulus_of_complex_zero():
@@ -213,7 +225,9 @@ def test_ties_of_two_share(extremum):
 def test_ties_of_many_share(extremum):
     x = np.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]])
     np.testing.assert_array_equal(grad(lambda x: total(extremum(x, axes=(1,))))(x), np.full((2, 3), 1 / 3))
-    np.testing.assert_array_equal(jvp(lambda x: extremum(x, axes=(1,)), (x,), (np.eye(2, 3),))[1], [1 / 3, 1 / 3])
+    np.testing.assert_array_equal(
+        jvp(lambda x: extremum(x, axes=(1,)), (x,), (np.eye(2, 3),))[1], [1 / 3, 1 / 3]
+    )
     best = x == extremum(x, axes=(0, 1))
     np.testing.assert_array_equal(grad(lambda x: extremum(x, axes=(0, 1)))(x), best / 3)
 
@@ -225,7 +239,7 @@ def test_nan_is_handed_on_to_what_caused_it():
     np.testing.assert_array_equal(grad(ops.fmax, (0, 1))(NAN, 1.0), [0, 1])
 
 
-# -- powers ------------------------------------------------------------------------------------------------------
+# -- powers -------------------------------------------------------------------------------------------------
 def test_zero_to_the_zero():
     assert grad(ops.power, (0, 1))(0.0, 0.0) == (0.0, -INF)
     assert grad(lambda x: x**0)(0.0) == 0
@@ -244,6 +258,12 @@ def test_integer_powers_at_zero(p):
                 assert derivative(0.0) == expected, (name, order)
 
 
+def test_python_zero_to_a_negative_power_is_infinite():
+    for name, derivative in orders(lambda x: x**0.5, 1):
+        assert derivative(0.0) == INF, name
+    assert grad(lambda x: ops.where(ops.greater(x, 1.0), x**-1, x))(0.0) == 1.0
+
+
 def test_the_derivative_in_the_exponent_at_base_zero():
     assert grad(ops.power, 1)(0.0, 2.0) == 0.0
     assert grad(grad(ops.power, 1), 1)(0.0, 2.0) == 0.0
@@ -257,3 +277,24 @@ def test_products_with_zeros(x):
     mixed = [[0 if i == j else np.prod(np.delete(x, [i, j])) for j in range(3)] for i in range(3)]
     for name, hessian in hessians(lambda x: ops.reduce_prod(x, axes=(0,)), x):
         np.testing.assert_allclose(hessian, mixed, err_msg=name)
+
+
+def test_ties_of_a_running_extremum_go_to_the_latest():
+    np.testing.assert_array_equal(
+        grad(lambda x: total(ops.cummax(x, axis=0)))(np.array([1.0, 1, 0, 2])), [1, 2, 0, 1]
+    )
+
+
+# -- through reductions --------------------------------------------------------------------------------------
+ROWS = np.array([[0.0, 0.0], [1.0, 4.0]])
+
+
+def test_a_dropped_sum_of_singularities():
+    np.testing.assert_array_equal(
+        grad(lambda x: ops.reduce_sum(ops.sqrt(x), axes=(1,))[1])(ROWS), [[0, 0], [1 / 2, 1 / 4]]
+    )
+
+
+def test_a_contraction_with_zeros_is_a_true_zero_times_infinity():
+    gradient = grad(lambda x: ops.contract(np.eye(2), ops.sqrt(x), spec="ij,j->i")[1])(np.array([0.0, 4.0]))
+    np.testing.assert_array_equal(gradient, [NAN, 1 / 4])

@@ -9,6 +9,8 @@ import itertools
 
 import numpy as np
 import pytest
+from sample import active, close, drawn, function_of, random_like
+from samples import SAMPLES
 
 from fxgrad.core.aval import aval_of, is_differentiable
 from fxgrad.core.errors import NotLinearError
@@ -19,7 +21,6 @@ from fxgrad.ops.kinds import Bilinear, Elementwise, Linear
 from fxgrad.transforms.jvp import jvp
 from fxgrad.transforms.vjp import linear_transpose, vjp
 from fxgrad.transforms.vmap import vmap
-from samples import SAMPLES, active, close, drawn, function_of, random_like
 
 STEP = 2e-3
 BATCH = 2
@@ -80,7 +81,7 @@ def same(actual, expected):
     np.testing.assert_array_equal(actual, expected)
 
 
-# -- the registry is covered -----------------------------------------------------------------------------------
+# -- the registry is covered --------------------------------------------------------------------------------
 def test_every_primitive_has_samples():
     assert {s.name for s in SAMPLES} == set(REGISTRY)
 
@@ -97,7 +98,7 @@ def test_the_operations_without_derivative_are_exactly_those_of_the_table():
     assert set(REGISTRY) - moving == set(NO_DERIVATIVE)
 
 
-# -- values ----------------------------------------------------------------------------------------------------
+# -- values -------------------------------------------------------------------------------------------------
 @each(lambda s: s.reference is not None)
 def test_value_equals_the_reference(sample):
     _, operands = drawn(sample)
@@ -109,7 +110,9 @@ def test_value_equals_the_reference(sample):
 def test_staging_checks_and_equals_eager(sample):
     _, operands = drawn(sample)
     expected = sample.primitive.call(*operands, **sample.params)
-    graph = stage(lambda *xs: [sample.primitive.call(*xs, **sample.params)], [aval_of(x) for x in operands]).check()
+    graph = stage(
+        lambda *xs: [sample.primitive.call(*xs, **sample.params)], [aval_of(x) for x in operands]
+    ).check()
     same(graph(*operands)[0], expected)
     same(compile_graph(graph, plain=True)(*operands)[0], expected)
     same(compile_graph(graph, plain=False)(*operands)[0], expected)
@@ -156,7 +159,7 @@ def test_memory_layout_does_not_matter(sample):
                 close(a, b, 1e-13)
 
 
-# -- first derivatives -----------------------------------------------------------------------------------------
+# -- first derivatives --------------------------------------------------------------------------------------
 @each(is_smooth)
 def test_jvp_equals_the_numerical_derivative(sample):
     rng, operands = drawn(sample)
@@ -167,7 +170,11 @@ def test_jvp_equals_the_numerical_derivative(sample):
     assert (t.shape, t.dtype) == (aval_of(y).shape, aval_of(y).dtype)
     model = f if sample.model is None else lambda *values: sample.model(*values, **sample.params)
     tolerance = 1e-3 if aval_of(y).dtype == np.float32 else 1e-7
-    close(t, richardson(model, xs, ts) if sample.name not in ("spacing", "nextafter") else np.zeros(y.shape), tolerance)
+    close(
+        t,
+        richardson(model, xs, ts) if sample.name not in ("spacing", "nextafter") else np.zeros(y.shape),
+        tolerance,
+    )
 
 
 @each(differentiable)
@@ -187,7 +194,7 @@ def test_vjp_is_the_transpose_of_jvp(sample):
         close(alone, pulled[i], 1e-13)
 
 
-# -- second derivatives ----------------------------------------------------------------------------------------
+# -- second derivatives -------------------------------------------------------------------------------------
 @each(lambda s: differentiable(s) and s.model is None)
 def test_second_order_in_every_mode(sample):
     rng, operands = drawn(sample)
@@ -213,7 +220,7 @@ def test_second_order_in_every_mode(sample):
         close(value, expected, tolerance)
 
 
-# -- vmap ------------------------------------------------------------------------------------------------------
+# -- vmap ---------------------------------------------------------------------------------------------------
 def batches(sample, every=True):
     """(in_axes, operands with a batch axis there, the list of the operands of each entry)."""
     rng, first = drawn(sample)
@@ -248,12 +255,14 @@ def test_vmap_of_derivatives_and_derivatives_of_vmap(sample):
     rng = np.random.default_rng(0)
     positions = active(sample)
     for in_axes, operands, rows in batches(sample, every=len(sample.operands) <= 2):
-        f, xs = function_of(sample, operands)
+        xs = [operands[i] for i in positions]
         fs = [function_of(sample, row) for row in rows]
         y = fs[0][0](*fs[0][1])
         ts = random_like(rng, *xs)
         axes = [in_axes[i] for i in positions]
-        t_rows = [[t if a is None else np.moveaxis(t, a, 0)[k] for a, t in zip(axes, ts)] for k in range(BATCH)]
+        t_rows = [
+            [t if a is None else np.moveaxis(t, a, 0)[k] for a, t in zip(axes, ts)] for k in range(BATCH)
+        ]
         cts = random_like(rng, np.stack([y] * BATCH))[0]
         expected_t = np.stack([jvp(g, x, t)[1] for (g, x), t in zip(fs, t_rows)])
         pulled = [vjp(g, *x)[1](ct) for (g, x), ct in zip(fs, cts)]
@@ -288,15 +297,23 @@ def test_vmap_of_vmap_equals_two_loops(sample):
 
     rng, _ = drawn(sample)
     draws = [[sample.draw(rng) for _ in range(BATCH)] for _ in range(3)]
-    columns = [np.stack([np.stack([draw[i] for draw in row]) for row in draws]) for i in range(len(sample.operands))]
-    close(vmap(vmap(call))(*columns), np.stack([np.stack([call(*draw) for draw in row]) for row in draws]), 1e-13)
+    columns = [
+        np.stack([np.stack([draw[i] for draw in row]) for row in draws]) for i in range(len(sample.operands))
+    ]
+    close(
+        vmap(vmap(call))(*columns),
+        np.stack([np.stack([call(*draw) for draw in row]) for row in draws]),
+        1e-13,
+    )
 
 
-# -- transposes ------------------------------------------------------------------------------------------------
+# -- transposes ---------------------------------------------------------------------------------------------
 def linear_choices(primitive, count):
     """The sets of operands in which the primitive is linear."""
     if isinstance(primitive, Elementwise):
-        together = [tuple(sorted(primitive.linear))] if primitive.jointly and len(primitive.linear) > 1 else []
+        together = (
+            [tuple(sorted(primitive.linear))] if primitive.jointly and len(primitive.linear) > 1 else []
+        )
         return [(i,) for i in sorted(primitive.linear)] + together
     if isinstance(primitive, Linear):
         return [tuple(range(primitive.count or count))]

@@ -9,6 +9,8 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
+from sample import active, drawn, random_like
+from samples import SAMPLES
 
 from fxgrad.core.aval import Aval, aval_of, is_differentiable
 from fxgrad.core.primitive import REGISTRY
@@ -17,7 +19,6 @@ from fxgrad.ops.kinds import Elementwise
 from fxgrad.transforms.jvp import jvp
 from fxgrad.transforms.vjp import vjp
 from fxgrad.transforms.vmap import vmap
-from samples import SAMPLES, active, drawn, random_like
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 REAL = [np.dtype(name) for name in ("float16", "float32", "float64")]
@@ -53,7 +54,9 @@ def combinations(name, choices):
 @ignoring_floating_point_warnings
 def test_staged_avals_are_those_of_numpy(name):
     primitive, params = ELEMENTWISE[name], params_of(name)
-    choices = [*DISCRETE, *REAL, *COMPLEX, *PYTHON] if len(primitive.rules) < 3 else [*REAL, *COMPLEX, True, 1.0]
+    choices = (
+        [*DISCRETE, *REAL, *COMPLEX, *PYTHON] if len(primitive.rules) < 3 else [*REAL, *COMPLEX, True, 1.0]
+    )
     for operands in combinations(name, choices):
         expected = outcome(lambda operands=operands: primitive.kernel(*operands, **params))
         actual = outcome(lambda operands=operands: primitive.abstract([aval_of(x) for x in operands], params))
@@ -90,7 +93,9 @@ def test_derivatives_have_the_dtypes_of_their_values(name):
         wanted = [(aval_of(x).shape, aval_of(x).dtype) for x in operands]
         assert [(c.shape, c.dtype) for c in cts] == wanted, operands
         for i, x in enumerate(operands):  # the others constant: Python scalars among them stay weak
-            (ct,) = vjp(lambda v, i=i: call(*operands[:i], v, *operands[i + 1 :]), x)[1](random_like(rng, y)[0])
+            (ct,) = vjp(lambda v, i=i, full=operands: call(*full[:i], v, *full[i + 1 :]), x)[1](
+                random_like(rng, y)[0]
+            )
             assert (ct.shape, ct.dtype) == wanted[i], operands
 
 

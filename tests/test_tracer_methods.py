@@ -217,3 +217,18 @@ def test_methods_of_functions_still_to_come_say_so():
     if not hasattr(fnp, "searchsorted"):
         with pytest.raises(fx.UnsupportedError, match=r"numpy\.searchsorted of a traced value"):
             fx.grad(lambda x: x.searchsorted(1.0))(np.ones(3))
+
+
+def kinds(base):
+    """All classes below one."""
+    return {base}.union(*map(kinds, base.__subclasses__()))
+
+
+def test_no_kind_of_traced_value_hides_a_method():
+    own = {"shape", "dtype", "ndim", "size"}
+    hidden = {
+        f"{k.__name__}.{n}"
+        for k in kinds(fx.Tracer) - {fx.Tracer}
+        for n in {*vars(k)} & {*dir(np.ndarray)} - own
+    }
+    assert {name for name in hidden if not name.rpartition(".")[2].startswith("__")} == set()

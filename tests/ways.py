@@ -26,7 +26,7 @@ def inner(a, b):
 
 
 def agree(function, *args, derivatives=True):
-    """Check `function` of float64 arrays, with a pytree of real results, under jvp, vjp, vmap and vmap of vjp."""
+    """Check `function` of float64 arrays, with a pytree of real results, under jvp, vjp, jit, vmap and vmap of vjp."""
     rng = np.random.default_rng(0)
     plain = function(*args)
     tangents = tuple(rng.normal(size=np.shape(a)) for a in args)
@@ -43,16 +43,13 @@ def agree(function, *args, derivatives=True):
 
     def seeded(leaf):
         leaf = np.asarray(leaf)
-        return (
-            rng.normal(size=leaf.shape)
-            if leaf.dtype.kind == "f"
-            else np.zeros(leaf.shape, [("float0", np.void, 0)])
-        )
+        return rng.normal(size=leaf.shape) if leaf.dtype.kind == "f" else np.zeros(leaf.shape, fx.float0)
 
     seed = tree.map(seeded, plain)
     back = pullback(seed)
     if derivatives:
         np.testing.assert_allclose(inner(tangent, seed), inner(back, tangents), rtol=1e-10, atol=1e-12)
+    same(fx.jit(function)(*args), plain)
     batch = [np.stack([a, 0.75 * a]) for a in args]
     rows = [function(*(a[i] for a in batch)) for i in range(2)]
     same(fx.vmap(function)(*batch), tree.map(lambda *ys: np.stack(ys), *rows))

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 
-class Snapshots:
-    """Calling it with a value gives one that no one else can write to."""
+class Snapshots(dict[int, tuple[Any, Any]]):
+    """Calling it with a value gives one that no one else can write to.
 
-    __slots__ = ("kept",)
+    It holds id → (the array, which keeps the id taken; its copy).
+    """
 
-    def __init__(self) -> None:
-        self.kept: dict[int, tuple[Any, Any]] = {}  # id → (the array, which keeps the id taken; its copy)
+    __slots__ = ()
 
     def __call__(self, value: Any) -> Any:
         if type(value) is not np.ndarray:
             return value.copy() if hasattr(value, "__cuda_array_interface__") else value
-        found = self.kept.get(id(value))
+        found = self.get(id(value))
         if found is not None and same_bytes(found[1], value):
             return found[1]
         copy = value.copy()
-        self.kept[id(value)] = value, copy
+        self[id(value)] = value, copy
         return copy
 
 

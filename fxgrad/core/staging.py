@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 class GraphTracer(Tracer):
     """A staged value: a variable of the graph under construction."""
 
-    __slots__ = ("var",)
+    __slots__ = ("variable",)
 
     def __init__(self, interpreter: GraphInterpreter, var: Var):
-        self.interpreter, self.var = interpreter, var
+        self.interpreter, self.variable = interpreter, var
 
-    aval = property(lambda self: self.var.aval)
+    aval = property(lambda self: self.variable.aval)
 
     def concrete(self, operation: str) -> Any:
         hint = {
@@ -65,7 +65,7 @@ class GraphInterpreter(Interpreter):
     def atom(self, value: Any) -> Any:
         """The Var or Literal that stands for `value` in this graph."""
         if type(value) is GraphTracer and value.interpreter is self:
-            return value.var
+            return value.variable
         kind = type(value)
         if kind in SCALARS or (kind in PLAIN and kind is not np.ndarray):
             return Literal(value)
@@ -108,5 +108,5 @@ def stage(
         results = fun(*tracers)
         outputs = [interpreter.atom(r) for r in results]
     return Graph(
-        [t.var for t in tracers], interpreter.equations, outputs, interpreter.captured, name
+        [t.variable for t in tracers], interpreter.equations, outputs, interpreter.captured, name
     ).pruned()

@@ -96,7 +96,7 @@ def statement(equation: Equation, called: dict[Var, str]) -> str:
     return f"{targets} = {expression(equation, [atom(a, called) for a in equation.inputs])}"
 
 
-# -- the right-hand side ------------------------------------------
+# -- the right-hand side
 def expression(equation: Equation, operands: Sequence[str]) -> str:
     """An application of a primitive: by its own form, infix by its sign, or as a call."""
     primitive, params = equation.primitive, equation.params

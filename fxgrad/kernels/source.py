@@ -95,8 +95,9 @@ class Source:
         if out.aval.shape != ():  # results without axes are scalars, which cannot be written into
             reusable.add(out)
             for var in dead:
-                if var.aval == out.aval:
-                    return [self.names[var]]
+                if var.aval == out.aval:  # two ufuncs do not take it by position
+                    keyword = "out=" if kernel in (np.maximum, np.minimum) else ""
+                    return [keyword + self.names[var]]
         return []
 
     def param(self, value: Any) -> str:

@@ -48,8 +48,8 @@ class At:
         return Place(self.x, key)
 
 
-def combining(name: str, function: Callable[[Any, Any], Any], words: str) -> Callable[..., Any]:
-    """The method of `Place` that combines entries with values."""
+def updating(name: str, way: str, function: Callable[[Any, Any], Any], words: str) -> Callable[..., Any]:
+    """The method of `Place` that combines entries with values by the function; `way` is the method that does it."""
 
     def method(
         self: Place,
@@ -59,7 +59,7 @@ def combining(name: str, function: Callable[[Any, Any], Any], words: str) -> Cal
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
     ) -> Any:
-        return self.combined(function, values, mode, unique_indices)
+        return getattr(self, way)(function, values, mode, unique_indices)
 
     method.__name__, method.__qualname__ = name, f"Place.{name}"
     method.__doc__ = f"A copy with the entries {words}."
@@ -113,33 +113,13 @@ class Place:
         values = fitted(spread(values, x, arrays, index), x)
         return self.restored(ops.update(x, values, *arrays, index=index))
 
-    def add(
-        self,
-        values: Any,
-        *,
-        mode: str | None = None,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-    ) -> Any:
-        """A copy with `values` added to the entries."""
-        return self.summed(ops.add, values, mode)
-
-    def subtract(
-        self,
-        values: Any,
-        *,
-        mode: str | None = None,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-    ) -> Any:
-        """A copy with `values` subtracted from the entries."""
-        return self.summed(ops.subtract, values, mode)
-
-    multiply = combining("multiply", ops.multiply, "multiplied by `values`")
-    divide = combining("divide", ops.divide, "divided by `values`")
-    power = combining("power", ops.power, "raised to the power of `values`")
-    min = combining("min", ops.minimum, "limited from above by `values`")
-    max = combining("max", ops.maximum, "limited from below by `values`")
+    add = updating("add", "summed", ops.add, "increased by `values`")
+    subtract = updating("subtract", "summed", ops.subtract, "decreased by `values`")
+    multiply = updating("multiply", "combined", ops.multiply, "multiplied by `values`")
+    divide = updating("divide", "combined", ops.divide, "divided by `values`")
+    power = updating("power", "combined", ops.power, "raised to the power of `values`")
+    min = updating("min", "combined", ops.minimum, "limited from above by `values`")
+    max = updating("max", "combined", ops.maximum, "limited from below by `values`")
 
     def apply(
         self,
@@ -170,8 +150,8 @@ class Place:
         trailing = aval_of(targets).ndim - position - count
         valid = ops.reshape(valid, shape=(*aval_of(valid).shape, *(1,) * trailing))
         size = aval_of(x).size
-        spare_entry = np.full(1, spare, aval_of(x).dtype)
-        x = ops.concatenate(ops.reshape(x, shape=(size,)), spare_entry, axis=0)
+        spares = fitted(np.full(1, spare, ops.result_dtype([x, spare])), x)
+        x = ops.concatenate(ops.reshape(x, shape=(size,)), spares, axis=0)
         return x, [ops.where(valid, targets, size)], (ops.ARRAY,)
 
     def restored(self, y: Any) -> Any:
@@ -181,13 +161,11 @@ class Place:
             y = ops.getitem(y, index=(slice(0, aval.size, None),))
         return y if aval_of(y).shape == aval.shape else ops.reshape(y, shape=aval.shape)
 
-    def summed(self, function: Callable[[Any, Any], Any], values: Any, mode: str | None) -> Any:
-        """A copy combined, by addition or subtraction, with the values put in place."""
+    def summed(self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool) -> Any:
+        """A copy combined, by addition or subtraction, with the values put in place; repetitions do no harm."""
         x, arrays, index = self.located(mode)
-        values = spread(values, x, arrays, index)
-        return self.restored(
-            fitted(function(x, ops.put(values, *arrays, index=index, shape=aval_of(x).shape)), x)
-        )
+        values = ops.put(spread(values, x, arrays, index), *arrays, index=index, shape=aval_of(x).shape)
+        return self.restored(fitted(function(x, values), x))
 
     def combined(
         self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
@@ -195,19 +173,17 @@ class Place:
         """A copy with function(entry, value) in place of the entries: in rounds, in which no entry is repeated."""
         x, arrays, index = self.located(mode)
         values = spread(values, x, arrays, index)
-        turns = []
-        if arrays and not unique:
-            count = aval_of(values).size
-            targets = ops.reshape(flat_targets(x, arrays, index), shape=(count,))
-            turns = rounds(targets, count)
-        if len(turns) > 1:
-            values = ops.reshape(values, shape=(count,))
-            x = ops.reshape(x, shape=(aval_of(x).size,))
-            for turn in turns:
-                some = ops.getitem(targets, turn, index=(ops.ARRAY,))
-                x = replaced(x, [some], (ops.ARRAY,), function, ops.getitem(values, turn, index=(ops.ARRAY,)))
-        else:
-            x = replaced(x, arrays, index, function, values)
+        if unique or not arrays:
+            return self.restored(replaced(x, arrays, index, function, values))
+        count = aval_of(values).size
+        targets = ops.reshape(flat_targets(x, arrays, index), shape=(count,))
+        turns = rounds(targets, count)
+        if len(turns) == 1:
+            return self.restored(replaced(x, arrays, index, function, values))
+        x, values = ops.reshape(x, shape=(aval_of(x).size,)), ops.reshape(values, shape=(count,))
+        for turn in turns:
+            some, theirs = (ops.getitem(v, turn, index=(ops.ARRAY,)) for v in (targets, values))
+            x = replaced(x, [some], (ops.ARRAY,), function, theirs)
         return self.restored(x)
 
 
@@ -242,30 +218,31 @@ def clipped(x: Any, key: Any) -> tuple[tuple, Any]:
     shape = aval_of(x).shape
     keys = key if isinstance(key, tuple) else (key,)
     entries = [e if e is None or e is Ellipsis or isinstance(e, slice) else entry(e) for e in keys]
-
-    def width(e: Any) -> int:
-        """How many axes of x an entry indexes."""
-        if e is None or e is Ellipsis:
-            return 0
-        if isinstance(e, int | slice):
-            return 1
-        aval = getattr(e, "shape", None) is not None and aval_of(e)
-        return 0 if not aval else aval.ndim if kind_of(aval.dtype) == "b" else 1
-
     result, valid, axis = [], np.True_, 0
-    for given, e in zip(keys, entries):
+    for i, (given, e) in enumerate(zip(keys, entries)):
         if e is Ellipsis:
-            axis = len(shape) - sum(map(width, entries[len(result) :]))
-        elif type(e) is int or (hasattr(e, "shape") and kind_of(aval_of(e).dtype) != "b"):
-            if axis >= len(shape):
-                break  # too many indices, as `split` will say
+            axis = len(shape) - sum(map(width, entries[i:]))
+        elif is_integral(e) and axis < len(shape):  # with too many indices, `split` will say so
             n = shape[axis]
+            e = ops.convert(e, dtype=np.dtype(np.intp))
             wrapped = ops.where(ops.less(e, 0), ops.add(e, n), e)
             valid = ops.logical_and(valid, ops.logical_and(ops.less_equal(0, wrapped), ops.less(wrapped, n)))
             given = ops.minimum(ops.maximum(wrapped, 0), n - 1)
         axis += width(e)
         result.append(given)
-    return (*result, *keys[len(result) :]), valid
+    return tuple(result), valid
+
+
+def is_integral(e: Any) -> bool:
+    """Whether an entry of an index is an integer or an array of integers."""
+    return type(e) is int or (hasattr(e, "shape") and kind_of(e.dtype) != "b")
+
+
+def width(e: Any) -> int:
+    """How many axes an entry of an index stands for: none for `None`, `...` and boolean scalars."""
+    if isinstance(e, slice) or is_integral(e):
+        return 1
+    return len(e.shape) if hasattr(e, "shape") else 0
 
 
 def missing(dtype: Any) -> Any:

@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import ops
 from ..core.arrays import namespace_of
-from ..core.aval import PLAIN, aval_of
+from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import FxgradError, ImmutableError, reword
 from ..core.interpreter import CURRENT, EVAL, Tracer, as_value
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
+# The Python numbers that are weak beside arrays of a kind.
+NUMBERS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 # Exact types of arguments that NumPy takes as they are; arrays are looked at.
 INERT = (PLAIN - {np.ndarray}) | {type(None), str, type, slice, type(Ellipsis)}
 
@@ -102,9 +104,24 @@ def operands(values: Any) -> list[Any]:
     return [operand(v) for v in values]
 
 
+def dtype_of(x: Any) -> Any:
+    """NumPy's dtype of an array of any library."""
+    return aval_of(x).dtype
+
+
+def kind(x: Any) -> str:
+    """The kind of an array's dtype: 'b', 'i', 'u', 'f' or 'c'."""
+    return kind_of(aval_of(x).dtype)
+
+
 def cast(x: Any, dtype: Any) -> Any:
     """x in another dtype; None leaves it as it is."""
-    return x if dtype is None or x.dtype == dtype else ops.convert(x, dtype=np.dtype(dtype))
+    return x if dtype is None or dtype_of(x) == dtype else ops.convert(x, dtype=np.dtype(dtype))
+
+
+def chosen(mask: Any, x: Any, number: Any) -> Any:
+    """x where the mask holds, elsewhere a number, in the dtype of x."""
+    return cast(ops.where(mask, x, NUMBERS[kind(x)](number)), dtype_of(x))
 
 
 def axis_index(axis: Any, ndim: int) -> int:

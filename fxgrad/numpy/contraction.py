@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from ..core.errors import ShapeError, describe
 from ..ops.contraction import LETTERS
-from .composite import axes_tuple, axis_index, cast, composite, operand, operands
+from .composite import axes_tuple, axis_index, cast, composite, dtype_of, kind, operand, operands
 from .manipulation import diagonal, moveaxis, ravel
 
 einsum_path = np.einsum_path
@@ -37,7 +37,7 @@ def reduced_to(x: Any, letters: str, wanted: str) -> tuple[Any, str]:
     if not axes:
         return x, letters
     # A contraction keeps the dtype, other than a sum.
-    return cast(ops.reduce_sum(x, axes=axes), x.dtype), "".join(c for c in letters if c in wanted)
+    return cast(ops.reduce_sum(x, axes=axes), dtype_of(x)), "".join(c for c in letters if c in wanted)
 
 
 def squeezed(x: Any, letters: str, sizes: dict[str, int]) -> tuple[Any, str]:
@@ -74,6 +74,10 @@ def single(x: Any, letters: str, out: str) -> Any:
     return ops.permute(x, axes=tuple(letters.index(c) for c in out))
 
 
+def conjugated(x: Any) -> Any:
+    return ops.conjugate(x) if kind(x) == "c" else x
+
+
 # -- matrices and vectors ------------------------------------------
 def core(x: Any, name: str, which: int, letters: str) -> str:
     """All letters of an operand that ends with the given ones; the others, from `A` on, are aligned on the right."""
@@ -107,7 +111,7 @@ def matmul(x1: Any, x2: Any, /, out: None = None, *, dtype: Any = None) -> Any:
     array([[3., 3.]])
     """
     a, b = cast(operand(x1), dtype), cast(operand(x2), dtype)
-    if a.ndim == b.ndim == 2 and a.dtype == b.dtype and a.shape[1] == b.shape[0]:
+    if a.ndim == b.ndim == 2 and dtype_of(a) == dtype_of(b) and a.shape[1] == b.shape[0]:
         return ops.contract(a, b, spec="ik,kj->ij")
     left, right = "k" if a.ndim == 1 else "ik", "k" if b.ndim == 1 else "kj"
     return batch_product("matmul", a, left, b, right, left[:-1] + right[1:])
@@ -117,7 +121,7 @@ def matmul(x1: Any, x2: Any, /, out: None = None, *, dtype: Any = None) -> Any:
 def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1) -> Any:
     """Σ conj(x1)·x2 along an axis, broadcasting over the others."""
     a, b = (moveaxis(x, axis, -1) for x in operands((x1, x2)))
-    return batch_product("vecdot", ops.conjugate(a) if a.dtype.kind == "c" else a, "k", b, "k", "")
+    return batch_product("vecdot", conjugated(a), "k", b, "k", "")
 
 
 @composite(getattr(np, "matvec", None))
@@ -130,9 +134,7 @@ def matvec(x1: Any, x2: Any, /, out: None = None) -> Any:
 def vecmat(x1: Any, x2: Any, /, out: None = None) -> Any:
     """Conjugated vectors times matrices, broadcasting over the axes before."""
     a = operand(x1)
-    return batch_product(
-        "vecmat", ops.conjugate(a) if a.dtype.kind == "c" else a, "k", operand(x2), "kj", "j"
-    )
+    return batch_product("vecmat", conjugated(a), "k", operand(x2), "kj", "j")
 
 
 @composite(np.dot)
@@ -148,7 +150,7 @@ def dot(a: Any, b: Any, out: None = None) -> Any:
 def vdot(a: Any, b: Any, /) -> Any:
     """Σ conj(a)·b over all entries."""
     a, b = ravel(a), ravel(b)
-    return dot(ops.conjugate(a) if a.dtype.kind == "c" else a, b)
+    return dot(conjugated(a), b)
 
 
 @composite(np.inner)
@@ -294,6 +296,6 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any =
 
 
 __all__ = [
-    "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul", "matvec", "outer", "tensordot",
-    "trace", "vdot", "vecdot", "vecmat",
+    "conjugated", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul", "matvec", "outer",
+    "tensordot", "trace", "vdot", "vecdot", "vecmat",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from .. import ops
 from ..core.aval import is_differentiable
 from ..core.errors import UnsupportedError
 from ..core.interpreter import Tracer, as_value
-from .composite import axis_index, cast, composite, operand, operands
+from .composite import axis_index, cast, composite, dtype_of, operand, operands
 from .elementwise import log10, power, sign
 
 empty, eye, identity, indices = np.empty, np.eye, np.identity, np.indices
@@ -79,10 +79,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, de
 def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
               device: Any = None) -> Any:  # fmt: skip
     a = operand(a)
-    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    dtype = dtype_of(a) if dtype is None else np.dtype(dtype)
     if shape is not None or isinstance(fill_value, Tracer) or np.ndim(fill_value):
         return full(a.shape if shape is None else shape, fill_value, dtype)
-    if dtype != a.dtype:  # by way of booleans, which convert to everything
+    if dtype != dtype_of(a):  # by way of booleans, which convert to everything
         a = cast(ops.equal(a, a), dtype)
     return ops.full_like(a, value=fill_value)
 
@@ -111,9 +111,11 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
            like: Any = None) -> Any:  # fmt: skip
     """Numbers from start to stop. The bounds fix the shape, so that nothing is differentiated through them."""
     bounds = [as_value(v) for v in (start_or_stop, stop, step) if v is not None]
-    if any(isinstance(v, Tracer) and is_differentiable(v.dtype) for v in bounds):
-        raise UnsupportedError("arange of a traced floating-point value: the shape of the result would depend on it",
-                               hint="start + step * fnp.arange(count), or fnp.linspace(start, stop, count)")  # fmt: skip
+    if any(isinstance(v, Tracer) and is_differentiable(dtype_of(v)) for v in bounds):
+        raise UnsupportedError(
+            "arange of a traced floating-point value, which would fix the shape of the result",
+            hint="start + step * fnp.arange(count), or fnp.linspace(start, stop, count)",
+        )
     return np.arange(*[v.__index__() for v in bounds], dtype=dtype)
 
 
@@ -132,7 +134,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     step = ops.divide(ops.subtract(stop, start), count) if count > 0 else ops.full_like(start, value=np.nan)
     serial = np.arange(num).reshape(-1, *(1,) * len(shape))
     if count > 0:
-        result = ops.add(ops.multiply(serial.astype(step.dtype), step), start)
+        result = ops.add(ops.multiply(serial.astype(dtype_of(step)), step), start)
     else:
         result = ops.broadcast_to(ops.add(start, ops.multiply(stop, 0)), shape=(num, *shape))
     if endpoint and num > 1:

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import aval_of, kind_of
 from ..core.interpreter import Tracer, as_value
 from ..ops import operators
-from .composite import cast, composite, operand
+from .composite import cast, chosen, composite, dtype_of, kind, operand
 from .dtypes import finfo
 
 # -- the primitives, under all their names ------------------------------------------
@@ -67,7 +66,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     >>> fx.vmap(fx.grad(lambda x: fnp.power(x, 3)))(fnp.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    if isinstance(x1, Tracer) and not x1.weak and type(x2) in (int, float) and kind_of(x1.dtype) in "fc":
+    if isinstance(x1, Tracer) and not x1.weak and type(x2) in (int, float) and kind(x1) in "fc":
         return x1**x2
     return ops.power(x1, x2)
 
@@ -89,7 +88,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
 @composite(np.modf)
 def modf(x: Any, /) -> tuple[Any, Any]:
     x = operand(x)
-    whole = trunc(add(x, np.float16(0)) if kind_of(x.dtype) in "biu" else x)
+    whole = trunc(add(x, np.float16(0)) if kind(x) in "biu" else x)
     return copysign(ops.where(isinf(x), 0, subtract(x, whole)), x), whole
 
 
@@ -127,17 +126,17 @@ def fix(x: Any, out: None = None) -> Any:
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and infinities replaced by numbers; the derivative is 0 where that happens. Never in place."""
     x = operand(x)
-    if kind_of(x.dtype) not in "fc":
+    if kind(x) not in "fc":
         return x
-    if x.dtype.kind == "c":
+    if kind(x) == "c":
         parts = [nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf) for part in (real(x), imag(x))]
-        return cast(ops.make_complex(*parts), x.dtype)
-    limits = finfo(x.dtype)
+        return cast(ops.make_complex(*parts), dtype_of(x))
+    limits = finfo(dtype_of(x))
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
-    finite = ops.where(isnan(x), x.dtype.type(nan), x)
-    finite = ops.where(equal(x, np.inf), x.dtype.type(high), finite)
-    return ops.where(equal(x, -np.inf), x.dtype.type(low), finite)
+    finite = chosen(logical_not(isnan(x)), x, nan)
+    finite = chosen(not_equal(x, np.inf), finite, high)
+    return chosen(not_equal(x, -np.inf), finite, low)
 
 
 @composite(np.angle)
@@ -151,7 +150,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 @composite(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     a, b = operand(a), operand(b)
-    b = cast(b, np.result_type(b.dtype, 1.0))
+    b = cast(b, np.result_type(dtype_of(b), 1.0))
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
     result = logical_or(logical_and(near, isfinite(b)), equal(a, b))
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
@@ -212,7 +211,7 @@ def isrealobj(x: Any) -> bool:
 
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex, whatever the values."""
-    return aval_of(as_value(x)).dtype.kind == "c"
+    return kind(as_value(x)) == "c"
 
 
 __all__ = [

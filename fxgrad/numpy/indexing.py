@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import PLAIN, kind_of
+from ..core.aval import PLAIN
 from ..core.errors import IndexingError, ShapeError
 from ..core.interpreter import Tracer, as_value, concrete
-from .composite import at_axis, axis_index, cast, composite, operand, operands
+from .composite import at_axis, axis_index, cast, composite, dtype_of, kind, operand, operands
 from .manipulation import broadcast_arrays, ravel
 
 diag_indices, ix_, mask_indices = np.diag_indices, np.ix_, np.mask_indices
@@ -26,8 +26,8 @@ def positions(indices: Any, size: int, mode: str) -> Any:
     indices = operand(indices)
     if not indices.size:
         indices = cast(indices, np.intp)
-    if kind_of(indices.dtype) not in "iu":
-        raise IndexingError(f"positions must be integers, not {indices.dtype}")
+    if kind(indices) not in "iu":
+        raise IndexingError(f"positions must be integers, not {dtype_of(indices)}")
     if mode == "wrap":
         return ops.remainder(indices, size)
     if mode == "clip":
@@ -95,7 +95,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if type(condition) not in PLAIN:
         condition = operand(condition)
-        condition = condition if condition.dtype == bool else ops.not_equal(condition, 0)
+        condition = condition if kind(condition) == "b" else ops.not_equal(condition, 0)
     return ops.where(condition, x, y)
 
 
@@ -146,7 +146,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     conditions, *choices = broadcast_arrays(*condlist), *operands([*choicelist, default])
     result = cast(choices.pop(), dtype)
     for condition, choice in reversed(list(zip(conditions, choices))):
-        if condition.dtype != bool:
+        if kind(condition) != "b":
             raise TypeError("conditions must be boolean")
         result = ops.where(condition, cast(choice, dtype), result)
     return ops.broadcast_to(result, shape=np.broadcast_shapes(result.shape, conditions[0].shape))

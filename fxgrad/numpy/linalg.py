@@ -10,9 +10,8 @@ from .. import ops
 from ..core.errors import ShapeError, UnsupportedError
 from ..ops.operators import rooted
 from . import contraction, manipulation
-from .composite import axes_tuple, cast, composite, operand
+from .composite import axes_tuple, cast, composite, dtype_of, operand
 from .reductions import finished, max, min, squared_modulus, sum
-
 
 matmul, matrix_transpose = contraction.matmul, manipulation.matrix_transpose
 
@@ -20,7 +19,7 @@ matmul, matrix_transpose = contraction.matmul, manipulation.matrix_transpose
 # -- norms ------------------------------------------
 def inexact(x: Any) -> Any:
     """An array of a dtype that NumPy has norms of; others are converted to float64."""
-    return x if np.issubdtype(x.dtype, np.inexact) else cast(x, np.float64)
+    return x if np.issubdtype(dtype_of(x), np.inexact) else cast(x, np.float64)
 
 
 def euclidean(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -41,7 +40,7 @@ def of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord == -np.inf:
         return min(size, axes, keepdims=keepdims)
     if ord == 0:
-        return sum(ops.not_equal(x, 0), axes, size.dtype, keepdims=keepdims)
+        return sum(ops.not_equal(x, 0), axes, dtype_of(size), keepdims=keepdims)
     if ord == 1:
         return sum(size, axes, keepdims=keepdims)
     total = sum(ops.power(size, ord), axes, keepdims=keepdims)

@@ -10,7 +10,7 @@ from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError, UnsupportedError
 from ..core.interpreter import concrete
-from .composite import at_axis, axes_tuple, axis_index, cast, composite, operand, operands
+from .composite import at_axis, axes_tuple, axis_index, cast, chosen, composite, dtype_of, operand, operands
 
 broadcast_shapes = np.broadcast_shapes
 
@@ -354,7 +354,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
         values = operand(kwargs.get("constant_values", 0))
         if values.ndim == 0 and not hasattr(values, "interpreter") and values == 0:
             return ops.pad(x, widths=tuple(map(tuple, widths)))
-        values = ops.broadcast_to(cast(values, x.dtype), shape=(x.ndim, 2))
+        values = ops.broadcast_to(cast(values, dtype_of(x)), shape=(x.ndim, 2))
         for axis, pair in enumerate(widths):
             shapes = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in pair]
             ends = [ops.broadcast_to(ops.getitem(values, index=(axis, i)), shape=shapes[i]) for i in (0, 1)]
@@ -454,13 +454,13 @@ def diagflat(v: Any, k: int = 0) -> Any:
 @composite(np.tril)
 def tril(m: Any, k: int = 0) -> Any:
     m = operand(m)
-    return ops.where(np.tri(*m.shape[-2:], k=k, dtype=bool), m, m.dtype.type(0))
+    return chosen(np.tri(*m.shape[-2:], k=k, dtype=bool), m, 0)
 
 
 @composite(np.triu)
 def triu(m: Any, k: int = 0) -> Any:
     m = operand(m)
-    return ops.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m.dtype.type(0), m)
+    return chosen(~np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m, 0)
 
 
 # -- taking out and putting in ------------------------------------------
@@ -480,7 +480,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     a = ravel(a)
     shape = (int(new_shape),) if hasattr(new_shape, "__index__") else tuple(int(n) for n in new_shape)
     if not a.size:
-        return ops.broadcast_to(a.dtype.type(0), shape=shape)
+        return np.zeros(shape, dtype_of(a))
     return ops.reshape(taken(a, np.arange(length(shape)) % a.size, 0), shape=shape)
 
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Methods with the name and the signature of a function, but for the array itself.
-FUNCTIONS = """
-    all any argmax argmin argpartition argsort choose clip conj conjugate copy cumprod cumsum diagonal dot max mean min
-    nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var
-""".split()
+FUNCTIONS = (
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj", "conjugate", "copy",
+    "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
+    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
+)  # fmt: skip
 ATTRIBUTES = {"T": "transpose", "mT": "matrix_transpose", "real": "real", "imag": "imag", "flat": "ravel"}
 # Methods that write into the array, and what to write instead.
 WRITING = {
@@ -73,7 +74,7 @@ def memory(name: str) -> Callable[..., NoReturn]:
 # -- methods whose signature is not the function's ------------------------------------------
 def reshape(self: Tracer, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     """As `fxgrad.numpy.reshape`; the shape may be given as several integers."""
-    return fnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+    return fnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
 
 
 def transpose(self: Tracer, *axes: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Sequence, ValuesView
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def counterpart(path: str) -> Callable[..., Any]:
     return found
 
 
+@lru_cache(maxsize=256)
 def function_of(ufunc: np.ufunc) -> Callable[..., Any]:
     """The function of fxgrad.numpy for a ufunc."""
     name = ufunc.__name__
@@ -96,6 +98,8 @@ def call(
         )
         inputs = tuple(cast(operand(x), d) for x, d in zip(inputs, loop))
     results = function(*inputs, **axes)
+    if loop is None and where is True:
+        return results
 
     def finished(y: Any, i: int) -> Any:
         y = y if loop is None else cast(y, loop[ufunc.nin + i])
@@ -306,13 +310,6 @@ def array_ufunc(
     self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
 ) -> Any:
     """NEP 13: NumPy hands over a ufunc with a traced operand."""
-    if (
-        method == "__call__"
-        and not kwargs
-        and out is None
-        and not defers(map(type, inputs), "__array_ufunc__")
-    ):
-        return function_of(ufunc)(*inputs)
     refuse_out(f"np.{ufunc.__name__}", out, inputs)
     if defers(map(type, inputs), "__array_ufunc__"):
         return NotImplemented
@@ -324,9 +321,7 @@ def array_function(self: Tracer, function: Callable[..., Any], types: Any, args:
     path = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     if path in WRITING:
         raise unwritable(f"np.{path}", args[0] if args else None, WRITING[path])
-    if "out" in kwargs:
-        kwargs = dict(kwargs)
-        refuse_out(f"np.{path}", kwargs.pop("out"), args)
+    refuse_out(f"np.{path}", kwargs.get("out"), args)
     if defers(types, "__array_function__"):
         return NotImplemented
     return counterpart(path)(*map(listed, args), **kwargs)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import Aval, kind_of
+from ..core.aval import Aval
 from ..core.errors import ShapeError
-from ..ops.operators import rooted, square
 from ..core.interpreter import as_value
-from .composite import at_axis, axes_tuple, axis_index, cast, composite, operand
+from ..ops.operators import rooted, square
+from .composite import at_axis, axes_tuple, axis_index, cast, chosen, composite, dtype_of, kind, operand
 
 
 def finished(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -34,11 +34,11 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
     """A reduction by a primitive: entries left out are replaced by `identity`, `join` takes `initial` in."""
     a = cast(operand(a), dtype)
     if where is not True:
-        a = ops.where(where, a, a.dtype.type(identity))
+        a = chosen(where, a, identity)
     axes = axes_tuple(axis, a.ndim)
     y = reduce(a, axes=axes)
     if initial is not None:
-        y = join(y, cast(operand(initial), y.dtype))
+        y = join(y, cast(operand(initial), dtype_of(y)))
     return finished(y, a.shape, axes, keepdims)
 
 
@@ -93,7 +93,7 @@ def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial:
         return reduction(a, reduce, initial, join, axis, None, keepdims, initial, where)
     axes = axes_tuple(axis, a.ndim)
     if 0 in (a.shape[i] for i in axes):  # nothing but `initial`
-        y = ops.broadcast_to(cast(operand(initial), a.dtype), shape=tuple(
+        y = ops.broadcast_to(cast(operand(initial), dtype_of(a)), shape=tuple(
             n for i, n in enumerate(a.shape) if i not in axes))  # fmt: skip
         return finished(y, a.shape, axes, keepdims)
     return reduction(a, reduce, None, join, axes, None, keepdims, initial, True)
@@ -152,9 +152,10 @@ def summation_dtypes(a: Any, dtype: Any) -> tuple[Any, Any]:
     """(the dtype in which a mean is computed, the dtype of the result)."""
     if dtype is not None:
         return np.dtype(dtype), np.dtype(dtype)
-    if a.dtype.kind in "biu":
+    if kind(a) in "biu":
         return np.dtype(float), np.dtype(float)
-    return (np.dtype(np.float32), a.dtype) if a.dtype == np.float16 else (a.dtype, a.dtype)
+    own = dtype_of(a)
+    return np.dtype(np.float32) if own == np.float16 else own, own
 
 
 def count_of(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
@@ -195,7 +196,7 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
         center = mean(a, axes, inner, keepdims=True, where=where)
     apart = ops.subtract(a, center)
     if where is not True:
-        apart = ops.where(where, apart, apart.dtype.type(0))
+        apart = chosen(where, apart, 0)
     divisor = ops.maximum(ops.subtract(count_of(a, axes, where, keepdims), ddof), 0)
     return apart, divisor, axes, *(np.zeros(0, d).real.dtype for d in (inner, outer))
 
@@ -222,7 +223,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any
     array([-0.5,  0.5])
     """
     apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    apart = cast(apart, np.result_type(apart.dtype, inner))
+    apart = cast(apart, np.result_type(dtype_of(apart), inner))
     length = finished(ops.norm2(apart, axes=axes), apart.shape, axes, keepdims)
     result = cast(cast(ops.divide(length, ops.sqrt(divisor)), inner), outer)
     return rooted(result, lambda: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
@@ -231,7 +232,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any
 
 def squared_modulus(x: Any) -> Any:
     """|x|², with a derivative everywhere."""
-    return ops.real(ops.multiply(x, ops.conjugate(x))) if kind_of(x.dtype) == "c" else square(x)
+    return ops.real(ops.multiply(x, ops.conjugate(x))) if kind(x) == "c" else square(x)
 
 
 @composite(np.average)
@@ -250,7 +251,7 @@ def average(
         total = ops.full_like(result, value=count_of(a, axes_tuple(axis, a.ndim), True, False))
         return (result, total) if returned else result
     weights = operand(weights)
-    dtype = np.result_type(a.dtype, weights.dtype, *([np.float64] if a.dtype.kind in "biu" else []))
+    dtype = np.result_type(dtype_of(a), dtype_of(weights), *([np.float64] if kind(a) in "biu" else []))
     axes = axes_tuple(axis, a.ndim)
     if weights.shape != a.shape:
         if axis is None:
@@ -321,11 +322,10 @@ def nan_extremum(
 ) -> Any:
     """NaN entries lose against all others; a slice of nothing else gives NaN."""
     a, numbers = without_nan(a, True)
-    if kind_of(a.dtype) not in "fc":
+    if kind(a) not in "fc":
         return reduce(a, axis, keepdims=keepdims, initial=initial, where=where)
-    worst, nan = a.dtype.type(worst), a.dtype.type(np.nan)
-    y = reduce(ops.where(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
-    return ops.where(any(numbers, axis, keepdims=keepdims), y, nan) if initial is None else y
+    y = reduce(chosen(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
+    return chosen(any(numbers, axis, keepdims=keepdims), y, np.nan) if initial is None else y
 
 
 @composite(np.nanmax)
@@ -348,7 +348,7 @@ def running(a: Any, primitive: Any, axis: Any, dtype: Any) -> Any:
     if axis is None:
         a, axis = ops.reshape(a, shape=(a.size,)), 0
     axis = axis_index(axis, a.ndim)
-    return primitive(cast(a, widened(a.dtype) if dtype is None else dtype), axis=axis)
+    return primitive(cast(a, widened(dtype_of(a)) if dtype is None else dtype), axis=axis)
 
 
 def running_standard(x: Any, primitive: Any, first: int, axis: Any, dtype: Any, include_initial: bool) -> Any:
@@ -361,8 +361,7 @@ def running_standard(x: Any, primitive: Any, first: int, axis: Any, dtype: Any, 
     y, axis = running(x, primitive, axis, dtype), axis_index(axis, x.ndim)
     if not include_initial:
         return y
-    shape = tuple(1 if i == axis else n for i, n in enumerate(y.shape))
-    start = ops.broadcast_to(y.dtype.type(first), shape=shape)
+    start = ops.full_like(ops.getitem(y, index=at_axis(slice(0, 1), axis)), value=first)
     return ops.concatenate(start, y, axis=axis)
 
 
@@ -408,7 +407,7 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = 
             part = ops.broadcast_to(part, shape=tuple(1 if i == axis else m for i, m in enumerate(a.shape)))
         parts.append(part)
     a = ops.concatenate(*ops.promoted(parts), axis=axis)
-    subtract = ops.not_equal if a.dtype.kind == "b" else ops.subtract
+    subtract = ops.not_equal if kind(a) == "b" else ops.subtract
     for _ in range(n):
         a = subtract(ops.getitem(a, index=at_axis(slice(1, None), axis)),
                      ops.getitem(a, index=at_axis(slice(None, -1), axis)))  # fmt: skip

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Rule:
     """A compiled pullback.
 
-    keep(own, y, *values) → residuals (None: there are none);
-    plain(ct, *residuals) and pull(ct, *residuals) → a cotangent or None for every operand. `plain` calls kernels
+    keep(own, y, values) → residuals (None: there are none);
+    plain(ct, residuals) and pull(ct, *residuals) → a cotangent or None for every operand. `plain` calls kernels
     and is for NumPy values only; `pull` is for everything else: traced and masked cotangents.
     `finite`: all partial derivatives are finite; None where the operation is not elementwise, so that the support
     of a masked cotangent is not that of the results.
@@ -107,24 +107,28 @@ def compile_rule(
         source.equations(graph)
         atoms = [source.atom(a) for a in graph.outputs]
         results = [part.format(*atoms) for part in layout]
-        parameters = ["ct", *(names[k] for k in kept)]
+        kept_names = [names[k] for k in kept]
         if plain and projected:
             from .kinds import project
 
             source.namespace["project"] = project
             for i in projected:
-                parameters.append(f"a{i}")
+                kept_names.append(f"a{i}")
                 results[i] = f"project({results[i]}, a{i})"
+        parameters = ["ct", *kept_names]
+        if plain:  # the residuals as one tuple: a call that unpacks one costs more
+            parameters = ["ct", "residuals"]
+            if kept_names:
+                source.lines.insert(0, f"{', '.join(kept_names)}, = residuals")
         return source.function(f"pullback_{name}", parameters, f"({', '.join(results)},)")
 
     # A kept operand that needs a cotangent is private to the tape; any other may be the user's array.
     keeper = Source(True)
     keeper.namespace["aval_of"] = aval_of
-    items = [names[k] if k == 0 or needed[k - 1] is not None else f"own({names[k]})" for k in kept]
-    items += [f"aval_of(x{i})" for i in projected]
-    keep = (
-        keeper.function(f"keep_{name}", ["own", *names.values()], f"({', '.join(items)},)") if items else None
-    )
+    items = ["y" if k == 0 else f"xs[{k - 1}]" for k in kept]
+    items = [i if k == 0 or needed[k - 1] is not None else f"own({i})" for i, k in zip(items, kept)]
+    items += [f"aval_of(xs[{i}])" for i in projected]
+    keep = keeper.function(f"keep_{name}", ["own", "y", "xs"], f"({', '.join(items)},)") if items else None
     return Rule(keep, build(True), build(False), projected, finite)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.aval import aval_of
+from ..core.errors import NotDifferentiableError
 from .kinds import elementwise, named
 from .masked import Masked
 
@@ -52,7 +53,12 @@ fmod = elementwise("fmod", lambda t, y, a, b: t, lambda t, y, a, b: negative(t *
 
 
 def static_power_kernel(xp: Any) -> Any:
-    return lambda x, *, p: x**p
+    def static_power(x: Any, *, p: Any) -> Any:
+        if type(x) is float and x == 0 and p < 0:
+            return math.inf  # a derivative at 0; Python's own power raises
+        return x**p
+
+    return static_power
 
 
 # xᵖ for a Python number p: the common case, with the simpler rule.
@@ -148,8 +154,16 @@ absolute = elementwise(
     lambda t, y, x: t * (conjugate(unit(x, y)) if is_complex(x) else sign(x)),
     kernel=named("abs", "absolute"),
 )
+
+
+def sign_step(x: Any) -> None:
+    """A step has no derivative to hand on, but the sign x/|x| of complex numbers has one, of another form."""
+    if is_complex(x):
+        raise NotDifferentiableError("sign of complex numbers has no derivative rule", hint="x / abs(x)")
+
+
 fabs = elementwise("fabs", lambda t, y, x: t * sign(x), kernel=named("fabs", "abs"))
-sign = elementwise("sign", None)
+sign = elementwise("sign", lambda t, y, x: sign_step(x))
 hypot = elementwise("hypot", lambda t, y, a, b: t * unit(a, y), lambda t, y, a, b: t * unit(b, y))
 copysign = elementwise(
     "copysign", lambda t, y, a, b: t * copysign(copysign(1.0, a), copysign(1.0, a) * b), None

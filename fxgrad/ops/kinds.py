@@ -117,6 +117,15 @@ def spread(value: Any, batched: bool, size: int) -> Any:
     return value if batched else ops.broadcast_to(value, shape=(size, *aval_of(value).shape))
 
 
+def relation(value: Any, need: Any, out: Aval) -> int:
+    """How an operand's cotangent stands to the result's: not wanted (0; 3 for a weak scalar), of the same shape and
+    dtype (1), to be summed and converted (2; 4 for a weak scalar)."""
+    aval = aval_of(value)
+    if need is None:
+        return 3 * aval.weak
+    return 4 if aval.weak else 1 if aval.shape == out.shape and aval.dtype == out.dtype else 2
+
+
 class Elementwise(Primitive):
     """y = f(x₀, x₁, …) entry by entry, broadcasting and promoting as NumPy does inside the one kernel call.
 
@@ -181,28 +190,32 @@ class Elementwise(Primitive):
         aval = aval_of(y)
         total = None
         if is_differentiable(aval.dtype):
-            for rule, t in zip(self.rules, tangents):
-                if t is not None and rule is not None:
-                    if type(t) in SCALARS:  # Python's own division by zero raises
-                        t = WEAK_DTYPES[type(t)].type(t)
-                    term = dense(rule(t, y, *primals, **params))
-                    total = term if total is None else ops.add(total, term)
+            with np.errstate(all="ignore"):  # entries that a mask discards may divide by zero
+                for rule, t in zip(self.rules, tangents):
+                    if t is not None and rule is not None:
+                        if type(t) in SCALARS:  # Python's own division by zero raises
+                            t = WEAK_DTYPES[type(t)].type(t)
+                        term = dense(rule(t, y, *primals, **params))
+                        total = term if total is None else ops.add(total, term)
         return y, None if total is None else lift(total, aval)
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
-        y = apply(*values, **params) if params else apply(*values)
         # The rule depends on the dtype, on whether there are axes, and for every operand on whether its cotangent is
         # not wanted (0; 3 for a weak scalar), like the result's (1), or summed and converted (2). One and two
-        # operands are written out: this is the hot path.
+        # operands are written out, and no call unpacks a tuple: this is the hot path.
+        key: Any
         try:
-            shape, dtype = y.shape, y.dtype
-            key: Any = dtype.num if shape else ~dtype.num
-            if len(values) == 1:
+            if len(values) == 1 and not params:
                 (x,) = values
+                y = apply(x)
+                shape, dtype = y.shape, y.dtype
+                key = dtype.num if shape else ~dtype.num
                 key = key * 4 + (1 if x.dtype is dtype and x.shape == shape else 2)
-            elif len(values) == 2:
+            elif len(values) == 2 and not params:
                 a, b = values
-                key *= 4
+                y = apply(a, b)
+                shape, dtype = y.shape, y.dtype
+                key = dtype.num * 4 if shape else ~dtype.num * 4
                 if needed[0] is not None:
                     key += 1 if a.dtype is dtype and a.shape == shape else 2
                 elif type(a) is not np.ndarray and is_weak(a):
@@ -213,19 +226,17 @@ class Elementwise(Primitive):
                 elif type(b) is not np.ndarray and is_weak(b):
                     key += 3
             else:
-                for v, need in zip(values, needed):
-                    key = key * 4 + (
-                        3 * is_weak(v) if need is None else 1 if v.dtype is dtype and v.shape == shape else 2
-                    )
-        except AttributeError:  # Python scalars
-            key = tuple([need is not None and aval_of(v) for v, need in zip((y, *values), (0, *needed))])
-        if params:
-            key = (key, *params.items())
+                raise AttributeError
+        except AttributeError:  # Python scalars, more operands, params
+            y = apply(*values, **params)
+            aval = aval_of(y)
+            relations = [relation(v, need, aval) for v, need in zip(values, needed)]
+            key = (aval.dtype, aval.weak, bool(aval.shape), *relations, *params.items())
         try:
             rule = self.derived[key]
         except KeyError:
             rule = derive.elementwise_rule(self, key, values, needed, y, params)
-        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, *values)
+        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> list[Any]:
         traced = [i for i, v in enumerate(operands) if type(v) is Aval]
@@ -433,7 +444,7 @@ class General(Primitive):
             rule = self.derived[key]
         except KeyError:
             rule = self.derived[key] = derive.general_rule(self, values, needed, y, params)
-        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, *values)
+        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         if self.transposed is None:

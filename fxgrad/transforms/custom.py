@@ -68,7 +68,7 @@ class CustomJVP(Primitive):
             )
             outputs = [staging.atom(t) for t in ts]
         graph = Graph(
-            [t.var for t in inputs], staging.equations, outputs, staging.captured, "tangent map"
+            [t.variable for t in inputs], staging.equations, outputs, staging.captured, "tangent map"
         ).pruned()
         return ys, LinearMap, (graph, positions, len(values))
 

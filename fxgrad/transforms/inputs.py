@@ -83,5 +83,26 @@ def check_tangent(
             raise DTypeError(f"{place} has dtype {have.dtype}, expected {dtype}", hint=hint)
 
 
+def unshared(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+    """Results to hand out: arrays that the user may write into, none of which shares memory with an argument or
+    with another result."""
+    taken = {id(owner(a)) for a in arguments if type(a) is np.ndarray}
+    released = []
+    for r in results:
+        if type(r) is np.ndarray:
+            if not r.flags.writeable or id(owner(r)) in taken:
+                r = r.copy()
+            taken.add(id(owner(r)))
+        released.append(r)
+    return released
+
+
+def owner(array: Any) -> Any:
+    """What holds the memory of an array."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
 def is_float0(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype == float0

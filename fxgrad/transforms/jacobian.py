@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import ops
 from ..core import tree, where
-from ..core.aval import Aval, aval_of, is_differentiable
+from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import ConcretizationError, DTypeError, StructureError
 from .inputs import check_value, leaf_path
 from .jvp import jvp, linearize
@@ -104,6 +104,9 @@ def jacobian(
             raise StructureError(
                 f"jacobian: argnums={argnums} for a call with {len(args)} positional arguments"
             )
+
+        if len(set(positions)) < len(positions):
+            raise StructureError(f"jacobian: argnums={argnums} names an argument twice")
 
         def restricted(*chosen: Any) -> Any:
             filled = list(args)
@@ -211,8 +214,16 @@ def rows_reverse(
     results, out_structure = tree.flatten(out)
     check_results(results, holomorphic, "rev")
     avals = [aval_of(v) for v in results]
-    mapped = vmap(lambda *cts: tree.leaves(pull(tree.unflatten(out_structure, cts))), chunk_size=chunk_size)
-    by_argument = [pieces(rows, avals) for rows in mapped(*basis(avals))]
+    arguments = [aval_of(v) for v in tree.leaves(chosen)]
+    floating = [is_differentiable(a.dtype) for a in arguments]
+
+    def row(*cts: Any) -> list[Any]:
+        found = tree.leaves(pull(tree.unflatten(out_structure, cts)))
+        return [ct for ct, f in zip(found, floating) if f]
+
+    found = iter(vmap(row, chunk_size=chunk_size)(*basis(avals)))
+    by_argument = [pieces(next(found), avals) if f else [np.zeros(r.shape + a.shape, float0) for r in avals]
+                   for a, f in zip(arguments, floating)]  # fmt: skip
     blocks = [[owned(b) for b in row] for row in zip(*by_argument)]
     return blocks, out_structure, aux[0] if has_aux else None
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Interpreter, Tracer, opened, within
 from ..core.staging import GraphInterpreter
-from .inputs import check_tangent, check_value, float0_zeros, tangent_dtype
+from .inputs import check_tangent, check_value, float0_zeros, tangent_dtype, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,24 +128,34 @@ def jvp(
     def flat(*tracers: Any) -> Sequence[Any]:
         result = fun(*tree.unflatten(structure, tracers))
         if has_aux:
-            result, box["aux"] = split_aux(result, "jvp")
+            result, aux = split_aux(result, "jvp")
+            box["aux"] = strip(aux, CURRENT.get().interpreter)
         results, box["structure"] = tree.flatten(result)
         return results
 
     try:
         active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
         ys, ts = push(flat, values, active, site)
-        ts = [filled_tangent(y, t) for y, t in zip(ys, ts)]
     except BaseException as error:
         where.hide_frames(error)
         raise
-    out = tree.unflatten(box["structure"], ys), tree.unflatten(box["structure"], ts)
-    return (*out, strip(box["aux"])) if has_aux else out
+    ys = [y.copy() if t is None and type(y) is np.ndarray else y for y, t in zip(ys, ts)]  # arrays closed over
+    ts = [filled_tangent(y, t) for y, t in zip(ys, ts)]
+    results = unshared([*ys, *ts], [*values, *given])
+    out = tuple(tree.unflatten(box["structure"], part) for part in (results[: len(ys)], results[len(ys) :]))
+    return (*out, box["aux"]) if has_aux else out
 
 
-def strip(aux: Any) -> Any:
-    """Auxiliary results with the tracers of a closed forward- or reverse-mode level replaced by their primals."""
-    return tree.map(lambda v: v.primal if hasattr(v, "primal") else v, aux)
+def strip(aux: Any, interpreter: Interpreter) -> Any:
+    """Auxiliary results with the tracers of a forward- or reverse-mode level replaced by their primals; arrays are
+    copied, for these may be residuals as well."""
+
+    def stripped(value: Any) -> Any:
+        if isinstance(value, Tracer) and value.interpreter is interpreter:
+            value = value.primal  # type: ignore[attr-defined]
+        return value.copy() if type(value) is np.ndarray else value
+
+    return tree.map(stripped, aux)
 
 
 def split_aux(result: Any, name: str) -> tuple[Any, Any]:
@@ -187,7 +199,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     def flat(*tracers: Any) -> Sequence[Any]:
         result = fun(*tree.unflatten(structure, tracers))
         if has_aux:
-            result, box["aux"] = split_aux(result, "linearize")
+            result, aux = split_aux(result, "linearize")
+            box["aux"] = strip(aux, CURRENT.get().interpreter)
         results, box["structure"] = tree.flatten(result)
         return results
 
@@ -203,18 +216,18 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         where.hide_frames(error)
         raise
     graph = Graph(
-        [t.var for t in inputs], staging.equations, outputs, staging.captured, "linearized"
+        [t.variable for t in inputs], staging.equations, outputs, staging.captured, "linearized"
     ).pruned()
 
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = tree.flatten(tangents)
         check_tangent("linearized function", "tangent", avals, structure, given, tangent_structure)
-        return tree.unflatten(box["structure"], graph(*given))
+        return tree.unflatten(box["structure"], unshared(graph(*given), given))
 
     f_jvp.graph = graph
     ys = [y.copy() if hasattr(y, "copy") else y for y in ys]
     out = tree.unflatten(box["structure"], ys), f_jvp
-    return (*out, strip(box["aux"])) if has_aux else out
+    return (*out, box["aux"]) if has_aux else out
 
 
 __all__ = ["JVPInterpreter", "jvp", "linearize", "push", "split_aux", "strip", "within"]

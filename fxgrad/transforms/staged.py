@@ -17,7 +17,7 @@ from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Tracer
 from ..core.staging import stage
 from ..kernels.source import compile_graph
-from .inputs import check_value
+from .inputs import check_value, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -201,7 +201,8 @@ class jit:
                 break
         else:
             if not CURRENT.get().watching and entry.plain is not None:
-                return tree.unflatten(entry.structure, entry.plain(*leaves))
+                results = entry.plain(*leaves)
+                return tree.unflatten(entry.structure, unshared(results, leaves) if entry.sharing else results)
         try:
             return tree.unflatten(entry.structure, entry.traced(*leaves))
         except BaseException as error:
@@ -248,15 +249,20 @@ class jit:
 
 
 class Compiled:
-    """A Graph with its functions: over NumPy kernels (None where it captured something else), and for any values."""
+    """A Graph with its functions: over NumPy kernels (None where it captured something else), and for any values.
 
-    __slots__ = ("graph", "plain", "structure", "traced")
+    `sharing`: the results of `plain` may be arguments, views of them, or the same array twice.
+    """
+
+    __slots__ = ("graph", "plain", "sharing", "structure", "traced")
 
     def __init__(self, graph: Graph, structure: Any):
         self.graph, self.structure = graph, structure
         only_numpy = all(namespace_of(v) is np for v in graph.captured.values())
         self.plain = compile_graph(graph, True) if only_numpy else None
         self.traced = compile_graph(graph, False)
+        fresh = {v for e in graph.equations if isinstance(e.primitive.kernel, np.ufunc) for v in e.outputs}
+        self.sharing = len({*graph.outputs}) < len(graph.outputs) or not fresh.issuperset(graph.outputs)
 
 
 def kind_key(value: Any) -> Any:

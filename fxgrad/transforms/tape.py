@@ -19,7 +19,7 @@ import numpy as np
 from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ..core.interpreter import CURRENT, Interpreter, Tracer, is_plain
 from ..core.snapshot import Snapshots
-from ..ops.masked import add_cotangents, dense
+from ..ops.masked import Masked, add_cotangents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,9 +61,11 @@ class LinearizeInterpreter(Interpreter):
         self.count -= 1
         if type(value) is np.ndarray:
             value = value.copy()
-        if not is_differentiable(value.dtype if hasattr(value, "dtype") else aval_of(value).dtype):
-            return LinearTracer(self, value, None)
-        return LinearTracer(self, value, [self.count, None, None, None, None])
+        tracer = new_tracer(LinearTracer)  # without __init__, for speed
+        tracer.interpreter, tracer.primal = self, value
+        differentiable = type(value) is float or is_differentiable(aval_of(value).dtype)
+        tracer.node = [self.count, None, None, None, None] if differentiable else None
+        return tracer
 
     def constant(self, primitive: Any, values: tuple, params: dict) -> Any:
         """The result for traced operands that are all constant."""
@@ -120,7 +122,7 @@ class LinearizeInterpreter(Interpreter):
         node = [order, rule.plain if plain else None, residuals, parents, rule]
         if primitive.multiple_results:
             return [self.selected(v, i, node) for i, v in enumerate(y)]
-        tracer = new_tracer(LinearTracer)  # without __init__, for speed
+        tracer = new_tracer(LinearTracer)
         tracer.interpreter, tracer.primal, tracer.node = self, y, node
         return tracer
 
@@ -177,7 +179,7 @@ def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume:
         while node is not None:
             ct = cts.pop(node[0])
             if node[1] is not None and type(ct) in PLAIN:
-                results = node[1](ct, *node[2])
+                results = node[1](ct, node[2])
             else:
                 results = node[4].pull(ct, *node[2])
             index, latest = 0, None
@@ -202,7 +204,8 @@ def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume:
             if consume:
                 node[1] = node[2] = node[3] = None
             node = heappushpop(heap, latest) if latest is not None else heappop(heap) if heap else None
-        return [None if leaf is None else dense(cts.get(leaf[0])) for leaf in leaves]
+        found = [None if leaf is None else cts.get(leaf[0]) for leaf in leaves]
+        return [ct.dense() if type(ct) is Masked else ct for ct in found]
 
 
 def finished(ct: Any, seen: set[int]) -> Any:

@@ -11,7 +11,7 @@ from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, float0, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
-from ..core.interpreter import CURRENT, Context, opened
+from ..core.interpreter import CURRENT, Context, Tracer, ensure_open, opened
 from ..core.staging import stage
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
@@ -22,22 +22,25 @@ from .tape import LinearizeInterpreter, LinearTracer, backward, finished
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+ONE = np.float64(1)
+
 
 def unwrapped(interpreter: LinearizeInterpreter, value: Any) -> tuple[Any, list | None]:
     """(primal, node or None) of a result."""
     if type(value) is LinearTracer and value.interpreter is interpreter:
         return value.primal, value.node
+    if isinstance(value, Tracer):
+        ensure_open(value, interpreter.name)
     return value, None
 
 
 def cotangents(
-    nodes: Sequence[Any], cts: Sequence[Any], inputs: Sequence[LinearTracer], consume: bool
+    seeds: Sequence[tuple[list, Any]], inputs: Sequence[LinearTracer], consume: bool
 ) -> list[Any]:
-    """Cotangents of the inputs, ready to hand out, for cotangents of the results that `nodes` made."""
-    seeds = [(node, ct) for node, ct in zip(nodes, cts) if node is not None]
+    """Cotangents of the inputs, ready to hand out, for cotangents of the results' nodes."""
     results = backward(seeds, [t.node for t in inputs], consume)
-    seen = {id(ct) for ct in cts}
-    return [zero_cotangent(t.primal) if ct is None else finished(ct, seen) for ct, t in zip(results, inputs)]
+    taken = {id(ct) for _, ct in seeds}
+    return [zero_cotangent(t.primal) if ct is None else finished(ct, taken) for ct, t in zip(results, inputs)]
 
 
 def zero_cotangent(primal: Any) -> Any:
@@ -83,6 +86,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     except BaseException as error:
         where.hide_frames(error)
         raise
+    interpreter.own.clear()
     avals = [aval_of(y) for y, _ in pairs]
     nodes = [node for _, node in pairs]
     # Results may be residuals as well: the caller gets arrays of their own.
@@ -91,15 +95,15 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     def pullback(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
         check_tangent("vjp", "cotangent", avals, out_structure, given, given_structure)
-        given = [as_cotangent(c, a) for c, a in zip(given, avals)]
+        seeds = [(node, as_cotangent(c, a)) for node, c, a in zip(nodes, given, avals) if node is not None]
         try:
-            return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
+            return tree.unflatten(structure, cotangents(seeds, inputs, False))
         except BaseException as error:
             where.hide_frames(error)
             raise
 
     out = tree.unflatten(out_structure, ys), pullback
-    return (*out, strip(aux)) if has_aux else out
+    return (*out, strip(aux, interpreter)) if has_aux else out
 
 
 def as_cotangent(ct: Any, aval: Aval) -> Any:
@@ -184,34 +188,40 @@ def differentiator(
     def compute(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
         interpreter = LinearizeInterpreter(name, where.caller())
         count = len(args)
-        where_ = [p + count if p < 0 else p for p in positions]
-        if any(not 0 <= p < count for p in where_):
-            raise StructureError(f"{name}: argnums={argnums} for a call with {count} positional arguments")
-        leaves, structure = tree.flatten(args[where_[0]] if single else tuple([args[p] for p in where_]))
+        chosen: dict[int, Any] = {}  # position → argument
+        for p in positions:
+            place = p + count if p < 0 else p
+            if not 0 <= place < count:
+                raise StructureError(f"{name}: argnums={argnums} for a call with {count} positional arguments")
+            chosen[place] = args[place]
+        if len(chosen) < len(positions):
+            raise StructureError(f"{name}: argnums={argnums} names an argument twice")
+        leaves, structure = tree.flatten(chosen[place] if single else tuple(chosen.values()))
         for index, leaf in enumerate(leaves):
             if type(leaf) is not float and not (type(leaf) is np.ndarray and leaf.dtype.char in "fd"):
                 check_input(leaf, structure, index, name, holomorphic, allow_int)
-        inputs = [interpreter.new(v) for v in leaves]
-        traced = tree.unflatten(structure, inputs)
-        args = list(args)
-        for p, t in zip(where_, (traced,) if single else traced):
-            args[p] = t
+        inputs = list(map(interpreter.new, leaves))
+        traced = structure.unflatten(inputs)
+        traced_args = list(args)
+        for place, t in zip(chosen, (traced,) if single else traced):
+            traced_args[place] = t
         token = CURRENT.set(Context(interpreter, interpreter.outer.watching))
         try:
-            result = fun(*args, **kwargs)
+            result = fun(*traced_args, **kwargs)
             CURRENT.reset(token)
             token = None
             result, aux = split_aux(result, name) if has_aux else (result, None)
             value, node = unwrapped(interpreter, result)
-            seed = scalar_seed(value, holomorphic, name)
-            gradients = cotangents([node], [seed], inputs, True)
+            seed = ONE if type(value) is np.float64 and not holomorphic else scalar_seed(value, holomorphic, name)
+            interpreter.own.clear()
+            gradients = cotangents([] if node is None else [(node, seed)], inputs, True)
         except BaseException as error:
             where.hide_frames(error)
             raise
         finally:
             if token is not None:
                 CURRENT.reset(token)
-        return value, tree.unflatten(structure, gradients), strip(aux) if has_aux else None
+        return value, structure.unflatten(gradients), strip(aux, interpreter) if has_aux else None
 
     return compute
 
@@ -241,14 +251,11 @@ def check_input(leaf: Any, structure: Any, index: int, name: str, holomorphic: b
 
 def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
     """The cotangent 1 of a scalar result."""
-    kind = type(value)
-    if kind is np.float64 or kind is float:
-        return np.float64(1.0)
     try:
         aval = aval_of(value)
     except DTypeError:
         raise NonScalarError(
-            f"{name} is of scalar functions; the result is a {kind.__name__}",
+            f"{name} is of scalar functions; the result is a {type(value).__name__}",
             hint="for a result with several parts use has_aux=True, fx.vjp or fx.jacrev",
         ) from None
     if aval.shape != ():
@@ -263,7 +270,7 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
         )
     if not is_differentiable(aval.dtype):
         raise DTypeError(f"{name}: the result has dtype {aval.dtype}, which has no gradient")
-    return ops.full_like(value, value=1) if kind not in PLAIN else aval.dtype.type(1)
+    return ops.full_like(value, value=1) if type(value) not in PLAIN else aval.dtype.type(1)
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tuple]:

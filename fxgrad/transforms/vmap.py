@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, ensure_open, opened
-from .inputs import check_value, leaf_path
+from .inputs import check_value, leaf_path, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -178,7 +180,7 @@ def vmap(
             where.hide_frames(error)
             raise
         if len(chunks) == 1:
-            return tree.unflatten(box["structure"], chunks[0])
+            return tree.unflatten(box["structure"], unshared(chunks[0], leaves))
         joined = [
             parts[0] if place is None else ops.concatenate(*parts, axis=place % parts[0].ndim)
             for place, parts in zip(box["places"], zip(*chunks))
@@ -252,7 +254,7 @@ def placed(result: Any, batched: bool, place: Any, size: int, structure: Any, in
                 f"vmap: out_axes is None for the result {path}, which depends on mapped arguments",
                 hint="give its axis, 0 for instance",
             )
-        return result
+        return result.copy() if type(result) is np.ndarray else result  # may be one closed over
     if not batched:
         result = ops.broadcast_to(result, shape=(size, *aval_of(result).shape))
         if type(result) in PLAIN:
