@@ -298,3 +298,44 @@ def test_a_dropped_sum_of_singularities():
 def test_a_contraction_with_zeros_is_a_true_zero_times_infinity():
     gradient = grad(lambda x: ops.contract(np.eye(2), ops.sqrt(x), spec="ij,j->i")[1])(np.array([0.0, 4.0]))
     np.testing.assert_array_equal(gradient, [NAN, 1 / 4])
+
+
+REDUCTIONS = {
+    "sum": lambda x: ops.reduce_sum(x, axes=(1,)),
+    "max": lambda x: ops.reduce_max(x, axes=(1,)),
+    "prod": lambda x: ops.reduce_prod(x, axes=(1,)),
+    "norm": lambda x: ops.norm2(x, axes=(1,)),
+    "cumsum": lambda x: ops.cumsum(x, axis=1)[:, 1],
+    "cumprod": lambda x: ops.cumprod(x, axis=1)[:, 1],
+    "cummax": lambda x: ops.cummax(x, axis=1)[:, 1],
+    "recurrence": lambda x: ops.recurrence(x, x, axis=1)[:, 1],
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_dropped_reduction_of_singularities(name):
+    def alone(row):
+        return REDUCTIONS[name](ops.sqrt(row[None]))[0]
+
+    def selected(x):
+        return REDUCTIONS[name](ops.sqrt(x))[1]
+
+    expected = grad(alone)(ROWS[1])
+    np.testing.assert_allclose(grad(selected)(ROWS), [[0, 0], expected], rtol=1e-14)
+    np.testing.assert_allclose(vmap(grad(selected))(ROWS[None]), [[[0, 0], expected]], rtol=1e-14)
+    along = np.array([[5.0, 3.0], [1.0, 2.0]])
+    for order in (2, 3):
+        wanted = next(direction(alone, ROWS[1], order, along[1]))[1](0.0)
+        for modes, derivative in direction(selected, ROWS, order, along):
+            assert derivative(0.0) == pytest.approx(wanted, rel=1e-12), modes
+
+
+def test_the_safe_norm_has_every_derivative():
+    """The norm of a row that is selected only where it is not zero."""
+
+    def f(x):
+        n = ops.norm2(x, axes=(1,))
+        return total(ops.where(ops.greater(n, 0.0), n, 0.0))
+
+    for _, derivative in direction(f, ROWS, 2, np.ones((2, 2))):
+        assert derivative(0.0) == pytest.approx(9 / 17**1.5, rel=1e-12)

@@ -311,10 +311,7 @@ def test_vmap_of_vmap_equals_two_loops(sample):
 def linear_choices(primitive, count):
     """The sets of operands in which the primitive is linear."""
     if isinstance(primitive, Elementwise):
-        together = (
-            [tuple(sorted(primitive.linear))] if primitive.jointly and len(primitive.linear) > 1 else []
-        )
-        return [(i,) for i in sorted(primitive.linear)] + together
+        return [tuple(sorted(primitive.linear))] if primitive.jointly else [(i,) for i in primitive.linear]
     if isinstance(primitive, Linear):
         return [tuple(range(primitive.count or count))]
     if isinstance(primitive, Bilinear):
@@ -327,7 +324,7 @@ def test_linear_transpose_is_the_vjp(sample):
     rng, operands = drawn(sample)
     (ct,) = random_like(rng, sample.primitive.call(*operands, **sample.params))
     for choice in linear_choices(sample.primitive, len(sample.operands)):
-        if not set(choice) <= set(active(sample)):
+        if not choice or not set(choice) <= set(active(sample)):
             continue
 
         def f(*values, choice=choice):

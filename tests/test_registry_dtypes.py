@@ -83,6 +83,8 @@ def test_derivatives_have_the_dtypes_of_their_values(name):
         result = outcome(lambda operands=operands: primitive.kernel(*operands, **params))
         if not isinstance(result, Aval) or not is_differentiable(result.dtype):
             continue
+        if name == "sign" and result.dtype.kind == "c":
+            continue  # refused: see test_masked.py
 
         def call(*xs):
             return primitive.call(*xs, **params)

@@ -60,7 +60,10 @@ def test_leaves_of_every_container():
     assert tree.leaves(NESTED) == [3, 4, 1, 2, 5, 6, 7, 8]
 
 
-@pytest.mark.parametrize("leaf", [1.0, "text", np.ones(2), {1, 2}, object(), range(3)], ids=repr)
+LEAVES = [1.0, "text", np.ones(2), {1, 2}, object(), range(3)]
+
+
+@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: type(leaf).__name__)
 def test_everything_else_is_a_leaf(leaf):
     leaves, treedef = tree.flatten(leaf)
     assert leaves[0] is leaf

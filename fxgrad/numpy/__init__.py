@@ -26,7 +26,11 @@ __all__ += contraction.__all__ + creation.__all__ + dtypes.__all__ + elementwise
 __all__ += indexing.__all__ + manipulation.__all__ + reductions.__all__
 
 # For doctest, which does not look behind decorators.
-__test__ = {name: globals()[name].__doc__ for name in __all__ if hasattr(globals()[name], "__wrapped__")}
+__test__ = {
+    name: f.__doc__
+    for name in __all__
+    if getattr(f := globals()[name], "__module__", "").startswith(__name__)
+}
 
 
 def __getattr__(name: str) -> Any:

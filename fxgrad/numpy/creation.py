@@ -158,7 +158,7 @@ def geomspace(
     """Numbers in geometric progression."""
     start, stop, _ = ops.promoted([operand(start), operand(stop), 0.0])
     # Turned so that it starts from a positive number; the turn cancels, so that its derivative is not needed.
-    turn = ops.stop_gradient(sign(start))
+    turn = sign(ops.stop_gradient(start))
     start, stop = ops.divide(start, turn), ops.divide(stop, turn)
     result = logspace(log10(start), log10(stop), num, endpoint)
     serial = np.arange(num).reshape(-1, *(1,) * (result.ndim - 1))

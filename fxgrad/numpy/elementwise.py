@@ -37,7 +37,7 @@ degrees = rad2deg = ops.degrees
 radians = deg2rad = ops.radians
 
 abs = absolute = ops.absolute
-fabs, sign, hypot, copysign, signbit = ops.fabs, ops.sign, ops.hypot, ops.copysign, ops.signbit
+fabs, hypot, copysign, signbit = ops.fabs, ops.hypot, ops.copysign, ops.signbit
 maximum, minimum, fmax, fmin = ops.maximum, ops.minimum, ops.fmax, ops.fmin
 floor, ceil, trunc, rint, heaviside = ops.floor, ops.ceil, ops.trunc, ops.rint, ops.heaviside
 nextafter, spacing, ldexp = ops.nextafter, ops.spacing, ops.ldexp
@@ -72,6 +72,13 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 
 pow = power
+
+
+@composite(np.sign)
+def sign(x: Any, /) -> Any:
+    """-1, 0 or 1, a step; for complex numbers x/|x| (0 at 0), which has a derivative."""
+    x = operand(x)
+    return ops.unit(x, absolute(x)) if kind(x) == "c" else ops.sign(x)
 
 
 @composite(np.float_power)

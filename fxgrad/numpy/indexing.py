@@ -66,9 +66,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     if axis is None:
         arr, axis = ravel(arr), 0
     axis = axis_index(axis, arr.ndim)
-    indices = positions(indices, arr.shape[axis], "raise")
+    indices = operand(indices)
     if indices.ndim != arr.ndim:
         raise ShapeError("`indices` and `arr` must have the same number of dimensions")
+    indices = positions(indices, arr.shape[axis], "raise")
     rest = tuple(1 if i == axis else n for i, n in enumerate(arr.shape))
     shape = np.broadcast_shapes(rest, tuple(1 if i == axis else n for i, n in enumerate(indices.shape)))
     indices = ops.broadcast_to(indices, shape=(*shape[:axis], indices.shape[axis], *shape[axis + 1 :]))

@@ -7,6 +7,7 @@ float64, means of float16 are summed in float32.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
     axes = axes_tuple(axis, a.ndim)
     y = reduce(a, axes=axes)
     if initial is not None:
-        y = join(y, cast(operand(initial), dtype_of(y)))
+        y = cast(join(y, as_value(initial)), dtype_of(y))
     return finished(y, a.shape, axes, keepdims)
 
 
@@ -69,7 +70,8 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
 
 @composite(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return sum(ops.not_equal(operand(a), 0), axis, np.intp, keepdims=keepdims)
+    a = operand(a)
+    return sum(a if kind(a) == "b" else ops.not_equal(a, 0), axis, np.intp, keepdims=keepdims)
 
 
 @composite(np.any)
@@ -163,7 +165,7 @@ def count_of(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
     if where is True:
         return Aval(tuple(a.shape[i] for i in axes), None).size
     taking_part = ops.broadcast_to(ops.not_equal(operand(where), False), shape=a.shape)
-    return finished(ops.reduce_sum(taking_part, axes=axes), a.shape, axes, keepdims)
+    return finished(ops.reduce_sum(cast(taking_part, np.intp), axes=axes), a.shape, axes, keepdims)
 
 
 @composite(np.mean)
@@ -197,7 +199,8 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
     apart = ops.subtract(a, center)
     if where is not True:
         apart = chosen(where, apart, 0)
-    divisor = ops.maximum(ops.subtract(count_of(a, axes, where, keepdims), ddof), 0)
+    divisor = count_of(a, axes, where, keepdims) - ddof
+    divisor = builtins.max(divisor, 0) if where is True else ops.maximum(divisor, 0)
     return apart, divisor, axes, *(np.zeros(0, d).real.dtype for d in (inner, outer))
 
 
@@ -225,7 +228,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any
     apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
     apart = cast(apart, np.result_type(dtype_of(apart), inner))
     length = finished(ops.norm2(apart, axes=axes), apart.shape, axes, keepdims)
-    result = cast(cast(ops.divide(length, ops.sqrt(divisor)), inner), outer)
+    result = cast(cast(ops.divide(length, divisor**0.5), inner), outer)
     return rooted(result, lambda: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
                                       correction=correction))  # fmt: skip
 

@@ -26,10 +26,10 @@ class Rule:
     plain(ct, residuals) and pull(ct, *residuals) → a cotangent or None for every operand. `plain` calls kernels
     and is for NumPy values only; `pull` is for everything else: traced and masked cotangents.
     `finite`: all partial derivatives are finite; None where the operation is not elementwise, so that the support
-    of a masked cotangent is not that of the results.
+    of a masked cotangent is not that of the results; `reach` then makes the one from the other, where it can.
     """
 
-    __slots__ = ("finite", "keep", "plain", "projected", "traced")
+    __slots__ = ("finite", "keep", "plain", "projected", "reach", "traced")
 
     def __init__(
         self,
@@ -41,19 +41,20 @@ class Rule:
     ):
         self.keep, self.plain, self.traced = keep, plain, traced
         self.projected, self.finite = projected, finite
+        self.reach: Callable | None = None
 
     def pull(self, ct: Any, *residuals: Any) -> list[Any]:
         """Cotangents for a cotangent of any kind. The last residuals are the avals of the projected operands."""
         from .kinds import project
 
         count = len(residuals) - len(self.projected)
-        if self.finite is None:
-            ct = dense(ct)
-        if type(ct) is Masked:
-            raw = self.traced(ct.value, *residuals[:count])
-            results = [None if r is None else scaled(r, ct, self.finite) for r in raw]
-        else:
-            results = list(self.traced(ct, *residuals[:count]))
+        masked = ct if type(ct) is Masked else None
+        if masked is not None and self.finite is None:
+            ct = masked.dense()
+            masked = None if self.reach is None else Masked(ct, Support(self.reach, masked.support))
+        results = list(self.traced(ct.value if type(ct) is Masked else ct, *residuals[:count]))
+        if masked is not None:
+            results = [None if r is None else scaled(r, masked, bool(self.finite)) for r in results]
         for i, aval in zip(self.projected, residuals[count:]):
             results[i] = project(results[i], aval)
         return results
@@ -188,7 +189,10 @@ def general_rule(
         cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
         return [cts.get(i) for i in range(len(operands))]
 
-    return compile_rule(pullback, [out, out, *operands], needed, [], None, primitive.name)
+    rule = compile_rule(pullback, [out, out, *operands], needed, [], None, primitive.name)
+    if primitive.reach is not None:
+        rule.reach = lambda mask: primitive.reach(mask, *operands, **params)
+    return rule
 
 
 __all__ = ["Rule", "Support", "dense", "elementwise_rule", "general_rule"]

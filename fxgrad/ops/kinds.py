@@ -117,13 +117,18 @@ def spread(value: Any, batched: bool, size: int) -> Any:
     return value if batched else ops.broadcast_to(value, shape=(size, *aval_of(value).shape))
 
 
-def relation(value: Any, need: Any, out: Aval) -> int:
-    """How an operand's cotangent stands to the result's: not wanted (0; 3 for a weak scalar), of the same shape and
-    dtype (1), to be summed and converted (2; 4 for a weak scalar)."""
-    aval = aval_of(value)
-    if need is None:
-        return 3 * aval.weak
-    return 4 if aval.weak else 1 if aval.shape == out.shape and aval.dtype == out.dtype else 2
+def general_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
+    """What the pullback of an elementwise operation depends on: the result's dtype (type, if it is a weak scalar), on
+    whether there are axes, and for every operand on whether its cotangent is not wanted (0; 3 for a weak scalar), like
+    the result's (1), or to be summed and converted (2; 4 for a weak scalar)."""
+    shape, dtype = ((), type(y)) if type(y) in SCALARS else (y.shape, y.dtype)
+    key = [dtype, bool(shape), *params.items()]
+    for v, need in zip((y, *values), (None, *needed)):
+        if type(v) in SCALARS or getattr(v, "weak", False):
+            key.append(3 if need is None else 4)
+        else:
+            key.append(0 if need is None else 1 if v.shape == shape and v.dtype == dtype else 2)
+    return tuple(key)
 
 
 class Elementwise(Primitive):
@@ -229,9 +234,7 @@ class Elementwise(Primitive):
                 raise AttributeError
         except AttributeError:  # Python scalars, more operands, params
             y = apply(*values, **params)
-            aval = aval_of(y)
-            relations = [relation(v, need, aval) for v, need in zip(values, needed)]
-            key = (aval.dtype, aval.weak, bool(aval.shape), *relations, *params.items())
+            key = general_key(y, values, needed, params)
         try:
             rule = self.derived[key]
         except KeyError:
@@ -403,7 +406,8 @@ class Bilinear(Primitive):
 class General(Primitive):
     """Nonlinear and not elementwise: tangent(y, primals, tangents, params) → the result's tangent (None: zero),
     written in operations that are linear in the tangents. `tangent=None`: no derivative anywhere. Where the
-    primitive is linear in some operands, transposed(ct, *operands, **params) gives their cotangents."""
+    primitive is linear in some operands, transposed(ct, *operands, **params) gives their cotangents.
+    reach(mask, *avals, **params) → the entries of the operands on which the results inside the mask depend."""
 
     plain = None
 
@@ -416,8 +420,10 @@ class General(Primitive):
         tangent: Any,
         batched: Any,
         transposed: Any = None,
+        reach: Any = None,
     ):
         self.rule, self.tangent, self.batched, self.transposed = abstract, tangent, batched, transposed
+        self.reach = reach
         self.dtypes = Cache()
         self.derived = Cache()
         super().__init__(name, make_kernel)

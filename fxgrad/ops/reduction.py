@@ -64,6 +64,15 @@ def sum_transposed(ct: Any, x: Aval, *, axes: tuple[int, ...]) -> Any:
     return ops.broadcast_to(expanded(ct, x.shape, axes), shape=x.shape)
 
 
+def reduced_reach(mask: Any, x: Aval, *, axes: tuple[int, ...]) -> Any:
+    return ops.broadcast_to(expanded(mask, x.shape, axes), shape=x.shape)
+
+
+def running_reach(mask: Any, *avals: Aval, axis: int) -> Any:
+    """A running result depends on the entries up to its own."""
+    return ops.flip(cummax(ops.flip(mask, axes=(axis,)), axis=axis), axes=(axis,))
+
+
 class Sum(Linear):
     """Linear, with the abstract rule of reductions or of running ones."""
 
@@ -100,6 +109,7 @@ reduce_max = general(
     reducing("maximum", "max"),
     abstract=reduced,
     tangent=extremum_tangent,
+    reach=reduced_reach,
     batched=lambda x, *, size, axes: reduce_max(x, axes=shifted(axes)),
 )
 reduce_min = general(
@@ -107,6 +117,7 @@ reduce_min = general(
     reducing("minimum", "min"),
     abstract=reduced,
     tangent=extremum_tangent,
+    reach=reduced_reach,
     batched=lambda x, *, size, axes: reduce_min(x, axes=shifted(axes)),
 )
 
@@ -130,6 +141,7 @@ reduce_prod = general(
     reducing("multiply", "prod"),
     abstract=reduced,
     tangent=product_tangent,
+    reach=reduced_reach,
     batched=lambda x, *, size, axes: reduce_prod(x, axes=shifted(axes)),
 )
 reduce_any = general(
@@ -174,6 +186,7 @@ norm2 = general(
     norm_kernel,
     abstract=reduced,
     tangent=norm_tangent,
+    reach=reduced_reach,
     batched=lambda x, *, size, axes: norm2(x, axes=shifted(axes)),
 )
 
@@ -261,6 +274,7 @@ cumprod = general(
     running("multiply"),
     abstract=accumulated,
     tangent=cumprod_tangent,
+    reach=running_reach,
     batched=lambda x, *, size, axis: cumprod(x, axis=axis + 1),
 )
 
@@ -298,6 +312,7 @@ recurrence = general(
     recurrence_kernel,
     abstract=lambda self, a, b, *, axis: Aval(b.shape, np.result_type(a.dtype, b.dtype)),
     tangent=recurrence_tangent,
+    reach=running_reach,
     transposed=recurrence_transposed,
     batched=lambda a, b, *, size, axis: recurrence(a, b, axis=axis + 1),
 )
@@ -317,6 +332,7 @@ cummax = general(
     running("maximum"),
     abstract=accumulated,
     tangent=running_extremum_tangent,
+    reach=running_reach,
     batched=lambda x, *, size, axis: cummax(x, axis=axis + 1),
 )
 cummin = general(
@@ -324,5 +340,6 @@ cummin = general(
     running("minimum"),
     abstract=accumulated,
     tangent=running_extremum_tangent,
+    reach=running_reach,
     batched=lambda x, *, size, axis: cummin(x, axis=axis + 1),
 )

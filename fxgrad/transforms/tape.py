@@ -22,7 +22,7 @@ from ..core.snapshot import Snapshots
 from ..ops.masked import Masked, add_cotangents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 class LinearTracer(Tracer):
@@ -158,8 +158,10 @@ def accumulate(a: Any, b: Any) -> Any:
     return add_cotangents(a, b)
 
 
-def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume: bool) -> list[Any]:
-    """Cotangents of the leaf nodes (None: zero, or no leaf) for cotangents of other nodes.
+def backward(
+    seeds: Iterable[tuple[list | None, Any]], leaves: Iterable[list | None], consume: bool
+) -> list[Any]:
+    """Cotangents of the leaf nodes (None: zero, or no leaf) for cotangents of other nodes (None: a constant).
 
     With `consume` the nodes are emptied as they are passed, so that residuals are freed early. Floating-point
     warnings are off: entries that a mask discards later may divide by zero here.
@@ -169,6 +171,8 @@ def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume:
     add = np.add
     with np.errstate(all="ignore"):
         for node, ct in seeds:
+            if node is None:
+                continue
             if node[0] in cts:
                 cts[node[0]] = accumulate(cts[node[0]], ct)
             else:
@@ -204,8 +208,11 @@ def backward(seeds: Sequence[tuple[list, Any]], leaves: Sequence[list], consume:
             if consume:
                 node[1] = node[2] = node[3] = None
             node = heappushpop(heap, latest) if latest is not None else heappop(heap) if heap else None
-        found = [None if leaf is None else cts.get(leaf[0]) for leaf in leaves]
-        return [ct.dense() if type(ct) is Masked else ct for ct in found]
+        results = []
+        for leaf in leaves:
+            ct = None if leaf is None else cts.get(leaf[0])
+            results.append(ct.dense() if type(ct) is Masked else ct)
+        return results
 
 
 def finished(ct: Any, seen: set[int]) -> Any:

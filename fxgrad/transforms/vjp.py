@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, float0, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
+from ..core.graph import Graph, Literal
 from ..core.interpreter import CURRENT, Context, Tracer, ensure_open, opened
 from ..core.staging import stage
+from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
 from .inputs import check_tangent, check_value, float0_zeros, leaf_path
@@ -35,12 +38,14 @@ def unwrapped(interpreter: LinearizeInterpreter, value: Any) -> tuple[Any, list 
 
 
 def cotangents(
-    seeds: Sequence[tuple[list, Any]], inputs: Sequence[LinearTracer], consume: bool
+    nodes: Sequence[Any], cts: Sequence[Any], inputs: Sequence[LinearTracer], consume: bool
 ) -> list[Any]:
-    """Cotangents of the inputs, ready to hand out, for cotangents of the results' nodes."""
-    results = backward(seeds, [t.node for t in inputs], consume)
-    taken = {id(ct) for _, ct in seeds}
-    return [zero_cotangent(t.primal) if ct is None else finished(ct, taken) for ct, t in zip(results, inputs)]
+    """Cotangents of the inputs, ready to hand out, for cotangents of the results that `nodes` made."""
+    results = backward(zip(nodes, cts), map(attrgetter("node"), inputs), consume)
+    taken = set(map(id, cts))
+    for i, ct in enumerate(results):
+        results[i] = zero_cotangent(inputs[i].primal) if ct is None else finished(ct, taken)
+    return results
 
 
 def zero_cotangent(primal: Any) -> Any:
@@ -95,9 +100,9 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     def pullback(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
         check_tangent("vjp", "cotangent", avals, out_structure, given, given_structure)
-        seeds = [(node, as_cotangent(c, a)) for node, c, a in zip(nodes, given, avals) if node is not None]
+        given = [as_cotangent(c, a) for c, a in zip(given, avals)]
         try:
-            return tree.unflatten(structure, cotangents(seeds, inputs, False))
+            return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
         except BaseException as error:
             where.hide_frames(error)
             raise
@@ -214,7 +219,7 @@ def differentiator(
             value, node = unwrapped(interpreter, result)
             seed = ONE if type(value) is np.float64 and not holomorphic else scalar_seed(value, holomorphic, name)
             interpreter.own.clear()
-            gradients = cotangents([] if node is None else [(node, seed)], inputs, True)
+            gradients = cotangents([node], [seed], inputs, True)
         except BaseException as error:
             where.hide_frames(error)
             raise
@@ -230,18 +235,11 @@ def check_input(leaf: Any, structure: Any, index: int, name: str, holomorphic: b
     """Raise unless an argument of `grad` can be differentiated."""
     check_value(leaf, f"{name}: an argument")
     dtype = aval_of(leaf).dtype
-    if dtype.kind == "c":
-        if not holomorphic:
-            raise DTypeError(
-                f"{name}: the argument {leaf_path(structure, index)} is complex ({dtype})",
-                hint="for a holomorphic function give holomorphic=True; for a real function of complex numbers use "
-                "fx.vjp, or make it a function of real and imaginary parts",
-            )
-    elif holomorphic:
+    if holomorphic and dtype.kind != "c":
         raise DTypeError(
             f"{name}: holomorphic=True needs complex arguments, {leaf_path(structure, index)} is {dtype}"
         )
-    elif not is_differentiable(dtype) and not allow_int:
+    if not is_differentiable(dtype) and not allow_int:
         raise DTypeError(
             f"{name}: the argument {leaf_path(structure, index)} has integer or boolean dtype {dtype}, "
             "which has no gradient",
@@ -305,11 +303,11 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     except BaseException as error:
         where.hide_frames(error)
         raise
-    dependent = graph.dependents(graph.inputs)
-    if any(a not in dependent for a in graph.outputs):
-        raise NotLinearError(
-            "linear_transpose: a result does not depend on the arguments, so it is not linear in them"
-        )
+    try:
+        ensure_linear(graph)
+    except NotLinearError as error:
+        where.hide_frames(error)
+        raise
 
     def transposed(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
@@ -329,6 +327,34 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
         )
 
     return transposed
+
+
+def ensure_linear(graph: Graph) -> None:
+    """Raise where a constant other than zero is a result, or a term of a sum (concatenation, …) on the way to one."""
+    dependent = graph.dependents(graph.inputs)
+
+    def check(atom: Any, what: str, site: Any = None) -> None:
+        constant = atom.value if type(atom) is Literal else graph.captured.get(atom)
+        if atom not in dependent and type(constant) in PLAIN and np.any(constant):
+            raise NotLinearError(
+                f"linear_transpose: {what} does not depend on the arguments: the function adds a constant",
+                hint="leave out the constant, or use fx.vjp, which takes functions that are not linear",
+                site=site,
+            )
+
+    for equation in graph.equations:
+        primitive, inputs = equation.primitive, equation.inputs
+        if isinstance(primitive, Linear):
+            terms = inputs[: primitive.count]
+        elif isinstance(primitive, Elementwise) and primitive.jointly:
+            terms = [inputs[i] for i in primitive.linear]
+        else:
+            continue
+        if dependent.issuperset(equation.outputs):
+            for atom in terms:
+                check(atom, f"an operand of {primitive.name}", equation.site)
+    for atom in graph.outputs:
+        check(atom, "a result")
 
 
 __all__ = ["grad", "linear_transpose", "value_and_grad", "vjp"]
