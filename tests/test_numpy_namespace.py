@@ -55,7 +55,7 @@ ELEMENTWISE = """
     subtract(x, s) | multiply(x, y) | divide(x, p) | true_divide(x, v) | floor_divide(x, y)
     remainder(x, y) | mod(x, 1.3) | fmod(x, y) | divmod(x, y) | power(p, y) | power(x, 2) | power(x, 3)
     power(p, 1.5) | power(2.0, x) | pow(p, -1) | power(x, 0) | float_power(p, y) | float_power(p, 2)
-    ldexp(x, i) | spacing(x) | maximum(x, y) | minimum(x, 0.0) | fmax(x, y) | fmin(x, v)
+    ldexp(x, i) | frexp(x) | sinc(x) | sinc(u) | spacing(x) | maximum(x, y) | minimum(x, 0.0) | fmax(x, y) | fmin(x, v)
     clip(x, -0.5, 0.5) | clip(x, None, v) | clip(x, min=u, max=p) | floor(x) | ceil(x) | trunc(x) | rint(x)
     round(x) | round(x, 1) | around(x, decimals=2) | fix(x) | modf(x) | real(x) | imag(x) | conj(x)
     conjugate(x) | angle(x) | angle(x, deg=True) | nan_to_num(x) | signbit(x) | equal(x, y)
@@ -369,3 +369,23 @@ def test_bfloat16_is_loaded_lazily():
     x = np.ones(3, fnp.bfloat16)
     assert fnp.finfo(x.dtype).bits == 16
     assert fx.vjp(fnp.sum, x)[0].dtype == fnp.bfloat16 == fnp.matmul(x, x).dtype
+
+
+def test_sinc_has_every_derivative_at_and_near_zero():
+    derivatives, f = [], fnp.sinc
+    for _ in range(5):
+        derivatives.append([float(f(x)) for x in (0.0, 1e-5)])
+        f = fx.grad(f)
+    expected = [1, 0, -(np.pi**2) / 3, 0, np.pi**4 / 5]
+    np.testing.assert_allclose([at for at, _ in derivatives], expected, atol=1e-12)
+    np.testing.assert_allclose([near for _, near in derivatives], expected, atol=1e-3)
+    np.testing.assert_allclose(fx.jit(fx.grad(fx.grad(f)))(0.0), -(np.pi**6) / 7)
+
+
+def test_integers_have_bits_and_numbers_exponents():
+    for dtype in (np.int8, np.uint8, np.int64, np.uint64):
+        x = np.array([0, 1, 7, np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
+        same(fx.jit(fnp.bitwise_count)(x), np.bitwise_count(x))
+    tiny = np.finfo(float).smallest_subnormal
+    x = np.array([0.0, -0.0, 1.0, 0.5, -8.0, np.nextafter(8.0, 0), np.inf, tiny, 1e308])
+    same(fx.jit(fnp.frexp)(x), np.frexp(x), 0)

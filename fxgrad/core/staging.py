@@ -100,9 +100,14 @@ def stage(
     name: str = "graph",
     site: Any = None,
     sites: bool = True,
+    level: str = "staging",
 ) -> Graph:
-    """The Graph of a function from values to a flat sequence of values, at the given avals."""
-    interpreter = GraphInterpreter(site, name, sites)
+    """The Graph of a function from values to a flat sequence of values, at the given avals.
+
+    `name` is the graph's, `level` that of the interpreter in messages; `sites` says whether equations remember the
+    user's line.
+    """
+    interpreter = GraphInterpreter(site, level, sites)
     tracers = [interpreter.new(a) for a in avals]
     with opened(interpreter):
         results = fun(*tracers)

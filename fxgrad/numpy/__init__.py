@@ -22,8 +22,13 @@ from .manipulation import *
 from .reductions import *
 
 __all__ = ["at", "e", "euler_gamma", "inf", "linalg", "nan", "newaxis", "pi"]
-__all__ += contraction.__all__ + creation.__all__ + dtypes.__all__ + elementwise.__all__
-__all__ += indexing.__all__ + manipulation.__all__ + reductions.__all__
+__all__ += contraction.__all__
+__all__ += creation.__all__
+__all__ += dtypes.__all__
+__all__ += elementwise.__all__
+__all__ += indexing.__all__
+__all__ += manipulation.__all__
+__all__ += reductions.__all__
 
 # For doctest, which does not look behind decorators.
 __test__ = {

@@ -296,6 +296,6 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any =
 
 
 __all__ = [
-    "conjugated", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul", "matvec", "outer",
-    "tensordot", "trace", "vdot", "vecdot", "vecmat",
+    "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul", "matvec", "outer", "tensordot",
+    "trace", "vdot", "vecdot", "vecmat",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ derivative, steps have derivative 0.
 
 from __future__ import annotations
 
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -92,11 +93,61 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
+def floating(x: Any) -> Any:
+    """An array in the floating-point dtype in which NumPy's ufuncs compute with it."""
+    x = operand(x)
+    return x if kind(x) in "fc" else add(x, np.float16(0))
+
+
 @composite(np.modf)
 def modf(x: Any, /) -> tuple[Any, Any]:
-    x = operand(x)
-    whole = trunc(add(x, np.float16(0)) if kind(x) in "biu" else x)
+    x = floating(x)
+    whole = trunc(x)
     return copysign(ops.where(isinf(x), 0, subtract(x, whole)), x), whole
+
+
+@composite(np.frexp)
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """(mantissa, exponent) with x = mantissa·2^exponent and the mantissa's modulus in [½, 1)."""
+    x = floating(x)
+    ordinary = logical_and(isfinite(x), not_equal(x, 0))
+    exponent = cast(add(floor(log2(chosen(ordinary, absolute(x), 1))), 1), np.int32)
+    mantissa = absolute(ldexp(x, negative(exponent)))
+    # The logarithm is rounded, and so may be on the wrong side of an integer.
+    off = subtract(cast(greater_equal(mantissa, 1), np.int32), cast(less(mantissa, 0.5), np.int32))
+    exponent = chosen(ordinary, add(exponent, off), 0)
+    return ops.where(ordinary, ldexp(x, negative(exponent)), x), exponent
+
+
+@composite(np.sinc)
+def sinc(x: Any) -> Any:
+    """sin(πx)/(πx), with derivatives of all orders at and near 0: there it is computed as ∫₀¹ cos(πxt) dt.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> bool(fnp.isclose(fx.grad(fx.grad(fnp.sinc))(0.0), -(fnp.pi**2) / 3))
+    True
+    """
+    u = multiply(operand(x), np.pi)
+    near = less(absolute(u), np.pi)
+    total: Any = 0
+    for node, weight in zip(*gauss()):
+        total = add(total, multiply(cos(multiply(u, node)), weight))
+    far = ops.where(near, np.pi, u)
+    return ops.where(near, total, divide(sin(far), far))
+
+
+@cache
+def gauss() -> tuple[list[float], list[float]]:
+    """Nodes and weights on [0, 1], enough of them for cos(πt) and its derivatives."""
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    return ((nodes + 1) / 2).tolist(), (weights / 2).tolist()
+
+
+@composite(np.bitwise_count)
+def bitwise_count(x: Any, /) -> Any:
+    x = absolute(operand(x))
+    bits = [bitwise_and(right_shift(x, i), 1) for i in range(dtype_of(x).itemsize * 8)]
+    return cast(reduce(add, bits), np.uint8)
 
 
 @composite(np.clip)
@@ -224,15 +275,19 @@ def iscomplexobj(x: Any) -> bool:
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
     "arctan", "arctan2", "arctanh", "around", "array_equal", "array_equiv", "asin", "asinh", "atan", "atan2",
-    "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "atanh", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos",
     "cosh", "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "fix",
-    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd", "greater", "greater_equal",
     "heaviside", "hypot", "imag", "invert", "isclose", "iscomplex", "iscomplexobj", "isfinite", "isinf",
     "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "lcm", "ldexp", "left_shift", "less",
     "less_equal", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
     "logical_or", "logical_xor", "maximum", "minimum", "mod", "modf", "multiply", "nan_to_num", "negative",
     "nextafter", "not_equal", "positive", "pow", "power", "rad2deg", "radians", "real", "reciprocal",
-    "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh", "spacing", "sqrt",
+    "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinc", "sinh", "spacing", "sqrt",
     "square", "subtract", "tan", "tanh", "true_divide", "trunc",
 ]  # fmt: skip
+
+for _name in __all__:
+    if globals()[_name].__doc__ is None:  # a primitive
+        globals()[_name].__doc__ = f"As `numpy.{_name}`, differentiable."

@@ -201,7 +201,8 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
         apart = chosen(where, apart, 0)
     divisor = count_of(a, axes, where, keepdims) - ddof
     divisor = builtins.max(divisor, 0) if where is True else ops.maximum(divisor, 0)
-    return apart, divisor, axes, *(np.zeros(0, d).real.dtype for d in (inner, outer))
+    inner, outer = (np.zeros(0, d).real.dtype for d in (inner, outer))
+    return apart, divisor, axes, inner, outer
 
 
 @composite(np.var)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.aval import Aval, aval_of, is_differentiable
+from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
 from ..core.staging import stage
 from ..kernels.source import Source
 from .masked import Masked, Support, dense, scaled
@@ -140,6 +140,7 @@ def elementwise_rule(
     out = aval_of(y)
     operands = [aval_of(v) for v in values]
     needed = [n if rule is not None else None for n, rule in zip(needed, primitive.rules)]
+    check_dtype(out.dtype, f"the result of {primitive.name}")
     if not is_differentiable(out.dtype) or all(n is None for n in needed):
         rule = None
     else:

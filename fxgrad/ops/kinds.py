@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import PLAIN, SCALARS, WEAK_DTYPES, Aval, aval_of, is_differentiable, kind_of, sample
+from ..core.aval import (
+    PLAIN,
+    SCALARS,
+    WEAK_DTYPES,
+    Aval,
+    aval_of,
+    check_dtype,
+    is_differentiable,
+    kind_of,
+    sample,
+)
 from ..core.cache import Cache
 from ..core.errors import NotLinearError, ShapeError, UnsupportedError
 from ..core.interpreter import CURRENT, VALUES
@@ -121,13 +131,14 @@ def general_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: di
     """What the pullback of an elementwise operation depends on: the result's dtype (type, if it is a weak scalar), on
     whether there are axes, and for every operand on whether its cotangent is not wanted (0; 3 for a weak scalar), like
     the result's (1), or to be summed and converted (2; 4 for a weak scalar)."""
-    shape, dtype = ((), type(y)) if type(y) in SCALARS else (y.shape, y.dtype)
+    out = aval_of(y)
+    shape, dtype = out.shape, type(y) if type(y) in SCALARS else out.dtype
     key = [dtype, bool(shape), *params.items()]
     for v, need in zip((y, *values), (None, *needed)):
         if type(v) in SCALARS or getattr(v, "weak", False):
             key.append(3 if need is None else 4)
         else:
-            key.append(0 if need is None else 1 if v.shape == shape and v.dtype == dtype else 2)
+            key.append(0 if need is None else 1 if v.shape == shape and aval_of(v).dtype == dtype else 2)
     return tuple(key)
 
 
@@ -202,6 +213,8 @@ class Elementwise(Primitive):
                             t = WEAK_DTYPES[type(t)].type(t)
                         term = dense(rule(t, y, *primals, **params))
                         total = term if total is None else ops.add(total, term)
+        else:
+            check_dtype(aval.dtype, f"the result of {self.name}")
         return y, None if total is None else lift(total, aval)
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
@@ -439,7 +452,8 @@ class General(Primitive):
             or all(t is None for t in tangents)
         ):
             return y, None
-        return y, self.tangent(y, primals, tangents, params)
+        with np.errstate(all="ignore"):  # as for elementwise operations
+            return y, self.tangent(y, primals, tangents, params)
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         y = apply(*values, **params)

@@ -118,6 +118,7 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
     static = as_positions(static_argnums)
     cache = Cache(64)
 
+    @where.boundary
     @wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         partial, dynamic, fixed = apart(fun, args, static, "checkpoint")
@@ -127,7 +128,7 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
         key = (structure, tuple(map(kind_key, leaves)), fixed)
         entry = cache.get(key)
         if entry is None:
-            entry = staged(partial, dynamic, kwargs, name_of(fun), where.caller())
+            entry = staged(partial, dynamic, kwargs, "checkpoint", name_of(fun), where.caller())
             if not any(isinstance(v, Tracer) for v in entry[0].captured.values()):
                 cache[key] = entry
         graph, out_structure = entry

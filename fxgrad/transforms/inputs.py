@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,16 +10,21 @@ import numpy as np
 from ..core import tree
 from ..core.aval import SCALARS, Aval, aval_of, check_dtype, float0, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.interpreter import VALUES, Tracer, as_value
+from ..core.interpreter import VALUES, Tracer, as_value, ensure_open
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
-def check_value(value: Any, what: str) -> None:
-    """Raise unless `value` is an array, number or tracer of a dtype that fxgrad computes with."""
-    if type(value) in SCALARS or isinstance(value, Tracer):
+def check_value(value: Any, what: str | Callable[[], str]) -> None:
+    """Raise unless `value` is an array or number of a dtype that fxgrad computes with, or the tracer of an open
+    transform. `what` it is may be a function, called when it is needed."""
+    kind = type(value)
+    if kind in SCALARS or (kind is np.ndarray and value.dtype.char in "fd"):
         return
+    what = what() if callable(what) else what
+    if isinstance(value, Tracer):
+        return ensure_open(value, what)
     if type(value) not in VALUES and (isinstance(value, str | bytes) or not hasattr(value, "dtype")):
         raise DTypeError(
             f"{what} is a {type(value).__name__}, not an array or a number",
@@ -27,6 +33,25 @@ def check_value(value: Any, what: str) -> None:
     if type(value) not in VALUES:
         as_value(value)  # registers arrays of other libraries
     check_dtype(aval_of(value).dtype, what)
+
+
+def check_arguments(operation: str, values: Sequence[Any], structure: Any, keywords: bool = False) -> None:
+    """`check_value` of the leaves of args, or of (args, kwargs)."""
+    for index, value in enumerate(values):
+        check_value(value, partial(argument, operation, structure, index, keywords))
+
+
+def argument(operation: str, structure: Any, index: int, keywords: bool) -> str:
+    """What an error calls a leaf of args, or of (args, kwargs)."""
+    return f"{operation}: the argument {argument_path(structure, index, keywords)}"
+
+
+def argument_path(structure: Any, index: int, keywords: bool) -> str:
+    """`args[0]['w']` for a leaf of args; this or `kwargs['x']` for one of (args, kwargs)."""
+    path = leaf_path(structure, index)
+    if not keywords:
+        return "args" + path
+    return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
 
 
 def tangent_dtype(dtype: Any) -> Any:
@@ -62,13 +87,17 @@ def check_tangent(
             f"{operation}: the {what}s have the structure {given_structure}, expected {structure}"
         )
     for index, (value, t) in enumerate(zip(values, given)):
-        have, want = aval_of(t) if not is_float0(t) else Aval(t.shape, float0), aval_of(value)
-        place = f"{operation}: {what} {leaf_path(structure, index)}"
+        if is_float0(t):
+            have = Aval(t.shape, float0)
+        else:
+            check_value(t, partial(tangent, operation, what, structure, index))
+            have = aval_of(t)
+        want, dtype = aval_of(value), tangent_dtype(aval_of(value).dtype)
+        if have.shape == want.shape and have.dtype == dtype:
+            continue
+        place = tangent(operation, what, structure, index)
         if have.shape != want.shape:
             raise ShapeError(f"{place} has shape {have.shape}, expected {want.shape}")
-        dtype = tangent_dtype(want.dtype)
-        if have.dtype == dtype or (dtype == float0 and want.dtype == float0):
-            continue
         weak = have.weak and is_differentiable(dtype) and np.can_cast(have.dtype, dtype, "same_kind")
         if (
             not weak
@@ -81,6 +110,11 @@ def check_tangent(
                 else f"convert it: t.astype({dtype.name!r})"
             )
             raise DTypeError(f"{place} has dtype {have.dtype}, expected {dtype}", hint=hint)
+
+
+def tangent(operation: str, what: str, structure: Any, index: int) -> str:
+    """What an error calls a leaf of tangents or cotangents: `jvp: the tangent [0]['w']`."""
+    return f"{operation}: the {what} {leaf_path(structure, index)}".rstrip()
 
 
 def unshared(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:

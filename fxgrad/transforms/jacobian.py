@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from ..core import tree, where
 from ..core.aval import Aval, aval_of, float0, is_differentiable
-from ..core.errors import ConcretizationError, DTypeError, StructureError
+from ..core.errors import DTypeError, FxgradError, StructureError
 from .inputs import check_value, leaf_path
 from .jvp import jvp, linearize
 from .staged import eval_shape
@@ -76,7 +76,8 @@ def jacobian(
         has_aux: `fun` returns (value, aux).
         holomorphic: `fun` is holomorphic: complex arguments and results are allowed.
         allow_int: integer arguments are allowed (reverse mode; their Jacobian has dtype float0).
-        mode: "fwd", "rev", or "auto": forward where the arguments have no more entries than the result.
+        mode: "fwd", "rev", or "auto": forward where the arguments have no more entries than the result, unless only
+            the other mode can do it.
         chunk_size: how many columns (rows) to compute at a time, to bound memory.
 
     Returns:
@@ -84,7 +85,8 @@ def jacobian(
         sequence `argnums`) of arrays of shape result.shape + argument.shape; (jacobian, aux) if `has_aux`.
 
     Raises:
-        DTypeError: an argument is not floating, or complex without `holomorphic`.
+        DTypeError: an argument is not floating; without `holomorphic`, a complex argument in forward mode, a complex
+            result in reverse mode.
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
@@ -95,6 +97,7 @@ def jacobian(
         raise StructureError(f"jacobian: mode must be 'auto', 'fwd' or 'rev', not {mode!r}")
     single = isinstance(argnums, int | np.integer)
 
+    @where.boundary
     @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         positions = [
@@ -104,7 +107,6 @@ def jacobian(
             raise StructureError(
                 f"jacobian: argnums={argnums} for a call with {len(args)} positional arguments"
             )
-
         if len(set(positions)) < len(positions):
             raise StructureError(f"jacobian: argnums={argnums} names an argument twice")
 
@@ -117,16 +119,12 @@ def jacobian(
         chosen = tuple(args[p] for p in positions)
         leaves, structure = tree.flatten(chosen)
         for index, leaf in enumerate(leaves):
-            check_argument(leaf, structure, index, holomorphic, allow_int)
-        try:
-            forward = mode == "fwd" or (
-                mode == "auto" and prefers_forward(restricted, chosen, leaves, has_aux)
-            )
-            columns = columns_forward if forward else rows_reverse
-            blocks, out_structure, aux = columns(restricted, chosen, has_aux, holomorphic, chunk_size)
-        except BaseException as error:
-            where.hide_frames(error)
-            raise
+            check_argument(leaf, leaf_path(structure, index), mode, holomorphic, allow_int)
+        forward = mode == "fwd" or (
+            mode == "auto" and prefers_forward(restricted, chosen, has_aux, holomorphic)
+        )
+        columns = columns_forward if forward else rows_reverse
+        blocks, out_structure, aux = columns(restricted, chosen, has_aux, holomorphic, chunk_size)
         result = [tree.unflatten(structure, row) for row in blocks]
         result = tree.unflatten(out_structure, [row[0] for row in result] if single else result)
         return (result, aux) if has_aux else result
@@ -134,30 +132,44 @@ def jacobian(
     return jacobian_of
 
 
-def check_argument(leaf: Any, structure: Any, index: int, holomorphic: bool, allow_int: bool) -> None:
+def check_argument(leaf: Any, path: str, mode: str, holomorphic: bool, allow_int: bool) -> None:
+    """Raise unless an argument can be differentiated in that mode."""
     check_value(leaf, "jacobian: an argument")
     dtype = aval_of(leaf).dtype
-    if (dtype.kind == "c") != holomorphic and (holomorphic or dtype.kind == "c"):
+    if not is_differentiable(dtype) and (mode == "fwd" or not allow_int):
         raise DTypeError(
-            f"jacobian: the argument {leaf_path(structure, index)} has dtype {dtype}, expected a "
-            f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})"
-        )
-    if not is_differentiable(dtype) and not allow_int:
-        raise DTypeError(
-            f"jacobian: the argument {leaf_path(structure, index)} has dtype {dtype}, which has no "
-            "derivative",
+            f"jacobian: the argument {path} has dtype {dtype}, which has no derivative",
             hint="convert it (x.astype(float)), or choose other argnums",
         )
+    if holomorphic and dtype.kind != "c":
+        raise DTypeError(f"jacobian: holomorphic=True needs complex arguments, {path} is {dtype}")
+    if mode == "fwd" and dtype.kind == "c" and not holomorphic:
+        raise DTypeError(
+            f"jacobian: the argument {path} has dtype {dtype}, expected a real one in forward mode",
+            hint="for a holomorphic function give holomorphic=True; for a real one use fx.jacrev",
+        )
 
 
-def prefers_forward(fun: Callable[..., Any], chosen: tuple, leaves: Sequence[Any], has_aux: bool) -> bool:
-    """Whether the arguments have no more entries than the result. Found without computing, where the function can
-    be staged; otherwise by calling it."""
+def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holomorphic: bool) -> bool:
+    """Whether the arguments have no more entries than the result; or reverse mode cannot, forward mode can do it.
+
+    Found without computing, where the function can be staged; otherwise by calling it.
+    """
+    given = [aval_of(v) for v in tree.leaves(chosen)]
+    if any(a.dtype.kind == "c" and not holomorphic or not is_differentiable(a.dtype) for a in given):
+        return False
+
+    def value(*arguments: Any) -> Any:
+        return fun(*arguments)[0] if has_aux else fun(*arguments)
+
     try:
-        out = eval_shape(lambda *xs: fun(*xs)[0] if has_aux else fun(*xs), *chosen)
-    except ConcretizationError:
-        out = fun(*chosen)[0] if has_aux else fun(*chosen)
-    return sum(aval_of(v).size for v in leaves) <= sum(aval_of(v).size for v in tree.leaves(out))
+        results = tree.leaves(eval_shape(value, *chosen))
+    except FxgradError:  # depends on values
+        results = tree.leaves(value(*chosen))
+    found = [aval_of(v) for v in results]
+    if any(a.dtype.kind == "c" for a in found) and not holomorphic:
+        return True
+    return sum(a.size for a in given) <= sum(a.size for a in found)
 
 
 def basis(avals: Sequence[Aval]) -> list[Any]:
@@ -269,6 +281,7 @@ def hessian(
     return jacfwd(inner, argnums, has_aux, holomorphic, chunk_size=chunk_size)
 
 
+@where.boundary
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a scalar function times a vector, by forward mode over reverse mode: no Hessian is formed.
 

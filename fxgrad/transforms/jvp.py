@@ -10,9 +10,9 @@ from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Interpreter, Tracer, opened, within
+from ..core.interpreter import CURRENT, Interpreter, Tracer, ensure_open, opened, within
 from ..core.staging import GraphInterpreter
-from .inputs import check_tangent, check_value, float0_zeros, tangent_dtype, unshared
+from .inputs import check_arguments, check_tangent, float0_zeros, tangent_dtype, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,6 +87,7 @@ def filled_tangent(y: Any, t: Any) -> Any:
     return ops.zeros_like(y) if t is None else t
 
 
+@where.boundary
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
 ) -> Any:
@@ -121,8 +122,7 @@ def jvp(
     values, structure = tree.flatten(tuple(primals))
     given, tangent_structure = tree.flatten(tuple(tangents))
     check_tangent("jvp", "tangent", values, structure, given, tangent_structure)
-    for v in values:
-        check_value(v, "jvp: an argument")
+    check_arguments("jvp", values, structure)
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
@@ -133,12 +133,8 @@ def jvp(
         results, box["structure"] = tree.flatten(result)
         return results
 
-    try:
-        active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
-        ys, ts = push(flat, values, active, site)
-    except BaseException as error:
-        where.hide_frames(error)
-        raise
+    active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
+    ys, ts = push(flat, values, active, site)
     ys = [y.copy() if t is None and type(y) is np.ndarray else y for y, t in zip(ys, ts)]  # arrays closed over
     ts = [filled_tangent(y, t) for y, t in zip(ys, ts)]
     results = unshared([*ys, *ts], [*values, *given])
@@ -153,6 +149,8 @@ def strip(aux: Any, interpreter: Interpreter) -> Any:
     def stripped(value: Any) -> Any:
         if isinstance(value, Tracer) and value.interpreter is interpreter:
             value = value.primal  # type: ignore[attr-defined]
+        elif isinstance(value, Tracer):
+            ensure_open(value, "an auxiliary result")
         return value.copy() if type(value) is np.ndarray else value
 
     return tree.map(stripped, aux)
@@ -170,6 +168,7 @@ def split_aux(result: Any, name: str) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
+@where.boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` and its derivative at `primals` as a linear function of the tangents.
 
@@ -191,8 +190,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """
     site = where.caller()
     values, structure = tree.flatten(primals)
-    for v in values:
-        check_value(v, "linearize: an argument")
+    check_arguments("linearize", values, structure)
     staging = GraphInterpreter(site, "linearize")
     box: dict[str, Any] = {}
 
@@ -204,21 +202,18 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         results, box["structure"] = tree.flatten(result)
         return results
 
-    try:
-        avals = [aval_of(v) for v in values]
-        values = [staging.own(v) for v in values]
-        inputs = [staging.new(Aval(a.shape, tangent_dtype(a.dtype))) for a in avals]
-        with opened(staging):
-            active = [t if is_differentiable(a.dtype) else None for t, a in zip(inputs, avals)]
-            ys, ts = push(flat, values, active, site)
-            outputs = [staging.atom(filled_tangent(y, t)) for y, t in zip(ys, ts)]
-    except BaseException as error:
-        where.hide_frames(error)
-        raise
+    avals = [aval_of(v) for v in values]
+    values = [staging.own(v) for v in values]
+    inputs = [staging.new(Aval(a.shape, tangent_dtype(a.dtype))) for a in avals]
+    with opened(staging):
+        active = [t if is_differentiable(a.dtype) else None for t, a in zip(inputs, avals)]
+        ys, ts = push(flat, values, active, site)
+        outputs = [staging.atom(filled_tangent(y, t)) for y, t in zip(ys, ts)]
     graph = Graph(
         [t.variable for t in inputs], staging.equations, outputs, staging.captured, "linearized"
     ).pruned()
 
+    @where.boundary
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = tree.flatten(tangents)
         check_tangent("linearized function", "tangent", avals, structure, given, tangent_structure)

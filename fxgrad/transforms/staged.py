@@ -49,26 +49,24 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype})"
 
 
-def staged(fun: Callable[..., Any], args: tuple, kwargs: dict, name: str, site: Any) -> tuple[Graph, Any]:
-    """(Graph, structure of the result) of fun(*args, **kwargs)."""
+def staged(
+    fun: Callable[..., Any], args: tuple, kwargs: dict, level: str, name: str, site: Any
+) -> tuple[Graph, Any]:
+    """(Graph called `name`, structure of the result) of fun(*args, **kwargs), staged by the transform `level`."""
     leaves, structure = tree.flatten((args, kwargs))
     for v in leaves:
         if not isinstance(v, ShapeDtypeStruct):
-            check_value(v, f"{name}: an argument")
+            check_value(v, f"{level}: an argument")
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
         call_args, call_kwargs = tree.unflatten(structure, tracers)
         results, box["structure"] = tree.flatten(fun(*call_args, **call_kwargs))
         for r in results:
-            check_value(r, f"{name}: a result")
+            check_value(r, f"{level}: a result")
         return results
 
-    try:
-        return stage(flat, [aval_of(v) for v in leaves], name, site), box["structure"]
-    except BaseException as error:
-        where.hide_frames(error)
-        raise
+    return stage(flat, [aval_of(v) for v in leaves], name, site, level=level), box["structure"]
 
 
 def name_of(fun: Any) -> str:
@@ -94,11 +92,12 @@ def make_graph(
     """
     static = as_positions(static_argnums)
 
+    @where.boundary
     @wraps(fun)
     def graph_of(*args: Any, **kwargs: Any) -> Any:
         site = where.caller()
         partial, dynamic, _ = apart(fun, args, static, "make_graph")
-        graph, structure = staged(partial, dynamic, kwargs, name_of(fun), site)
+        graph, structure = staged(partial, dynamic, kwargs, "make_graph", name_of(fun), site)
         if not return_shape:
             return graph
         return graph, tree.unflatten(structure, [ShapeDtypeStruct(a.shape, a.dtype) for a in graph.out_avals])
@@ -106,6 +105,7 @@ def make_graph(
     return graph_of
 
 
+@where.boundary
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of fun(*args, **kwargs), without computing it.
 
@@ -120,7 +120,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> fx.eval_shape(fnp.matmul, np.zeros((2, 3)), np.zeros((3, 4)))
     ShapeDtypeStruct(shape=(2, 4), dtype=float64)
     """
-    graph, structure = staged(fun, args, kwargs, "eval_shape", where.caller())
+    graph, structure = staged(fun, args, kwargs, "eval_shape", name_of(fun), where.caller())
     return tree.unflatten(structure, [ShapeDtypeStruct(a.shape, a.dtype) for a in graph.out_avals])
 
 
@@ -195,17 +195,17 @@ class jit:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, entry = self.lookup(args, kwargs, where.caller)
-        for v in leaves:
-            if type(v) not in PLAIN:
-                break
-        else:
-            if not CURRENT.get().watching and entry.plain is not None:
-                results = entry.plain(*leaves)
-                return tree.unflatten(entry.structure, unshared(results, leaves) if entry.sharing else results)
         try:
+            leaves, entry = self.lookup(args, kwargs, where.caller)
+            for v in leaves:
+                if type(v) not in PLAIN:
+                    break
+            else:
+                if not CURRENT.get().watching and entry.plain is not None:
+                    results = entry.plain(*leaves)
+                    return tree.unflatten(entry.structure, unshared(results, leaves) if entry.sharing else results)
             return tree.unflatten(entry.structure, entry.traced(*leaves))
-        except BaseException as error:
+        except BaseException as error:  # as `where.boundary`, without its call
             where.hide_frames(error)
             raise
 
@@ -233,7 +233,7 @@ class jit:
                     ) from None
             raise
         if entry is None:
-            graph, out_structure = staged(fun, dynamic, kwargs, name_of(self.fun), site())
+            graph, out_structure = staged(fun, dynamic, kwargs, "jit", name_of(self.fun), site())
             entry = Compiled(graph, out_structure)
             if not any(isinstance(v, Tracer) for v in graph.captured.values()):
                 self.cache[key] = entry
@@ -276,6 +276,7 @@ def kind_key(value: Any) -> Any:
     return aval_of(value)
 
 
+@where.boundary
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
     """`fun` as a function that takes the values it closes over as further arguments, and those values.
 
@@ -295,13 +296,14 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     >>> len(closed_over), converted(np.array([3.0, 4.0]), 2 * w)
     (1, array([6., 8.]))
     """
-    graph, out_structure = staged(fun, example_args, {}, name_of(fun), where.caller())
+    graph, out_structure = staged(fun, example_args, {}, "closure_convert", name_of(fun), where.caller())
     structure = tree.structure((example_args, {}))
     hoisted = [v for v, value in graph.captured.items() if is_differentiable(aval_of(value).dtype)]
     values = [graph.captured[v] for v in hoisted]
     captured = {v: value for v, value in graph.captured.items() if v not in set(hoisted)}
     converted_graph = Graph((*hoisted, *graph.inputs), graph.equations, graph.outputs, captured, graph.name)
 
+    @where.boundary
     def converted(*args: Any) -> Any:
         if len(args) != len(example_args) + len(hoisted):
             raise StructureError(

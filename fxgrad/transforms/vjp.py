@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,12 @@ from ..core.staging import stage
 from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
-from .inputs import check_tangent, check_value, float0_zeros, leaf_path
+from .inputs import check_arguments, check_tangent, check_value, float0_zeros, leaf_path
 from .jvp import split_aux, strip
 from .tape import LinearizeInterpreter, LinearTracer, backward, finished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 ONE = np.float64(1)
 
@@ -53,6 +53,7 @@ def zero_cotangent(primal: Any) -> Any:
     return ops.zeros_like(primal) if is_differentiable(aval_of(primal).dtype) else float0_zeros(primal)
 
 
+@where.boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` and its pullback at `primals` (vector-Jacobian product).
 
@@ -77,35 +78,27 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     interpreter = LinearizeInterpreter("vjp", where.caller())
     values, structure = tree.flatten(primals)
-    for v in values:
-        check_value(v, "vjp: an argument")
+    check_arguments("vjp", values, structure)
     inputs = [interpreter.new(v) for v in values]
     aux = None
-    try:
-        with opened(interpreter):
-            result = fun(*tree.unflatten(structure, inputs))
-        if has_aux:
-            result, aux = split_aux(result, "vjp")
-        results, out_structure = tree.flatten(result)
-        pairs = [unwrapped(interpreter, r) for r in results]
-    except BaseException as error:
-        where.hide_frames(error)
-        raise
+    with opened(interpreter):
+        result = fun(*tree.unflatten(structure, inputs))
+    if has_aux:
+        result, aux = split_aux(result, "vjp")
+    results, out_structure = tree.flatten(result)
+    pairs = [unwrapped(interpreter, r) for r in results]
     interpreter.own.clear()
     avals = [aval_of(y) for y, _ in pairs]
     nodes = [node for _, node in pairs]
     # Results may be residuals as well: the caller gets arrays of their own.
     ys = [y.copy() if type(y) is np.ndarray else y for y, _ in pairs]
 
+    @where.boundary
     def pullback(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
         check_tangent("vjp", "cotangent", avals, out_structure, given, given_structure)
         given = [as_cotangent(c, a) for c, a in zip(given, avals)]
-        try:
-            return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
-        except BaseException as error:
-            where.hide_frames(error)
-            raise
+        return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
 
     out = tree.unflatten(out_structure, ys), pullback
     return (*out, strip(aux, interpreter)) if has_aux else out
@@ -129,7 +122,8 @@ def grad(
         fun: a function of pytrees of arrays that returns a scalar.
         argnums: which positional arguments to differentiate (int or sequence of ints; may be negative).
         has_aux: `fun` returns (value, aux).
-        holomorphic: `fun` is holomorphic: complex arguments and result are allowed.
+        holomorphic: `fun` is holomorphic: arguments and result are complex. (A real function of complex arguments
+            needs none: its gradient is ∂/∂x − i ∂/∂y, JAX's convention, as −4j for z.imag ** 2 at 2j.)
         allow_int: integer arguments are allowed; their gradient is zeros of dtype float0.
 
     Returns:
@@ -138,7 +132,7 @@ def grad(
 
     Raises:
         NonScalarError: the result is not a scalar.
-        DTypeError: an argument is not real floating point (see `holomorphic`, `allow_int`).
+        DTypeError: an argument is an integer or boolean, or the result is not real (see `allow_int`, `holomorphic`).
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.sin(x) * x)(0.0))
@@ -148,7 +142,11 @@ def grad(
 
     @wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        _, gradients, aux = compute(args, kwargs)
+        try:
+            _, gradients, aux = compute(args, kwargs)
+        except BaseException as error:  # as `where.boundary`, without its call
+            where.hide_frames(error)
+            raise
         return (gradients, aux) if has_aux else gradients
 
     return gradient
@@ -175,7 +173,11 @@ def value_and_grad(
 
     @wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        value, gradients, aux = compute(args, kwargs)
+        try:
+            value, gradients, aux = compute(args, kwargs)
+        except BaseException as error:
+            where.hide_frames(error)
+            raise
         return ((value, aux), gradients) if has_aux else (value, gradients)
 
     return value_and_gradient
@@ -203,8 +205,9 @@ def differentiator(
             raise StructureError(f"{name}: argnums={argnums} names an argument twice")
         leaves, structure = tree.flatten(chosen[place] if single else tuple(chosen.values()))
         for index, leaf in enumerate(leaves):
-            if type(leaf) is not float and not (type(leaf) is np.ndarray and leaf.dtype.char in "fd"):
-                check_input(leaf, structure, index, name, holomorphic, allow_int)
+            if holomorphic or (type(leaf) is not float and not (type(leaf) is np.ndarray and leaf.dtype.char in "fd")):
+                path = partial(path_of, chosen, single, structure, index)
+                check_input(leaf, path, name, holomorphic, allow_int)
         inputs = list(map(interpreter.new, leaves))
         traced = structure.unflatten(inputs)
         traced_args = list(args)
@@ -213,35 +216,39 @@ def differentiator(
         token = CURRENT.set(Context(interpreter, interpreter.outer.watching))
         try:
             result = fun(*traced_args, **kwargs)
-            CURRENT.reset(token)
-            token = None
-            result, aux = split_aux(result, name) if has_aux else (result, None)
-            value, node = unwrapped(interpreter, result)
-            seed = ONE if type(value) is np.float64 and not holomorphic else scalar_seed(value, holomorphic, name)
-            interpreter.own.clear()
-            gradients = cotangents([node], [seed], inputs, True)
-        except BaseException as error:
-            where.hide_frames(error)
-            raise
         finally:
-            if token is not None:
-                CURRENT.reset(token)
+            CURRENT.reset(token)
+        result, aux = split_aux(result, name) if has_aux else (result, None)
+        value, node = unwrapped(interpreter, result)
+        seed = ONE if type(value) is np.float64 and not holomorphic else scalar_seed(value, holomorphic, name)
+        interpreter.own.clear()
+        gradients = cotangents([node], [seed], inputs, True)
         return value, structure.unflatten(gradients), strip(aux, interpreter) if has_aux else None
 
     return compute
 
 
-def check_input(leaf: Any, structure: Any, index: int, name: str, holomorphic: bool, allow_int: bool) -> None:
+def path_of(chosen: Iterable[int], single: bool, structure: Any, index: int) -> str:
+    """`args[1]['w']` for a leaf of the arguments at the positions `chosen`."""
+    path = leaf_path(structure, index)
+    places = list(chosen)
+    if single:
+        return f"args[{places[0]}]{path}"
+    number, _, rest = path[1:].partition("]")
+    return f"args[{places[int(number)]}]{rest}"
+
+
+def check_input(leaf: Any, path: Callable[[], str], name: str, holomorphic: bool, allow_int: bool) -> None:
     """Raise unless an argument of `grad` can be differentiated."""
-    check_value(leaf, f"{name}: an argument")
+    check_value(leaf, lambda: f"{name}: the argument {path()}")
     dtype = aval_of(leaf).dtype
     if holomorphic and dtype.kind != "c":
         raise DTypeError(
-            f"{name}: holomorphic=True needs complex arguments, {leaf_path(structure, index)} is {dtype}"
+            f"{name}: holomorphic=True needs complex arguments, {path()} is {dtype}"
         )
     if not is_differentiable(dtype) and not allow_int:
         raise DTypeError(
-            f"{name}: the argument {leaf_path(structure, index)} has integer or boolean dtype {dtype}, "
+            f"{name}: the argument {path()} has integer or boolean dtype {dtype}, "
             "which has no gradient",
             hint="convert it (x.astype(float), 2.0 instead of 2), choose other argnums, or allow_int=True",
         )
@@ -264,13 +271,16 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
     if holomorphic != (aval.dtype.kind == "c"):
         raise DTypeError(
             f"{name}: the result has dtype {aval.dtype}, expected a "
-            f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})"
+            f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})",
+            hint=None if holomorphic else "for a holomorphic function give holomorphic=True; otherwise differentiate the "
+            "real and the imaginary part",
         )
     if not is_differentiable(aval.dtype):
         raise DTypeError(f"{name}: the result has dtype {aval.dtype}, which has no gradient")
     return ops.full_like(value, value=1) if type(value) not in PLAIN else aval.dtype.type(1)
 
 
+@where.boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tuple]:
     """The transpose of a linear function of `primals`, of which only shapes and dtypes are used.
 
@@ -298,17 +308,10 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
         results, box["structure"] = tree.flatten(fun(*tree.unflatten(structure, tracers)))
         return results
 
-    try:
-        graph = stage(flat, avals, "linear_transpose", site)
-    except BaseException as error:
-        where.hide_frames(error)
-        raise
-    try:
-        ensure_linear(graph)
-    except NotLinearError as error:
-        where.hide_frames(error)
-        raise
+    graph = stage(flat, avals, "linear_transpose", site)
+    ensure_linear(graph)
 
+    @where.boundary
     def transposed(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
         check_tangent(

@@ -12,7 +12,7 @@ from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, ensure_open, opened
-from .inputs import check_value, leaf_path, unshared
+from .inputs import argument_path, check_arguments, check_value, leaf_path, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -138,6 +138,7 @@ def vmap(
     if chunk_size is not None and chunk_size < 1:
         raise AxisError(f"vmap: chunk_size must be positive, not {chunk_size}")
 
+    @where.boundary
     @wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         site = where.caller()
@@ -173,12 +174,8 @@ def vmap(
                 for i, (r, f, p) in enumerate(zip(results, flags, places))
             ]
 
-        try:
-            step = chunk_size or max(size, 1)
-            chunks = [run(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
-        except BaseException as error:
-            where.hide_frames(error)
-            raise
+        step = chunk_size or max(size, 1)
+        chunks = [run(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
         if len(chunks) == 1:
             return tree.unflatten(box["structure"], unshared(chunks[0], leaves))
         joined = [
@@ -194,10 +191,10 @@ def common_size(
     leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis_size: int | None
 ) -> tuple[int, list]:
     """(the size of the mapped axis, the axes made non-negative)."""
+    check_arguments("vmap", leaves, structure, keywords=True)
     sizes: dict[int, int] = {}
     normalized: list[Any] = []
     for index, (leaf, axis) in enumerate(zip(leaves, axes)):
-        check_value(leaf, "vmap: an argument")
         if axis is None:
             normalized.append(None)
             continue
@@ -206,7 +203,7 @@ def common_size(
         shape = aval_of(leaf).shape
         if not -len(shape) <= axis < len(shape):
             raise AxisError(
-                f"vmap: axis {axis} is out of bounds for argument {argument_path(structure, index)} of "
+                f"vmap: axis {axis} is out of bounds for argument {argument_path(structure, index, True)} of "
                 f"shape {shape}",
                 hint="in_axes=None for an argument that is not mapped",
             )
@@ -214,7 +211,7 @@ def common_size(
         sizes[index] = shape[axis]
     if len(set(sizes.values())) > 1:
         parts = ", ".join(
-            f"{argument_path(structure, i)}: {n} (shape {aval_of(leaves[i]).shape}, axis {axes[i]})"
+            f"{argument_path(structure, i, True)}: {n} (shape {aval_of(leaves[i]).shape}, axis {axes[i]})"
             for i, n in sizes.items()
         )
         raise AxisError(
@@ -230,12 +227,6 @@ def common_size(
     if axis_size is not None and axis_size != size:
         raise AxisError(f"vmap: axis_size={axis_size}, but the mapped axes have size {size}")
     return size, normalized
-
-
-def argument_path(structure: Any, index: int) -> str:
-    """'args[0]['w']' or 'kwargs['x']' for a leaf of (args, kwargs)."""
-    path = leaf_path(structure, index)
-    return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
 
 
 def leading(value: Any, axis: int, start: int, stop: int, size: int) -> Any:

@@ -1,0 +1,19 @@
+"""Random programs under random stacks of transforms: fxgrad's numbers are JAX's."""
+
+import numpy as np
+from hypothesis import given, settings
+
+import fxgrad
+import fxgrad.numpy
+from tests.parity.oracle import JAX, jax
+from tests.programs import X, build, programs, stacks
+
+
+@settings(max_examples=max(settings().max_examples // 2, 1))
+@given(programs(), stacks())
+def test_random_compositions(source, stack):
+    ours = np.asarray(build(source, stack, fxgrad, fxgrad.numpy)(X))
+    theirs = np.asarray(build(source, stack, JAX, jax.numpy)(jax.numpy.asarray(X)))
+    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+    scale = np.max(np.abs(theirs), initial=1.0)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-10 * scale)
