@@ -57,13 +57,18 @@ def is_differentiable(dtype: Any) -> bool:
     return kind_of(dtype) in "fc"
 
 
-def check_dtype(dtype: Any, what: str) -> None:
-    """Raise `DTypeError` where fxgrad cannot compute with `dtype`."""
+def check_kind(dtype: Any, what: str) -> None:
+    """Raise `DTypeError` for objects, strings, dates and records."""
     if kind_of(dtype) not in "biufc" or dtype == float0:
         raise DTypeError(
             f"{what} has dtype {dtype}, which fxgrad does not compute with",
             hint="use bool, integer, floating (also bfloat16) or complex arrays",
         )
+
+
+def check_dtype(dtype: Any, what: str) -> None:
+    """Raise `DTypeError` where fxgrad cannot compute with `dtype`."""
+    check_kind(dtype, what)
     if not dtype.isnative:
         raise DTypeError(
             f"{what} has the non-native byte order of dtype {dtype.str!r}",

@@ -80,7 +80,7 @@ class DTypeError(FxgradError, TypeError):
     >>> print(fx.grad(lambda x: x**2)(3.0))
     6.0
 
-    A complex input needs `holomorphic=True`, your promise that the function is complex-differentiable:
+    A complex result needs `holomorphic=True`, your promise that the function is complex-differentiable:
 
     >>> fx.grad(lambda z: z**2)(1j)
     Traceback (most recent call last):
@@ -197,12 +197,13 @@ class ConcretizationError(FxgradError, TypeError):
 class ArrayConversionError(FxgradError, TypeError):
     """A traced value that was to become, or to be stored in, a plain NumPy array.
 
-    The array would hold a number and forget where it came from: its derivative would silently be lost.
+    The array would hold a number and forget where it came from: its derivative would silently be lost. (For one
+    entry, `buffer[0] = x`, NumPy raises a ValueError of its own, with this error as its cause.)
 
     >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> def loss(x):
     ...     buffer = np.zeros(2)
-    ...     buffer[0] = x
+    ...     buffer[:] = x
     ...     return buffer.sum()
     >>> fx.grad(loss)(1.0)
     Traceback (most recent call last):
@@ -369,7 +370,9 @@ def describe(value: object) -> str:
     return f"{name}[{','.join(map(str, shape))}]" + (" (weak)" if getattr(value, "weak", False) else "")
 
 
-def reword(error: Exception, operation: str, operands: Iterable[object]) -> Exception:
+def reword(
+    error: Exception, operation: str, operands: Iterable[object], site: where.Site | None = None
+) -> Exception:
     """What to raise, `from error`, when a NumPy kernel raised `error` inside a transform.
 
     NumPy's own words with the operation, its operands, the open transforms and the user's line added, as our
@@ -380,10 +383,10 @@ def reword(error: Exception, operation: str, operands: Iterable[object]) -> Exce
     words = str(error).strip().removeprefix(f"{operation}: ")
     message = f"{operation}: {words}; operands: {', '.join(map(describe, operands)) or 'none'}"
     if isinstance(error, np.linalg.LinAlgError):  # a ValueError about values, which users catch by this name
-        return np.linalg.LinAlgError(str(FxgradError(message)))
+        return np.linalg.LinAlgError(str(FxgradError(message, site=site)))
     for theirs, ours in _OURS:
         if isinstance(error, theirs):
-            return ours(message)
+            return ours(message, site=site)
     return error
 
 

@@ -167,7 +167,8 @@ def escaped(tracer: Tracer, operation: str) -> EscapedTracerError:
         f"{operation}: a traced value {tracer.aval!r} of {interpreter.name}{opened_at} "
         "is used outside that transform",
         hint="return the value from the transformed function (has_aux=True for extra results) instead of storing "
-        "it in a variable that outlives the call; values closed over by a custom rule must be its arguments",
+        "it in a variable that outlives the call; values closed over by a custom rule must be its arguments; a "
+        "thread started inside the transform must run in contextvars.copy_context()",
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import where
-from .aval import PLAIN, SCALARS, Aval, aval_of
+from .aval import PLAIN, SCALARS, Aval, aval_of, check_kind
 from .errors import ConcretizationError
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import Interpreter, Tracer, ensure_open, opened
@@ -74,7 +74,9 @@ class GraphInterpreter(Interpreter):
         value = self.own(value)
         var = self.vars.get(id(value))
         if var is None:
-            var = self.vars[id(value)] = Var(aval_of(value))
+            aval = aval_of(value)
+            check_kind(aval.dtype, f"{self.name}: a captured array")
+            var = self.vars[id(value)] = Var(aval)
             self.captured[var] = value
         return var
 

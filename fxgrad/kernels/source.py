@@ -115,7 +115,7 @@ class Source:
         filename = f"<fxgrad {name} {next(_serial)}>"
         namespace = dict(self.namespace)
         exec(compile(text, filename, "exec"), namespace)
-        function = namespace[name]
+        function = namespace.pop(name)  # which would refer to itself: freed by the garbage collector only
         function.source = text
         linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
         weakref.finalize(function, linecache.cache.pop, filename, None)

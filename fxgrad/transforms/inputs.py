@@ -15,16 +15,18 @@ from ..core.interpreter import VALUES, Tracer, as_value, ensure_open
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+FLOAT = np.dtype(float)
+
 
 def check_value(value: Any, what: str | Callable[[], str]) -> None:
     """Raise unless `value` is an array or number of a dtype that fxgrad computes with, or the tracer of an open
     transform. `what` it is may be a function, called when it is needed."""
     kind = type(value)
-    if kind in SCALARS or (kind is np.ndarray and value.dtype.char in "fd"):
+    if kind in SCALARS or (kind is np.ndarray and value.dtype is FLOAT):
         return
     what = what() if callable(what) else what
     if isinstance(value, Tracer):
-        return ensure_open(value, what)
+        ensure_open(value, what)
     if type(value) not in VALUES and (isinstance(value, str | bytes) or not hasattr(value, "dtype")):
         raise DTypeError(
             f"{what} is a {type(value).__name__}, not an array or a number",

@@ -135,7 +135,9 @@ def jvp(
 
     active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
     ys, ts = push(flat, values, active, site)
-    ys = [y.copy() if t is None and type(y) is np.ndarray else y for y, t in zip(ys, ts)]  # arrays closed over
+    ys = [
+        y.copy() if t is None and type(y) is np.ndarray else y for y, t in zip(ys, ts)
+    ]  # arrays closed over
     ts = [filled_tangent(y, t) for y, t in zip(ys, ts)]
     results = unshared([*ys, *ts], [*values, *given])
     out = tuple(tree.unflatten(box["structure"], part) for part in (results[: len(ys)], results[len(ys) :]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import update_wrapper, wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from ..core import tree, where
 from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable
 from ..core.cache import Cache
-from ..core.errors import StaticArgumentError, StructureError
+from ..core.errors import StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Tracer
+from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..kernels.source import compile_graph
 from .inputs import check_value, unshared
@@ -202,8 +203,13 @@ class jit:
                     break
             else:
                 if not CURRENT.get().watching and entry.plain is not None:
-                    results = entry.plain(*leaves)
-                    return tree.unflatten(entry.structure, unshared(results, leaves) if entry.sharing else results)
+                    try:
+                        results = entry.plain(*leaves)
+                    except KERNEL_ERRORS as error:
+                        entry.explain(error)
+                    return tree.unflatten(
+                        entry.structure, unshared(results, leaves) if entry.sharing else results
+                    )
             return tree.unflatten(entry.structure, entry.traced(*leaves))
         except BaseException as error:  # as `where.boundary`, without its call
             where.hide_frames(error)
@@ -263,6 +269,18 @@ class Compiled:
         self.traced = compile_graph(graph, False)
         fresh = {v for e in graph.equations if isinstance(e.primitive.kernel, np.ufunc) for v in e.outputs}
         self.sharing = len({*graph.outputs}) < len(graph.outputs) or not fresh.issuperset(graph.outputs)
+
+    def explain(self, error: Exception) -> NoReturn:
+        """Raise the error of a kernel of `plain` with the operation and the user's line at which it was staged; as it
+        is where it is the user's own."""
+        entry = error.__traceback__
+        while entry is not None and entry.tb_frame.f_code is not self.plain.__code__:
+            entry = entry.tb_next
+        equation = entry and self.graph.equations[entry.tb_lineno - 2]  # one line each, after the `def`
+        if equation is None or equation.primitive.runs_user_code:
+            raise error
+        operands = [a.aval for a in equation.inputs]
+        raise reword(error, equation.primitive.name, operands, equation.site) from error
 
 
 def kind_key(value: Any) -> Any:

@@ -18,7 +18,7 @@ from ..core.staging import stage
 from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
-from .inputs import check_arguments, check_tangent, check_value, float0_zeros, leaf_path
+from .inputs import FLOAT, check_arguments, check_tangent, check_value, float0_zeros, leaf_path
 from .jvp import split_aux, strip
 from .tape import LinearizeInterpreter, LinearTracer, backward, finished
 
@@ -199,13 +199,17 @@ def differentiator(
         for p in positions:
             place = p + count if p < 0 else p
             if not 0 <= place < count:
-                raise StructureError(f"{name}: argnums={argnums} for a call with {count} positional arguments")
+                raise StructureError(
+                    f"{name}: argnums={argnums} for a call with {count} positional arguments"
+                )
             chosen[place] = args[place]
         if len(chosen) < len(positions):
             raise StructureError(f"{name}: argnums={argnums} names an argument twice")
         leaves, structure = tree.flatten(chosen[place] if single else tuple(chosen.values()))
         for index, leaf in enumerate(leaves):
-            if holomorphic or (type(leaf) is not float and not (type(leaf) is np.ndarray and leaf.dtype.char in "fd")):
+            if holomorphic or (
+                type(leaf) is not float and (type(leaf) is not np.ndarray or leaf.dtype is not FLOAT)
+            ):
                 path = partial(path_of, chosen, single, structure, index)
                 check_input(leaf, path, name, holomorphic, allow_int)
         inputs = list(map(interpreter.new, leaves))
@@ -243,13 +247,10 @@ def check_input(leaf: Any, path: Callable[[], str], name: str, holomorphic: bool
     check_value(leaf, lambda: f"{name}: the argument {path()}")
     dtype = aval_of(leaf).dtype
     if holomorphic and dtype.kind != "c":
-        raise DTypeError(
-            f"{name}: holomorphic=True needs complex arguments, {path()} is {dtype}"
-        )
+        raise DTypeError(f"{name}: holomorphic=True needs complex arguments, {path()} is {dtype}")
     if not is_differentiable(dtype) and not allow_int:
         raise DTypeError(
-            f"{name}: the argument {path()} has integer or boolean dtype {dtype}, "
-            "which has no gradient",
+            f"{name}: the argument {path()} has integer or boolean dtype {dtype}, which has no gradient",
             hint="convert it (x.astype(float), 2.0 instead of 2), choose other argnums, or allow_int=True",
         )
 
@@ -272,8 +273,10 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
         raise DTypeError(
             f"{name}: the result has dtype {aval.dtype}, expected a "
             f"{'complex' if holomorphic else 'real'} one (holomorphic={holomorphic})",
-            hint=None if holomorphic else "for a holomorphic function give holomorphic=True; otherwise differentiate the "
-            "real and the imaginary part",
+            hint=None
+            if holomorphic
+            else "for a holomorphic function give holomorphic=True; otherwise differentiate the real and the "
+            "imaginary part",
         )
     if not is_differentiable(aval.dtype):
         raise DTypeError(f"{name}: the result has dtype {aval.dtype}, which has no gradient")

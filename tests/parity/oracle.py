@@ -6,6 +6,7 @@ A program is a function of (fx, np): the transforms and the array namespace of e
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 import fxgrad
 import fxgrad.numpy
@@ -67,3 +68,13 @@ def same(ours, theirs, dtypes=True, path="result"):
 
 def agree(program, dtypes=True):
     same(by_fxgrad(program), by_jax(program), dtypes)
+
+
+def both_refuse(program):
+    """Both libraries raise; who catches JAX's error by its built-in class catches ours."""
+    with pytest.raises(Exception) as theirs:
+        by_jax(program)
+    with pytest.raises(fxgrad.FxgradError) as ours:
+        by_fxgrad(program)
+    builtin = next(c for c in theirs.type.__mro__ if c.__module__ == "builtins")
+    assert isinstance(ours.value, builtin), f"{ours.typename} is no {builtin.__name__}"
