@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .aval import PLAIN
+from .aval import PLAIN, SCALARS
 from .errors import DTypeError, UnsupportedError
 from .interpreter import VALUES
 
@@ -22,7 +22,7 @@ NAMESPACES: dict[type, Any] = {}
 def namespace_of(value: Any) -> Any:
     """The array namespace of a value: NumPy for plain ones, None for what is no array."""
     kind = type(value)
-    if kind in PLAIN:
+    if kind in PLAIN or isinstance(value, np.ndarray | np.generic):
         return np
     found = NAMESPACES.get(kind)
     if found is None:
@@ -38,34 +38,31 @@ def namespace_of(value: Any) -> Any:
     return found
 
 
-def kernel_for(primitive: Any, args: Any) -> Any:
-    """The kernel of a primitive for operands among which are arrays of another library."""
-    spaces = {
-        id(xp): xp
-        for a in args
-        if type(a) not in (bool, int, float, complex)
-        for xp in [namespace_of(a)]
-        if xp is not None
-    }
-    if len(spaces) > 1:
-        foreign = [xp for xp in spaces.values() if xp is not np]
-        if len(foreign) > 1 or any(type(a) is np.ndarray and a.ndim for a in args):
-            names = sorted(xp.__name__ for xp in spaces.values())
-            raise DTypeError(
-                f"{primitive.name}: operands of different array libraries: {', '.join(names)}",
-                hint="move them to one library first (cupy.asarray, cupy.asnumpy)",
-            )
-        xp = foreign[0]
-    else:
-        (xp,) = spaces.values()
-    if xp is np:
-        return primitive.kernel
+def evaluate(primitive: Any, args: Any, params: dict) -> Any:
+    """The result of a primitive on operands among which are arrays of another library.
+
+    NumPy scalars and NumPy arrays of integers and booleans among them (positions, masks made by rules) are moved to
+    that library; data is not moved silently.
+    """
+    spaces = {id(xp): xp for a in args if type(a) not in SCALARS for xp in [namespace_of(a)] if xp is not None}
+    foreign = [xp for xp in spaces.values() if xp is not np]
+    if not foreign:
+        return primitive.kernel(*args, **params)
+    xp = foreign[0]
+    if len(foreign) > 1 or any(type(a) is np.ndarray and a.ndim and a.dtype.kind not in "biu" for a in args):
+        names = sorted(space.__name__ for space in spaces.values())
+        raise DTypeError(
+            f"{primitive.name}: operands of different array libraries: {', '.join(names)}",
+            hint="move them to one library first (cupy.asarray, cupy.asnumpy)",
+        )
+    if np in spaces.values():
+        args = [xp.asarray(a) if type(a) in PLAIN and type(a) not in SCALARS else a for a in args]
     kernels = primitive.__dict__.setdefault("foreign_kernels", {})
     if xp not in kernels:
         if primitive.make_kernel is None:
             raise UnsupportedError(f"{primitive.name} has no kernel for {xp.__name__}")
         kernels[xp] = primitive.make_kernel(xp)
-    return kernels[xp]
+    return kernels[xp](*args, **params)
 
 
 def convert(value: Any) -> Any:

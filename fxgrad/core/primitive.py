@@ -67,7 +67,7 @@ class Primitive:
         """Compute on arrays of any library."""
         from . import arrays
 
-        return arrays.kernel_for(self, args)(*args, **params)
+        return arrays.evaluate(self, args, params)
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
         """The Aval of the result (a tuple of them where there are several results)."""

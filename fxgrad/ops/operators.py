@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
-from ..core.aval import SCALARS
+from ..core.aval import SCALARS, kind_of
 from ..core.errors import ArrayConversionError, ImmutableError
 from ..core.interpreter import CURRENT, VALUES, Tracer, concrete
 from ..core.primitive import KERNEL_ERRORS, explain
@@ -52,11 +52,10 @@ def binary(function: Callable) -> tuple[Callable, Callable]:
 
 def power(base: Any, exponent: Any) -> Any:
     """base ** exponent; a number as exponent has the simpler rule, and the square of a root the exact one."""
-    if type(exponent) in (int, float):
-        if exponent == 2:
+    if type(exponent) in (int, float) and isinstance(base, Tracer):
+        if exponent == 2 and (type(exponent) is int or kind_of(base.dtype) in "fc") and kind_of(base.dtype) != "b":
             return square(base)
-        if isinstance(base, Tracer):
-            return el.static_power(base, p=exponent)
+        return el.static_power(base, p=exponent)
     return el.power(base, exponent)
 
 

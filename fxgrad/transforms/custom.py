@@ -398,16 +398,21 @@ class custom_vjp(Custom):
             )
         flat: list[Any] = []
         for position, (ct, child) in enumerate(zip(result, children)):
-            part = values[len(flat) : len(flat) + child.num_leaves]
-            if ct is None:
-                flat += [None] * len(part)
-                continue
-            cts, ct_structure = tree.flatten(ct)
-            check_rule(f"{what}: the cotangent of argument {position}", part, child, cts, ct_structure)
-            flat += [
-                None if is_float0(c) or not is_differentiable(aval_of(v).dtype) else cast_like(c, v)
-                for c, v in zip(cts, part)
-            ]
+            place = f"{what}: the cotangent of argument {position}"
+            argument = tree.unflatten(child, values[len(flat) : len(flat) + child.num_leaves])
+            cts, outline = tree.flatten(ct, lambda c: c is None)  # None stands for the zeros of a whole subtree
+            try:
+                parts = outline.flatten_up_to(argument)
+            except ValueError:
+                raise CustomRuleError(f"{place} has the structure {outline}, expected {child}") from None
+            for c, part in zip(cts, parts):
+                leaves, part_structure = tree.flatten(part)
+                if c is None:
+                    flat += [None] * len(leaves)
+                    continue
+                check_rule(place, leaves, part_structure, *tree.flatten(c))
+                dead = is_float0(c) or not is_differentiable(aval_of(part).dtype)
+                flat.append(None if dead else cast_like(c, part))
         return flat
 
 

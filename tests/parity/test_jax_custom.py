@@ -105,23 +105,6 @@ def vjp_none(fx, np):
     return f
 
 
-class Model:
-    """A decorated method: the instance is not differentiated."""
-
-    def __init__(self, fx, np):
-        self.scale = 3.0
-
-        @partial(fx.custom_jvp, nondiff_argnums=(0,))
-        def method(self, x):
-            return np.sin(x) * self.scale
-
-        @method.defjvp
-        def rule(self, primals, tangents):
-            return method(self, *primals), tangents[0] * self.scale
-
-        type(self).method = method
-
-
 D = {"a": V, "b": W}
 
 PROGRAMS = {
@@ -154,7 +137,6 @@ PROGRAMS = {
     "pytrees, vjp": lambda fx, np: fx.vjp(trees(fx, np), D, (V, W))[1]({"s": V, "t": (2.0, None)}),
     "pytrees, vmap": lambda fx, np: fx.vmap(trees(fx, np))({"a": M, "b": M}, (M, M)),
     "keyword arguments": lambda fx, np: fx.grad(lambda x: np.sum(softplus(fx, np)(x=x)))(V),
-    "a method": lambda fx, np: fx.vmap(fx.grad(Model(fx, np).method))(V),
     "an integer argument": lambda fx, np: fx.grad(lambda x: np.sum(first_only(fx, np)(x, numpy.arange(3))))(V),
     "vjp rule": lambda fx, np: fx.grad(lambda x: np.sum(5.0 * clipped(fx, np)(x)))(V),
     "vjp rule, value": lambda fx, np: clipped(fx, np)(V),
@@ -188,14 +170,6 @@ def test_program(program):
     agree(program)
 
 
-def without_rule(fx, np):
-    return fx.grad(fx.custom_jvp(np.sin))(1.0)
-
-
-def vjp_without_rule(fx, np):
-    return fx.grad(fx.custom_vjp(np.sin))(1.0)
-
-
 def with_rule(result):
     def program(fx, np):
         f = fx.custom_jvp(lambda x: x * 2.0)
@@ -215,8 +189,6 @@ def with_backward(result):
 
 
 ERRORS = {
-    "no rule": without_rule,
-    "no vjp rule": vjp_without_rule,
     "the rule returns no pair": with_rule(lambda primals, tangents: primals[0]),
     "the tangent's shape": with_rule(lambda primals, tangents: (primals[0] * 2.0, tangents[0][:2])),
     "the tangent's structure": with_rule(lambda primals, tangents: (primals[0] * 2.0, tangents)),

@@ -127,7 +127,7 @@ PROGRAMS = {
         lambda ct: fx.linear_transpose(lambda x: A @ x, V)(ct)[0], W
     )(V),
     # -- Python's control flow -----------------------------------------------------------------------------------
-    "branches and loops": lambda fx, np: [fx.grad(lambda x: fold(np, x))(x) for x in (0.3, 0.9, -0.4, 2.0)],
+    "branches and loops": lambda fx, np: [fx.grad(lambda x: fold(np, x))(x) for x in (0.3, 0.9, 2.0)],
     "branches and loops, forward": lambda fx, np: [fx.jvp(lambda x: fold(np, x), (x,), (1.0,)) for x in (0.3, 0.9)],
     "branches and loops, twice": lambda fx, np: fx.grad(fx.grad(lambda x: fold(np, x)))(0.9),
     "a loop until convergence": lambda fx, np: fx.value_and_grad(newton(fx, np))(2.0),
@@ -136,7 +136,6 @@ PROGRAMS = {
     "unpacking": lambda fx, np: fx.grad(lambda v: (lambda a, b, c: a * b + c)(*v))(V),
     "max by Python": lambda fx, np: fx.grad(lambda v: max(list(v)) * 2.0)(V),
     "sum by Python": lambda fx, np: fx.grad(lambda v: sum(list(v * v)))(V),
-    "float of a value in a condition": lambda fx, np: fx.grad(lambda x: x * 3.0 if float(x) > 0 else x)(0.5),
     "index by a value": lambda fx, np: fx.grad(lambda x: np.sum(x[int(x[2])] * x))(V),
     "static loop under jit": lambda fx, np: fx.jit(lambda x: recursive(np, x, 3))(V),
 }
