@@ -44,7 +44,9 @@ def evaluate(primitive: Any, args: Any, params: dict) -> Any:
     NumPy scalars and NumPy arrays of integers and booleans among them (positions, masks made by rules) are moved to
     that library; data is not moved silently.
     """
-    spaces = {id(xp): xp for a in args if type(a) not in SCALARS for xp in [namespace_of(a)] if xp is not None}
+    spaces = {
+        id(xp): xp for a in args if type(a) not in SCALARS for xp in [namespace_of(a)] if xp is not None
+    }
     foreign = [xp for xp in spaces.values() if xp is not np]
     if not foreign:
         return primitive.kernel(*args, **params)

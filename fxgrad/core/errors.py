@@ -273,14 +273,17 @@ class NotLinearError(FxgradError, ValueError, TypeError):
 
 
 class NotDifferentiableError(FxgradError, TypeError):
-    """A derivative for which there is no rule, such as forward mode through a `custom_vjp`.
+    """A derivative for which there is no rule, such as forward mode through a `custom_vjp` whose backward rule is
+    not linear, so that it has no transpose.
 
-    >>> import fxgrad as fx
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> @fx.custom_vjp
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice.defvjp(lambda x: (2 * x, None), lambda residuals, ct: (2 * ct,))
-    >>> fx.jvp(twice, (1.0,), (1.0,))
+    ... def clipped(x):
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda residuals, ct: (fnp.clip(ct, -1, 1),))
+    >>> print(fx.grad(lambda x: 5 * clipped(x))(1.0))
+    1.0
+    >>> fx.jvp(clipped, (1.0,), (1.0,))
     Traceback (most recent call last):
         ...
     fxgrad.core.errors.NotDifferentiableError: ...
@@ -324,9 +327,9 @@ class GraphError(FxgradError, AssertionError):
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> graph = fx.make_graph(fnp.sin)(1.0)
-    >>> graph.check()
+    >>> _ = graph.check()
     >>> graph.equations.clear()
-    >>> graph.check()
+    >>> _ = graph.check()
     Traceback (most recent call last):
         ...
     fxgrad.core.errors.GraphError: ...

@@ -44,7 +44,7 @@ class Interpreter:
     that opened the transform and serves messages only.
     """
 
-    name: ClassVar[str] = "interpreter"
+    name: str = "interpreter"
     watches: ClassVar[bool] = False
     __slots__ = ("outer", "site")
 
@@ -191,6 +191,12 @@ class Tracer:
 
     def __init_subclass__(cls) -> None:
         VALUES.add(cls)
+
+    @classmethod
+    def attach(cls, **members: Any) -> None:
+        """Give traced values these methods and attributes, which are written in terms of operations."""
+        for name, member in members.items():
+            setattr(cls, name, member)
 
     @property
     def aval(self) -> Aval:

@@ -93,7 +93,7 @@ def compress(self: Tracer, condition: Any, axis: int | None = None, out: None = 
 
 
 def astype(
-    self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    self: Tracer, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     """The values in another dtype. The derivative passes between floating-point dtypes and ends at others."""
     if not np.can_cast(self.dtype, dtype, casting):
@@ -163,20 +163,29 @@ def unpicklable(self: Tracer, protocol: Any = None) -> NoReturn:
     )
 
 
-for _name in FUNCTIONS:
-    setattr(Tracer, _name, delegated(_name))
-for _name, _function in ATTRIBUTES.items():
-    setattr(Tracer, _name, property(delegated(_function)))
-for _name, _hint in WRITING.items():
-    setattr(Tracer, _name, writing(_name, _hint))
-for _name in MEMORY:
-    setattr(Tracer, _name, memory(_name))
-Tracer.itemsize = property(lambda self: self.dtype.itemsize)
-Tracer.nbytes = property(lambda self: self.size * self.dtype.itemsize)
-Tracer.at = property(At)
-Tracer.reshape, Tracer.transpose, Tracer.flatten, Tracer.compress = reshape, transpose, flatten, compress
-Tracer.astype, Tracer.item, Tracer.tolist, Tracer.__round__ = astype, item, tolist, rounded
-Tracer.__matmul__, Tracer.__rmatmul__, Tracer.__contains__ = matmul, rmatmul, contains
-Tracer.__copy__, Tracer.__deepcopy__ = lambda self: self, lambda self, memo: self
-Tracer.__repr__ = Tracer.__str__ = describe
-Tracer.__format__, Tracer.__reduce_ex__ = formatted, unpicklable
+Tracer.attach(**{name: delegated(name) for name in FUNCTIONS})
+Tracer.attach(**{name: property(delegated(function)) for name, function in ATTRIBUTES.items()})
+Tracer.attach(**{name: writing(name, hint) for name, hint in WRITING.items()})
+Tracer.attach(**{name: memory(name) for name in MEMORY})
+Tracer.attach(
+    itemsize=property(lambda self: self.dtype.itemsize),
+    nbytes=property(lambda self: self.size * self.dtype.itemsize),
+    at=property(At),
+    reshape=reshape,
+    transpose=transpose,
+    flatten=flatten,
+    compress=compress,
+    astype=astype,
+    item=item,
+    tolist=tolist,
+    __round__=rounded,
+    __matmul__=matmul,
+    __rmatmul__=rmatmul,
+    __contains__=contains,
+    __copy__=lambda self: self,
+    __deepcopy__=lambda self, memo: self,
+    __repr__=describe,
+    __str__=describe,
+    __format__=formatted,
+    __reduce_ex__=unpicklable,
+)

@@ -19,6 +19,7 @@ from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.errors import ArrayConversionError, FxgradError, ImmutableError, IndexingError, UnsupportedError
 from ..core.interpreter import VALUES, Tracer, as_value, concrete
+from ..ops.operators import scalar
 from .composite import axes_tuple, axis_index, cast, operand
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def call(
     where: Any = True,
     dtype: Any = None,
     signature: Any = None,
-    casting: str = "same_kind",
+    casting: Any = "same_kind",
     order: str = "K",
     subok: bool = True,
     **axes: Any,
@@ -339,6 +340,10 @@ def array_namespace(self: Tracer, *, api_version: str | None = None) -> Any:
     return fnp
 
 
-Tracer.__array_ufunc__, Tracer.__array_function__ = array_ufunc, array_function
-Tracer.__array_namespace__ = array_namespace
-Tracer.__float__, Tracer.__complex__ = unstored(Tracer.__float__), unstored(Tracer.__complex__)
+Tracer.attach(
+    __array_ufunc__=array_ufunc,
+    __array_function__=array_function,
+    __array_namespace__=array_namespace,
+    __float__=unstored(scalar(float, "float()")),
+    __complex__=unstored(scalar(complex, "complex()")),
+)

@@ -23,7 +23,7 @@ ARRAY = Ellipsis
 
 def split(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
     """(x, index arrays, template) for x[key]; x gains an axis for every boolean scalar in the key."""
-    entries = list(key) if isinstance(key, tuple) else [key]
+    entries: list[Any] = list(key) if isinstance(key, tuple) else [key]
     entries = [e if e is None or e is Ellipsis or isinstance(e, slice) else entry(e) for e in entries]
     shape = aval_of(x).shape
     for i, e in enumerate(entries):  # x[True] is x[None][[0]], x[False] is x[None][[]]
@@ -53,7 +53,7 @@ def split(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
     flat[at : at + len(dots)] = [slice(None)] * (len(shape) - used)
     if any(hasattr(e, "shape") for e in flat):  # integers beside arrays take part in their broadcasting
         axes = iter(shape)
-        sizes = [None if e is None else next(axes) for e in flat]
+        sizes = [0 if e is None else next(axes) for e in flat]
         flat = [integer_array(e, n) if type(e) is int else e for e, n in zip(flat, sizes)]
     arrays = [e for e in flat if hasattr(e, "shape")]
     return x, arrays, tuple(ARRAY if hasattr(e, "shape") else e for e in flat)

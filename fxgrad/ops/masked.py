@@ -31,7 +31,7 @@ class Support:
 
     def force(self) -> Any:
         """The array."""
-        stack = [self]
+        stack: list[Support] = [self]
         while stack:
             support = stack[-1]
             if support.array is None:

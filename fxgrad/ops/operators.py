@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
@@ -53,7 +54,11 @@ def binary(function: Callable) -> tuple[Callable, Callable]:
 def power(base: Any, exponent: Any) -> Any:
     """base ** exponent; a number as exponent has the simpler rule, and the square of a root the exact one."""
     if type(exponent) in (int, float) and isinstance(base, Tracer):
-        if exponent == 2 and (type(exponent) is int or kind_of(base.dtype) in "fc") and kind_of(base.dtype) != "b":
+        if (
+            exponent == 2
+            and (type(exponent) is int or kind_of(base.dtype) in "fc")
+            and kind_of(base.dtype) != "b"
+        ):
             return square(base)
         return el.static_power(base, p=exponent)
     return el.power(base, exponent)
@@ -112,19 +117,19 @@ _COMPARISON = {
 
 
 def unary(function: Callable) -> Callable:
-    def operator(self: Tracer) -> Any:
+    def method(self: Tracer) -> Any:
         return el.weaken(function(self)) if self.weak else function(self)
 
-    return operator
+    return method
 
 
 def comparison(function: Callable) -> Callable:
-    def operator(self: Tracer, other: Any) -> Any:
+    def method(self: Tracer, other: Any) -> Any:
         if type(other) in VALUES or array_like(other) or isinstance(other, list):
             return function(self, other)
         return NotImplemented
 
-    return operator
+    return method
 
 
 def pow_(self: Tracer, exponent: Any) -> Any:
@@ -137,16 +142,8 @@ def rpow(self: Tracer, base: Any) -> Any:
     return el.weaken(y) if self.weak and is_weak(base) else y
 
 
-Tracer.__pow__, Tracer.__rpow__ = pow_, rpow
-for _name, _function in _BINARY.items():
-    _forward, _reflected = binary(_function)
-    setattr(Tracer, f"__{_name}__", _forward)
-    setattr(Tracer, f"__r{_name}__", _reflected)
-for _name, _function in _UNARY.items():
-    setattr(Tracer, f"__{_name}__", unary(_function))
-for _name, _function in _COMPARISON.items():
-    setattr(Tracer, f"__{_name}__", comparison(_function))
-Tracer.__divmod__, Tracer.__rdivmod__ = divmod_, lambda self, other: divmod_(other, self)
+def rdivmod(self: Tracer, other: Any) -> tuple[Any, Any]:
+    return divmod_(other, self)
 
 
 def getitem(self: Tracer, key: Any) -> Any:
@@ -161,13 +158,13 @@ def setitem(self: Tracer, key: Any, value: Any) -> None:
     )
 
 
-def scalar(convert: type, operation: str) -> Callable:
+def scalar(convert: Callable[[Any], Any], operation: str) -> Callable:
     """`float(x)` and its kin: the concrete value, where there is one."""
 
-    def operator(self: Tracer) -> Any:
+    def method(self: Tracer) -> Any:
         return convert(concrete(self, operation))
 
-    return operator
+    return method
 
 
 def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
@@ -192,9 +189,26 @@ def iterate(self: Tracer) -> Any:
     return (ops.getitem(self, index=(i, *(slice(None),) * (self.ndim - 1))) for i in range(self.shape[0]))
 
 
-Tracer.__getitem__, Tracer.__setitem__, Tracer.__len__, Tracer.__iter__ = getitem, setitem, length, iterate
-Tracer.__bool__, Tracer.__int__ = scalar(bool, "bool()"), scalar(int, "int()")
-Tracer.__float__, Tracer.__complex__ = scalar(float, "float()"), scalar(complex, "complex()")
-Tracer.__index__ = scalar(lambda v: v.__index__(), "use as an index")
-Tracer.__array__, Tracer.__array_priority__ = array, 1000.0
-Tracer.__hash__ = None
+for _name, _function in _BINARY.items():
+    _forward, _reflected = binary(_function)
+    Tracer.attach(**{f"__{_name}__": _forward, f"__r{_name}__": _reflected})
+Tracer.attach(**{f"__{_name}__": unary(_function) for _name, _function in _UNARY.items()})
+Tracer.attach(**{f"__{_name}__": comparison(_function) for _name, _function in _COMPARISON.items()})
+Tracer.attach(
+    __pow__=pow_,
+    __rpow__=rpow,
+    __divmod__=divmod_,
+    __rdivmod__=rdivmod,
+    __getitem__=getitem,
+    __setitem__=setitem,
+    __len__=length,
+    __iter__=iterate,
+    __bool__=scalar(bool, "bool()"),
+    __int__=scalar(int, "int()"),
+    __float__=scalar(float, "float()"),
+    __complex__=scalar(complex, "complex()"),
+    __index__=scalar(operator.index, "use as an index"),
+    __array__=array,
+    __array_priority__=1000.0,
+    __hash__=None,
+)

@@ -9,7 +9,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.cache import Cache
-from .kinds import Linear, general
+from .kinds import Linear, general, named, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +84,7 @@ class Sum(Linear):
         return self.rule(self, *avals, **params)
 
 
-reduce_sum = ops.kinds.register(
+reduce_sum = register(
     Sum(
         "reduce_sum",
         reducing("add", "sum"),
@@ -230,9 +230,9 @@ def running(name: str) -> Callable[[Any], Callable]:
             accumulate = getattr(np, name).accumulate
             return lambda x, *, axis: accumulate(x, axis=axis)
         if name in functions:
-            function = ops.kinds.named(*functions[name])(xp)
+            function = named(*functions[name])(xp)
             return lambda x, *, axis: function(x, axis=axis)
-        combine, join = getattr(xp, name), ops.kinds.named("concat", "concatenate")(xp)
+        combine, join = getattr(xp, name), named("concat", "concatenate")(xp)
 
         def doubling(x: Any, *, axis: int) -> Any:
             """After k steps every entry has met the 2ᵏ entries before it."""
@@ -250,7 +250,7 @@ def running(name: str) -> Callable[[Any], Callable]:
     return make_kernel
 
 
-cumsum = ops.kinds.register(
+cumsum = register(
     Sum(
         "cumsum",
         running("add"),

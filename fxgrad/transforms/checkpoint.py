@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..core import tree, where
 from ..core.aval import Aval, aval_of
-from ..core.cache import Cache
 from ..core.errors import StructureError
 from ..core.graph import Graph
-from ..core.interpreter import Tracer, is_plain, opened
+from ..core.interpreter import is_plain, opened
 from ..core.primitive import Primitive
 from ..core.staging import stage
 from ..ops.transpose import transpose_graph
-from .inputs import check_value
+from .inputs import unshared
 from .jvp import push
-from .staged import apart, as_positions, kind_key, name_of, staged
+from .staged import apart, as_positions, name_of, staged
 from .tape import LinearizeInterpreter, backward
 from .vjp import unwrapped
 from .vmap import batch
@@ -41,20 +40,24 @@ class Checkpoint(Primitive):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         graph, count = params["graph"], len(primals)
         positions = [i for i, t in enumerate(tangents) if t is not None]
+        given = [tangents[i] for i in positions]
+        if is_plain(primals) and is_plain(given):
+            return push(graph, primals, tangents)
+        # Two operations, although both compute the primals: a level that knows these, and not the tangents
+        # (`linearize`), must find results that it knows.
         known: list[bool] = []
 
         def pushed(*values: Any) -> list[Any]:
-            given = dict(zip(positions, values[count:]))
-            ys, ts = push(graph, values[:count], [given.get(i) for i in range(count)])
+            moved = dict(zip(positions, values[count:]))
+            _, ts = push(graph, values[:count], [moved.get(i) for i in range(count)])
             known[:] = [t is not None for t in ts]
-            return [*ys, *(t for t in ts if t is not None)]
+            return [t for t in ts if t is not None]
 
         avals = [aval_of(p) for p in primals]
         avals += [Aval(avals[i].shape, avals[i].dtype) for i in positions]
-        both = stage(pushed, avals, graph.name, sites=False)
-        results = self.call(*primals, *(tangents[i] for i in positions), graph=both)
-        found = iter(results[len(known) :])
-        return results[: len(known)], [next(found) if k else None for k in known]
+        derivative = stage(pushed, avals, graph.name, sites=False)
+        found = iter(self.call(*primals, *given, graph=derivative))
+        return self.call(*primals, graph=graph), [next(found) if k else None for k in known]
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         ys = apply(*values, **params)
@@ -102,7 +105,8 @@ remat_call = Checkpoint().call
 def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Any]:
     """`fun`, of which reverse mode keeps the arguments only and computes the rest again: less memory, more time.
 
-    `fun` is staged: Python's `if` and `while` may depend on static arguments only.
+    `fun` is staged anew at every call, with what it closes over as it is then. Python's `if` and `while` may depend
+    on static arguments only.
 
     Args:
         fun: a function of pytrees of arrays.
@@ -116,25 +120,16 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
     if not callable(fun):
         raise StructureError(f"checkpoint takes a function, not a {type(fun).__name__}")
     static = as_positions(static_argnums)
-    cache = Cache(64)
 
     @where.boundary
     @wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        partial, dynamic, fixed = apart(fun, args, static, "checkpoint")
-        leaves, structure = tree.flatten((dynamic, kwargs))
-        for v in leaves:
-            check_value(v, "checkpoint: an argument")
-        key = (structure, tuple(map(kind_key, leaves)), fixed)
-        entry = cache.get(key)
-        if entry is None:
-            entry = staged(partial, dynamic, kwargs, "checkpoint", name_of(fun), where.caller())
-            if not any(isinstance(v, Tracer) for v in entry[0].captured.values()):
-                cache[key] = entry
-        graph, out_structure = entry
+        partial, dynamic, _ = apart(fun, args, static, "checkpoint")
+        leaves = tree.leaves((dynamic, kwargs))
+        graph, out_structure = staged(partial, dynamic, kwargs, "checkpoint", name_of(fun), where.caller())
         closed, captured = graph.closed()
         values = [*captured, *leaves]
-        results = closed(*values) if is_plain(values) else remat_call(*values, graph=closed)
+        results = unshared(closed(*values), values) if is_plain(values) else remat_call(*values, graph=closed)
         return tree.unflatten(out_structure, results)
 
     return checkpointed

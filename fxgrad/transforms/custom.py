@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .. import ops
 from ..core import tree
 from ..core.aval import Aval, aval_of, is_differentiable
-from ..core.errors import CustomRuleError, NotDifferentiableError, StructureError
+from ..core.errors import CustomRuleError, FxgradError, NotDifferentiableError, StructureError
 from ..core.graph import Graph
 from ..core.interpreter import is_plain, opened
 from ..core.primitive import Primitive
@@ -22,7 +22,7 @@ from ..core.staging import GraphInterpreter, stage
 from ..ops.kinds import spread
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
-from .inputs import check_value, float0_zeros, is_float0
+from .inputs import check_arguments, float0_zeros, is_float0
 from .vmap import batch
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class CustomVJP(Primitive):
         try:
             graph = stage(pulled, [aval_of(y) for y in ys], "custom_vjp", sites=False)
             ts = transpose_graph(graph, [], len(ys), [tangents[i] for i in positions])
-        except Exception as error:
+        except FxgradError as error:
             raise NotDifferentiableError(
                 "forward mode through a custom_vjp function whose backward rule cannot be staged and transposed",
                 hint="define the rule with fx.custom_jvp, which serves both modes",
@@ -233,8 +233,7 @@ class Custom:
         args = positional(self.fun, args, kwargs)
         fixed = {p % len(args) for p in self.nondiff if -len(args) <= p < len(args)}
         values, structure = tree.flatten(tuple(a for i, a in enumerate(args) if i not in fixed))
-        for v in values:
-            check_value(v, f"{self.__name__}: an argument")
+        check_arguments(self.__name__, values, structure)
 
         def full(*leaves: Any) -> Any:
             rest = iter(tree.unflatten(structure, leaves))
@@ -329,7 +328,7 @@ class custom_vjp(Custom):
         nondiff_argnums: positional arguments that are handed to the rule as they are.
 
     `defvjp(fwd, bwd)`: fwd takes the arguments of `fun` and returns (result, residuals);
-    bwd(*nondiff_args, residuals, ct) returns a tuple of cotangents, one for each other argument (None for zero).
+    bwd(*nondiff_args, residuals, ct) returns a tuple of cotangents, one for each other argument (None for the zeros of an argument or of a part of it).
 
     Raises:
         CustomRuleError: no rule is defined, or its results do not fit the arguments.
@@ -400,7 +399,9 @@ class custom_vjp(Custom):
         for position, (ct, child) in enumerate(zip(result, children)):
             place = f"{what}: the cotangent of argument {position}"
             argument = tree.unflatten(child, values[len(flat) : len(flat) + child.num_leaves])
-            cts, outline = tree.flatten(ct, lambda c: c is None)  # None stands for the zeros of a whole subtree
+            cts, outline = tree.flatten(
+                ct, lambda c: c is None
+            )  # None stands for the zeros of a whole subtree
             try:
                 parts = outline.flatten_up_to(argument)
             except ValueError:

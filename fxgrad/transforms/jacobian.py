@@ -156,7 +156,7 @@ def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holom
     Found without computing, where the function can be staged; otherwise by calling it.
     """
     given = [aval_of(v) for v in tree.leaves(chosen)]
-    if any(a.dtype.kind == "c" and not holomorphic or not is_differentiable(a.dtype) for a in given):
+    if any((a.dtype.kind == "c" and not holomorphic) or not is_differentiable(a.dtype) for a in given):
         return False
 
     def value(*arguments: Any) -> Any:

@@ -13,6 +13,7 @@ from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Interpreter, Tracer, ensure_open, opened, within
 from ..core.staging import GraphInterpreter
 from .inputs import check_arguments, check_tangent, float0_zeros, tangent_dtype, unshared
+from .tape import may_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +59,7 @@ class JVPInterpreter(Interpreter):
             CURRENT.reset(token)
         if primitive.multiple_results:
             return [JVPTracer(self, v, s) for v, s in zip(y, t)]
-        if t is None and type(y) in PLAIN and not any(y is p for p in primals):
+        if t is None and type(y) in PLAIN and not may_share(y, primals):
             return y
         return JVPTracer(self, y, t)
 

@@ -18,7 +18,7 @@ from ..core.interpreter import CURRENT, Tracer
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..kernels.source import compile_graph
-from .inputs import check_value, unshared
+from .inputs import argument, check_value, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,9 +55,9 @@ def staged(
 ) -> tuple[Graph, Any]:
     """(Graph called `name`, structure of the result) of fun(*args, **kwargs), staged by the transform `level`."""
     leaves, structure = tree.flatten((args, kwargs))
-    for v in leaves:
+    for index, v in enumerate(leaves):
         if not isinstance(v, ShapeDtypeStruct):
-            check_value(v, f"{level}: an argument")
+            check_value(v, lambda i=index: argument(level, structure, i, True))
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
