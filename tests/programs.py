@@ -5,8 +5,6 @@ before, that again take an array of shape (3,). Both are text in terms of `np` a
 on fxgrad, on JAX, and on the plain reference of test_compositions.py.
 """
 
-from types import SimpleNamespace
-
 import numpy
 from hypothesis import strategies as st
 
@@ -67,7 +65,7 @@ STATEMENTS = [
     "np.where(A > 0.0, A * {a}, {b}[:, None]).sum(axis=0)",
 ]
 
-# name: (a function g of x in terms of f, whether it differentiates in forward mode)
+# Name → an array made of f and x, both of them of the outer transform.
 TRANSFORMS = {
     "grad": "fx.grad(lambda v: np.sum(np.sin(f(v))))(x)",
     "value_and_grad": "(lambda y, g: y * g)(*fx.value_and_grad(lambda v: np.sum(f(v) ** 2))(x))",
@@ -133,7 +131,15 @@ def namespace(fx, np):
         wrapped.defjvp(lambda primals, tangents: fx.jvp(g, primals, tangents))
         return wrapped
 
-    return {"fx": fx, "np": np, "softplus": softplus, "scaled": scaled, "twice": twice, "ruled": ruled, **CONSTANTS}
+    return {
+        "fx": fx,
+        "np": np,
+        "softplus": softplus,
+        "scaled": scaled,
+        "twice": twice,
+        "ruled": ruled,
+        **CONSTANTS,
+    }
 
 
 def build(source, stack, fx, np):
@@ -142,20 +148,18 @@ def build(source, stack, fx, np):
     exec(source, names)
     f = names["f"]
     for transform in stack:
-        f = small(eval(f"lambda f: lambda x: {TRANSFORMS[transform]}", names)(f), np)
+        f = bounded(eval(f"lambda f: lambda x: {TRANSFORMS[transform]}", names)(f), np)
     return f
 
 
-def small(f, np):
-    """f, summed along leading axes until its result has few entries."""
+def bounded(f, np):
+    """f with few entries (summed along leading axes) and values between −1 and 1: so that rounding errors of one level
+    are not blown up by the next."""
 
     def g(x):
         y = f(x)
         while numpy.prod(y.shape) > LARGEST:
             y = np.sum(y, axis=0)
-        return y
+        return y / np.sqrt(1.0 + y**2)
 
     return g
-
-
-__all__ = ["CONSTANTS", "TRANSFORMS", "X", "SimpleNamespace", "build", "programs", "stacks"]

@@ -9,7 +9,8 @@ Context, down to evaluation, which runs kernels.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from . import errors, where
 from .aval import PLAIN, Aval, aval_of
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .primitive import Primitive
+
+P, R = ParamSpec("P"), TypeVar("R")
 
 # Types that may be operands as they are: plain values, tracers (added on definition), arrays of other libraries.
 VALUES: set[type] = set(PLAIN)
@@ -98,6 +101,28 @@ class within:
 
     def __exit__(self, *exc: object) -> None:
         CURRENT.reset(self.token)
+
+
+def leave(error: BaseException, outer: Context) -> None:
+    """Prepare an error for leaving the library: its traceback has none of our frames, no level stays open (Ctrl-C may
+    come between the opening of a level and the `try` that closes it). To be followed by a bare raise."""
+    CURRENT.set(outer)
+    where.hide_frames(error)
+
+
+def boundary(function: Callable[P, R]) -> Callable[P, R]:
+    """`function` as a way into the library, through which errors `leave` it."""
+
+    @wraps(function)
+    def entered(*args: P.args, **kwargs: P.kwargs) -> R:
+        outer = CURRENT.get()
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            leave(error, outer)
+            raise
+
+    return entered
 
 
 class EvalInterpreter(Interpreter):

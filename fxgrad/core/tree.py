@@ -430,17 +430,16 @@ def flatten_with_path(
     pairs: list[tuple[KeyPath, Any]] = []
     answers: list[bool] = []  # of is_leaf, in order: the structure is then found without asking twice
 
-    def visit(path: KeyPath, subtree: Any) -> None:
+    waiting: list[tuple[KeyPath, Any]] = [((), tree)]
+    while waiting:
+        path, subtree = waiting.pop()
         question = (path, subtree) if is_leaf_takes_path else (subtree,)
         stop = is_leaf is not None and bool(is_leaf(*question))
         answers.append(stop)
         if stop or _is_leaf(subtree):
             pairs.append((path, subtree))
-            return
-        for key, child in _keyed_children(subtree):
-            visit((*path, key), child)
-
-    visit((), tree)
+        else:
+            waiting += reversed([((*path, key), child) for key, child in _keyed_children(subtree)])
     if is_leaf is None:
         return pairs, structure(tree)
     replay = iter(answers)

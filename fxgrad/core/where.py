@@ -15,14 +15,8 @@ import os
 import sys
 from contextvars import ContextVar
 from types import CodeType, TracebackType
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Site", "boundary", "caller", "filter_traceback", "hide_frames", "set_traceback_filtering"]
-
-P, R = ParamSpec("P"), TypeVar("R")
+__all__ = ["Site", "caller", "filter_traceback", "hide_frames", "set_traceback_filtering"]
 
 
 class _Kind(dict):
@@ -174,9 +168,9 @@ def _without_own_frames(tb: TracebackType | None) -> TracebackType | None:
 def hide_frames(error: BaseException) -> BaseException:
     """Filter the traceback of `error`, of what it was raised from, and of the members of an exception group.
 
-    To be followed by a *bare* raise, which adds no entry for the frame it stands in (see `boundary`). When all of
-    `error`'s own entries are ours none is left: those of its callers are still to come, and the traceback then
-    ends at the user's call. Filtering again changes nothing.
+    To be followed by a *bare* raise, which adds no entry for the frame it stands in (`interpreter.boundary` does
+    so). When all of `error`'s own entries are ours none is left: those of its callers are still to come, and the
+    traceback then ends at the user's call. Filtering again changes nothing.
     """
     if not _filtering.get():
         return error
@@ -190,20 +184,6 @@ def hide_frames(error: BaseException) -> BaseException:
             other.__traceback__ = filter_traceback(other.__traceback__)
             waiting += _related(other)
     return error
-
-
-def boundary(function: Callable[P, R]) -> Callable[P, R]:
-    """`function`, a way into the library: the tracebacks of errors that leave it have none of the library's frames."""
-
-    @functools.wraps(function)
-    def entered(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except BaseException as error:
-            hide_frames(error)
-            raise
-
-    return entered
 
 
 def _related(error: BaseException) -> list[BaseException | None]:

@@ -131,14 +131,15 @@ def general_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: di
     """What the pullback of an elementwise operation depends on: the result's dtype (type, if it is a weak scalar), on
     whether there are axes, and for every operand on whether its cotangent is not wanted (0; 3 for a weak scalar), like
     the result's (1), or to be summed and converted (2; 4 for a weak scalar)."""
-    out = aval_of(y)
-    shape, dtype = out.shape, type(y) if type(y) in SCALARS else out.dtype
+    out = y if type(y) in PLAIN else aval_of(y)
+    shape, dtype = ((), type(y)) if type(y) in SCALARS else (out.shape, out.dtype)
     key = [dtype, bool(shape), *params.items()]
     for v, need in zip((y, *values), (None, *needed)):
         if type(v) in SCALARS or getattr(v, "weak", False):
             key.append(3 if need is None else 4)
         else:
-            key.append(0 if need is None else 1 if v.shape == shape and aval_of(v).dtype == dtype else 2)
+            have = v if type(v) in PLAIN else aval_of(v)
+            key.append(0 if need is None else 1 if have.shape == shape and have.dtype == dtype else 2)
     return tuple(key)
 
 
@@ -337,20 +338,21 @@ class Linear(Primitive):
         results = [results] if self.count == 1 else list(results)
         if type(ct) is Masked and self.structural:
             results = [
-                None if r is None else self.moved(i, r, ct.support, operands, params)
-                for i, r in enumerate(results)
+                None if r is None else self.moved(i, r, ct, operands, params) for i, r in enumerate(results)
             ]
         return [*results, *[None] * (len(operands) - count)]
 
-    def moved(self, i: int, result: Any, support: Support, operands: Sequence[Any], params: dict) -> Masked:
+    def moved(self, i: int, result: Any, ct: Masked, operands: Sequence[Any], params: dict) -> Masked:
         """The cotangent `result` of operand i with its support: what the transpose makes of the incoming one."""
 
+        shape = aval_of(ct.value).shape  # that of the support may be one that broadcasts to it
+
         def combine(mask: Any) -> Any:
-            ones = ops.convert(mask, dtype=FLOAT)
+            ones = ops.broadcast_to(ops.convert(mask, dtype=FLOAT), shape=shape)
             moved = self.transposed(ones, *operands, **params)
             return ops.not_equal(dense(moved if self.count == 1 else moved[i]), 0)
 
-        return Masked(dense(result), Support(combine, support), True)
+        return Masked(dense(result), Support(combine, ct.support), True)
 
     def batch(
         self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict

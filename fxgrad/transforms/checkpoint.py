@@ -9,7 +9,7 @@ from ..core import tree, where
 from ..core.aval import Aval, aval_of
 from ..core.errors import StructureError
 from ..core.graph import Graph
-from ..core.interpreter import is_plain, opened
+from ..core.interpreter import boundary, is_plain, opened
 from ..core.primitive import Primitive
 from ..core.staging import stage
 from ..ops.transpose import transpose_graph
@@ -121,7 +121,7 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
         raise StructureError(f"checkpoint takes a function, not a {type(fun).__name__}")
     static = as_positions(static_argnums)
 
-    @where.boundary
+    @boundary
     @wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         partial, dynamic, _ = apart(fun, args, static, "checkpoint")

@@ -16,7 +16,7 @@ from ..core import tree
 from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.errors import CustomRuleError, FxgradError, NotDifferentiableError, StructureError
 from ..core.graph import Graph
-from ..core.interpreter import is_plain, opened
+from ..core.interpreter import boundary, is_plain, opened
 from ..core.primitive import Primitive
 from ..core.staging import GraphInterpreter, stage
 from ..ops.kinds import spread
@@ -288,6 +288,7 @@ class custom_jvp(Custom):
 
         self.rule = rule
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.rule is None:
             raise CustomRuleError(
@@ -328,7 +329,8 @@ class custom_vjp(Custom):
         nondiff_argnums: positional arguments that are handed to the rule as they are.
 
     `defvjp(fwd, bwd)`: fwd takes the arguments of `fun` and returns (result, residuals);
-    bwd(*nondiff_args, residuals, ct) returns a tuple of cotangents, one for each other argument (None for the zeros of an argument or of a part of it).
+    bwd(*nondiff_args, residuals, ct) returns a tuple of cotangents, one for each other argument; None
+    stands for the zeros of an argument or of a part of it.
 
     Raises:
         CustomRuleError: no rule is defined, or its results do not fit the arguments.
@@ -348,6 +350,7 @@ class custom_vjp(Custom):
         """Define the rule."""
         self.rules = fwd, bwd
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.rules is None:
             raise CustomRuleError(

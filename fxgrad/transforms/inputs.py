@@ -13,18 +13,29 @@ from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import VALUES, Tracer, as_value, ensure_open
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 FLOAT = np.dtype(float)
 
 
-def check_value(value: Any, what: str | Callable[[], str]) -> None:
+class Named:
+    """What a message calls a leaf, found out when the message is written: `vmap: the argument kwargs['x']`."""
+
+    __slots__ = ("path", "what")
+
+    def __init__(self, what: str, path: Callable[..., str], *arguments: Any):
+        self.what, self.path = what, partial(path, *arguments)
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.path()}".rstrip()
+
+
+def check_value(value: Any, what: str | Named) -> None:
     """Raise unless `value` is an array or number of a dtype that fxgrad computes with, or the tracer of an open
-    transform. `what` it is may be a function, called when it is needed."""
+    transform."""
     kind = type(value)
     if kind in SCALARS or (kind is np.ndarray and value.dtype is FLOAT):
         return
-    what = what() if callable(what) else what
     if isinstance(value, Tracer):
         ensure_open(value, what)
     if type(value) not in VALUES and (isinstance(value, str | bytes) or not hasattr(value, "dtype")):
@@ -40,12 +51,7 @@ def check_value(value: Any, what: str | Callable[[], str]) -> None:
 def check_arguments(operation: str, values: Sequence[Any], structure: Any, keywords: bool = False) -> None:
     """`check_value` of the leaves of args, or of (args, kwargs)."""
     for index, value in enumerate(values):
-        check_value(value, partial(argument, operation, structure, index, keywords))
-
-
-def argument(operation: str, structure: Any, index: int, keywords: bool) -> str:
-    """What an error calls a leaf of args, or of (args, kwargs)."""
-    return f"{operation}: the argument {argument_path(structure, index, keywords)}"
+        check_value(value, Named(f"{operation}: the argument", argument_path, structure, index, keywords))
 
 
 def argument_path(structure: Any, index: int, keywords: bool) -> str:
@@ -64,6 +70,12 @@ def tangent_dtype(dtype: Any) -> Any:
 def float0_zeros(value: Any) -> Any:
     """The tangent of an integer value."""
     return np.zeros(aval_of(value).shape, float0)
+
+
+def chosen_path(positions: Iterable[int], structure: Any, index: int) -> str:
+    """`args[1]['w']` for a leaf of the tuple of the arguments at these positions."""
+    number, _, rest = leaf_path(structure, index)[1:].partition("]")
+    return f"args[{list(positions)[int(number)]}]{rest}"
 
 
 def leaf_path(structure: Any, index: int) -> str:
@@ -89,15 +101,15 @@ def check_tangent(
             f"{operation}: the {what}s have the structure {given_structure}, expected {structure}"
         )
     for index, (value, t) in enumerate(zip(values, given)):
+        place = Named(f"{operation}: the {what}", leaf_path, structure, index)
         if is_float0(t):
             have = Aval(t.shape, float0)
         else:
-            check_value(t, partial(tangent, operation, what, structure, index))
+            check_value(t, place)
             have = aval_of(t)
         want, dtype = aval_of(value), tangent_dtype(aval_of(value).dtype)
         if have.shape == want.shape and have.dtype == dtype:
             continue
-        place = tangent(operation, what, structure, index)
         if have.shape != want.shape:
             raise ShapeError(f"{place} has shape {have.shape}, expected {want.shape}")
         weak = have.weak and is_differentiable(dtype) and np.can_cast(have.dtype, dtype, "same_kind")
@@ -112,11 +124,6 @@ def check_tangent(
                 else f"convert it: t.astype({dtype.name!r})"
             )
             raise DTypeError(f"{place} has dtype {have.dtype}, expected {dtype}", hint=hint)
-
-
-def tangent(operation: str, what: str, structure: Any, index: int) -> str:
-    """What an error calls a leaf of tangents or cotangents: `jvp: the tangent [0]['w']`."""
-    return f"{operation}: the {what} {leaf_path(structure, index)}".rstrip()
 
 
 def unshared(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:

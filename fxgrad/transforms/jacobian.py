@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core import tree, where
+from ..core import tree
 from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import DTypeError, FxgradError, StructureError
-from .inputs import check_value, leaf_path
+from ..core.interpreter import boundary
+from .inputs import Named, check_value, chosen_path
 from .jvp import jvp, linearize
 from .staged import eval_shape
 from .vjp import grad, vjp
@@ -97,7 +98,7 @@ def jacobian(
         raise StructureError(f"jacobian: mode must be 'auto', 'fwd' or 'rev', not {mode!r}")
     single = isinstance(argnums, int | np.integer)
 
-    @where.boundary
+    @boundary
     @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         positions = [
@@ -119,7 +120,8 @@ def jacobian(
         chosen = tuple(args[p] for p in positions)
         leaves, structure = tree.flatten(chosen)
         for index, leaf in enumerate(leaves):
-            check_argument(leaf, leaf_path(structure, index), mode, holomorphic, allow_int)
+            name = Named("jacobian: the argument", chosen_path, positions, structure, index)
+            check_argument(leaf, name, mode, holomorphic, allow_int)
         forward = mode == "fwd" or (
             mode == "auto" and prefers_forward(restricted, chosen, has_aux, holomorphic)
         )
@@ -132,20 +134,20 @@ def jacobian(
     return jacobian_of
 
 
-def check_argument(leaf: Any, path: str, mode: str, holomorphic: bool, allow_int: bool) -> None:
+def check_argument(leaf: Any, name: Named, mode: str, holomorphic: bool, allow_int: bool) -> None:
     """Raise unless an argument can be differentiated in that mode."""
-    check_value(leaf, "jacobian: an argument")
+    check_value(leaf, name)
     dtype = aval_of(leaf).dtype
     if not is_differentiable(dtype) and (mode == "fwd" or not allow_int):
         raise DTypeError(
-            f"jacobian: the argument {path} has dtype {dtype}, which has no derivative",
+            f"{name} has dtype {dtype}, which has no derivative",
             hint="convert it (x.astype(float)), or choose other argnums",
         )
     if holomorphic and dtype.kind != "c":
-        raise DTypeError(f"jacobian: holomorphic=True needs complex arguments, {path} is {dtype}")
+        raise DTypeError(f"{name} is {dtype}, holomorphic=True needs complex arguments")
     if mode == "fwd" and dtype.kind == "c" and not holomorphic:
         raise DTypeError(
-            f"jacobian: the argument {path} has dtype {dtype}, expected a real one in forward mode",
+            f"{name} has dtype {dtype}, expected a real one in forward mode",
             hint="for a holomorphic function give holomorphic=True; for a real one use fx.jacrev",
         )
 
@@ -281,7 +283,7 @@ def hessian(
     return jacfwd(inner, argnums, has_aux, holomorphic, chunk_size=chunk_size)
 
 
-@where.boundary
+@boundary
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a scalar function times a vector, by forward mode over reverse mode: no Hessian is formed.
 

@@ -10,7 +10,7 @@ from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Interpreter, Tracer, ensure_open, opened, within
+from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened, within
 from ..core.staging import GraphInterpreter
 from .inputs import check_arguments, check_tangent, float0_zeros, tangent_dtype, unshared
 from .tape import may_share
@@ -88,7 +88,7 @@ def filled_tangent(y: Any, t: Any) -> Any:
     return ops.zeros_like(y) if t is None else t
 
 
-@where.boundary
+@boundary
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
 ) -> Any:
@@ -171,7 +171,7 @@ def split_aux(result: Any, name: str) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-@where.boundary
+@boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` and its derivative at `primals` as a linear function of the tangents.
 
@@ -216,7 +216,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         [t.variable for t in inputs], staging.equations, outputs, staging.captured, "linearized"
     ).pruned()
 
-    @where.boundary
+    @boundary
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = tree.flatten(tangents)
         check_tangent("linearized function", "tangent", avals, structure, given, tangent_structure)

@@ -14,11 +14,11 @@ from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable
 from ..core.cache import Cache
 from ..core.errors import StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Tracer
+from ..core.interpreter import CURRENT, Tracer, boundary, leave
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..kernels.source import compile_graph
-from .inputs import argument, check_value, unshared
+from .inputs import Named, argument_path, check_value, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ def staged(
     leaves, structure = tree.flatten((args, kwargs))
     for index, v in enumerate(leaves):
         if not isinstance(v, ShapeDtypeStruct):
-            check_value(v, lambda i=index: argument(level, structure, i, True))
+            check_value(v, Named(f"{level}: the argument", argument_path, structure, index, True))
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
@@ -93,7 +93,7 @@ def make_graph(
     """
     static = as_positions(static_argnums)
 
-    @where.boundary
+    @boundary
     @wraps(fun)
     def graph_of(*args: Any, **kwargs: Any) -> Any:
         site = where.caller()
@@ -106,7 +106,7 @@ def make_graph(
     return graph_of
 
 
-@where.boundary
+@boundary
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of fun(*args, **kwargs), without computing it.
 
@@ -196,13 +196,14 @@ class jit:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        outer = CURRENT.get()
         try:
             leaves, entry = self.lookup(args, kwargs, where.caller)
             for v in leaves:
                 if type(v) not in PLAIN:
                     break
             else:
-                if not CURRENT.get().watching and entry.plain is not None:
+                if not outer.watching and entry.plain is not None:
                     try:
                         results = entry.plain(*leaves)
                     except KERNEL_ERRORS as error:
@@ -211,8 +212,8 @@ class jit:
                         entry.structure, unshared(results, leaves) if entry.sharing else results
                     )
             return tree.unflatten(entry.structure, entry.traced(*leaves))
-        except BaseException as error:  # as `where.boundary`, without its call
-            where.hide_frames(error)
+        except BaseException as error:  # as `boundary`, without its call
+            leave(error, outer)
             raise
 
     def lookup(self, args: tuple, kwargs: dict, site: Callable[[], Any]) -> tuple[list[Any], Compiled]:
@@ -225,7 +226,12 @@ class jit:
             fun = lambda *a, **k: inner(*a, **k, **dict(named))  # noqa: E731
             fixed = (*fixed, *named)
         leaves, structure = tree.flatten((dynamic, kwargs))
-        key = (structure, tuple([kind_key(v) for v in leaves]), fixed, tuple(type(v) for _, v in fixed))
+        key = (
+            structure,
+            tuple([kind_key(v, structure, i) for i, v in enumerate(leaves)]),
+            fixed,
+            tuple(type(v) for _, v in fixed),
+        )
         try:
             entry = self.cache.get(key)
         except TypeError:
@@ -283,18 +289,18 @@ class Compiled:
         raise reword(error, equation.primitive.name, operands, equation.site) from error
 
 
-def kind_key(value: Any) -> Any:
-    """What the code for a value depends on."""
+def kind_key(value: Any, structure: Any, index: int) -> Any:
+    """What the code for an argument depends on: the leaf `index` of (args, kwargs)."""
     kind = type(value)
     if kind in SCALARS:
         return kind
     if kind in PLAIN:
         return value.shape, value.dtype
-    check_value(value, "jit: an argument")
+    check_value(value, Named("jit: the argument", argument_path, structure, index, True))
     return aval_of(value)
 
 
-@where.boundary
+@boundary
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
     """`fun` as a function that takes the values it closes over as further arguments, and those values.
 
@@ -321,7 +327,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     captured = {v: value for v, value in graph.captured.items() if v not in set(hoisted)}
     converted_graph = Graph((*hoisted, *graph.inputs), graph.equations, graph.outputs, captured, graph.name)
 
-    @where.boundary
+    @boundary
     def converted(*args: Any) -> Any:
         if len(args) != len(example_args) + len(hoisted):
             raise StructureError(

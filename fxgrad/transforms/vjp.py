@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial, wraps
+from functools import wraps
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,17 @@ from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, float0, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
 from ..core.graph import Graph, Literal
-from ..core.interpreter import CURRENT, Context, Tracer, ensure_open, opened
+from ..core.interpreter import CURRENT, Context, Tracer, boundary, ensure_open, leave, opened
 from ..core.staging import stage
 from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
-from .inputs import FLOAT, check_arguments, check_tangent, check_value, float0_zeros, leaf_path
+from .inputs import FLOAT, Named, check_arguments, check_tangent, check_value, chosen_path, float0_zeros
 from .jvp import split_aux, strip
 from .tape import LinearizeInterpreter, LinearTracer, backward, finished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 ONE = np.float64(1)
 
@@ -53,7 +53,7 @@ def zero_cotangent(primal: Any) -> Any:
     return ops.zeros_like(primal) if is_differentiable(aval_of(primal).dtype) else float0_zeros(primal)
 
 
-@where.boundary
+@boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` and its pullback at `primals` (vector-Jacobian product).
 
@@ -93,7 +93,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     # Results may be residuals as well: the caller gets arrays of their own.
     ys = [y.copy() if type(y) is np.ndarray else y for y, _ in pairs]
 
-    @where.boundary
+    @boundary
     def pullback(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
         check_tangent("vjp", "cotangent", avals, out_structure, given, given_structure)
@@ -142,10 +142,11 @@ def grad(
 
     @wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:
+        outer = CURRENT.get()
         try:
             _, gradients, aux = compute(args, kwargs)
-        except BaseException as error:  # as `where.boundary`, without its call
-            where.hide_frames(error)
+        except BaseException as error:  # as `boundary`, without its call
+            leave(error, outer)
             raise
         return (gradients, aux) if has_aux else gradients
 
@@ -173,10 +174,11 @@ def value_and_grad(
 
     @wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        outer = CURRENT.get()
         try:
             value, gradients, aux = compute(args, kwargs)
         except BaseException as error:
-            where.hide_frames(error)
+            leave(error, outer)
             raise
         return ((value, aux), gradients) if has_aux else (value, gradients)
 
@@ -210,8 +212,9 @@ def differentiator(
             if holomorphic or (
                 type(leaf) is not float and (type(leaf) is not np.ndarray or leaf.dtype is not FLOAT)
             ):
-                path = partial(path_of, chosen, single, structure, index)
-                check_input(leaf, path, name, holomorphic, allow_int)
+                whole = tree.structure((chosen[place],)) if single else structure
+                leaf_name = Named(f"{name}: the argument", chosen_path, chosen, whole, index)
+                check_input(leaf, leaf_name, holomorphic, allow_int)
         inputs = list(map(interpreter.new, leaves))
         traced = structure.unflatten(inputs)
         traced_args = list(args)
@@ -232,25 +235,15 @@ def differentiator(
     return compute
 
 
-def path_of(chosen: Iterable[int], single: bool, structure: Any, index: int) -> str:
-    """`args[1]['w']` for a leaf of the arguments at the positions `chosen`."""
-    path = leaf_path(structure, index)
-    places = list(chosen)
-    if single:
-        return f"args[{places[0]}]{path}"
-    number, _, rest = path[1:].partition("]")
-    return f"args[{places[int(number)]}]{rest}"
-
-
-def check_input(leaf: Any, path: Callable[[], str], name: str, holomorphic: bool, allow_int: bool) -> None:
+def check_input(leaf: Any, name: Named, holomorphic: bool, allow_int: bool) -> None:
     """Raise unless an argument of `grad` can be differentiated."""
-    check_value(leaf, lambda: f"{name}: the argument {path()}")
+    check_value(leaf, name)
     dtype = aval_of(leaf).dtype
     if holomorphic and dtype.kind != "c":
-        raise DTypeError(f"{name}: holomorphic=True needs complex arguments, {path()} is {dtype}")
+        raise DTypeError(f"{name} is {dtype}, holomorphic=True needs complex arguments")
     if not is_differentiable(dtype) and not allow_int:
         raise DTypeError(
-            f"{name}: the argument {path()} has integer or boolean dtype {dtype}, which has no gradient",
+            f"{name} has integer or boolean dtype {dtype}, which has no gradient",
             hint="convert it (x.astype(float), 2.0 instead of 2), choose other argnums, or allow_int=True",
         )
 
@@ -283,7 +276,7 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
     return ops.full_like(value, value=1) if type(value) not in PLAIN else aval.dtype.type(1)
 
 
-@where.boundary
+@boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tuple]:
     """The transpose of a linear function of `primals`, of which only shapes and dtypes are used.
 
@@ -314,7 +307,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     graph = stage(flat, avals, "linear_transpose", site)
     ensure_linear(graph)
 
-    @where.boundary
+    @boundary
     def transposed(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
         check_tangent(

@@ -11,7 +11,7 @@ from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of
 from ..core.errors import AxisError, ConcretizationError, StructureError
-from ..core.interpreter import CURRENT, Interpreter, Tracer, ensure_open, opened
+from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
 from .inputs import argument_path, check_arguments, check_value, leaf_path, unshared
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def vmap(
     if chunk_size is not None and chunk_size < 1:
         raise AxisError(f"vmap: chunk_size must be positive, not {chunk_size}")
 
-    @where.boundary
+    @boundary
     @wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         site = where.caller()

@@ -18,15 +18,42 @@ jax.config.update("jax_enable_x64", True)
 
 # JAX's names where they differ from ours.
 JAX = SimpleNamespace(
-    **{name: getattr(jax, name) for name in (
-        "checkpoint", "closure_convert", "custom_jvp", "custom_vjp", "eval_shape", "grad", "hessian", "jacfwd", "jacrev",
-        "jit", "jvp", "linear_transpose", "linearize", "tree", "value_and_grad", "vjp", "vmap", "ShapeDtypeStruct")},
+    **{
+        name: getattr(jax, name)
+        for name in (
+            "checkpoint",
+            "closure_convert",
+            "custom_jvp",
+            "custom_vjp",
+            "eval_shape",
+            "grad",
+            "hessian",
+            "jacfwd",
+            "jacrev",
+            "jit",
+            "jvp",
+            "linear_transpose",
+            "linearize",
+            "tree",
+            "value_and_grad",
+            "vjp",
+            "vmap",
+            "ShapeDtypeStruct",
+        )
+    },
     jacobian=jax.jacrev,
     stop_gradient=jax.lax.stop_gradient,
     hvp=lambda f, primals, tangents: jax.jvp(jax.grad(f), primals, tangents)[1],
     float0=jax.dtypes.float0,
-)  # fmt: skip
-TOLERANCE = {"float64": 1e-12, "complex128": 1e-12, "float32": 2e-6, "complex64": 2e-6, "float16": 2e-3, "bfloat16": 2e-2}
+)
+TOLERANCE = {
+    "float64": 1e-12,
+    "complex128": 1e-12,
+    "float32": 2e-6,
+    "complex64": 2e-6,
+    "float16": 2e-3,
+    "bfloat16": 2e-2,
+}
 
 
 def by_fxgrad(program):
@@ -62,7 +89,11 @@ def same(ours, theirs, dtypes=True, path="result"):
         wide = complex if theirs.dtype.kind == "c" else float
         scale = np.max(np.abs(theirs), initial=0, where=np.isfinite(theirs)) if theirs.size else 0
         np.testing.assert_allclose(
-            ours.astype(wide), theirs.astype(wide), rtol=tolerance, atol=tolerance * float(scale), err_msg=path
+            ours.astype(wide),
+            theirs.astype(wide),
+            rtol=tolerance,
+            atol=tolerance * float(scale),
+            err_msg=path,
         )
 
 

@@ -126,18 +126,26 @@ PROGRAMS = {
     "defjvps": lambda fx, np: fx.jvp(product(fx, np), (V, W), (W, V)),
     "defjvps, grad": lambda fx, np: fx.grad(lambda x, y: np.sum(product(fx, np)(x, y)), argnums=(0, 1))(V, W),
     "defjvps, the same argument": lambda fx, np: fx.grad(lambda x: np.sum(product(fx, np)(x, x)))(V),
-    "defjvps with None": lambda fx, np: fx.grad(lambda x, y: np.sum(first_only(fx, np)(x, y)), argnums=(0, 1))(V, W),
+    "defjvps with None": lambda fx, np: fx.grad(
+        lambda x, y: np.sum(first_only(fx, np)(x, y)), argnums=(0, 1)
+    )(V, W),
     "defjvps, one of them constant": lambda fx, np: fx.grad(lambda y: np.sum(product(fx, np)(V, y)))(W),
-    "defjvps, vmap": lambda fx, np: fx.vmap(fx.grad(product(fx, np), argnums=(0, 1)), in_axes=(0, None))(V, 2.0),
+    "defjvps, vmap": lambda fx, np: fx.vmap(fx.grad(product(fx, np), argnums=(0, 1)), in_axes=(0, None))(
+        V, 2.0
+    ),
     "nondiff_argnums": lambda fx, np: fx.grad(lambda x: np.sum(powered(fx, np)(np.sin, x, 2)))(V),
     "nondiff_argnums, value": lambda fx, np: powered(fx, np)(np.sin, V, 3),
     "nondiff_argnums, vmap": lambda fx, np: fx.vmap(fx.grad(lambda x: powered(fx, np)(np.cos, x, 2)))(V),
-    "nondiff_argnums, jit": lambda fx, np: fx.jit(fx.vmap(fx.grad(lambda x: powered(fx, np)(np.cos, x, 2))))(V),
+    "nondiff_argnums, jit": lambda fx, np: fx.jit(fx.vmap(fx.grad(lambda x: powered(fx, np)(np.cos, x, 2))))(
+        V
+    ),
     "pytrees": lambda fx, np: fx.jvp(trees(fx, np), (D, (V, W)), (D, (W, V))),
     "pytrees, vjp": lambda fx, np: fx.vjp(trees(fx, np), D, (V, W))[1]({"s": V, "t": (2.0, None)}),
     "pytrees, vmap": lambda fx, np: fx.vmap(trees(fx, np))({"a": M, "b": M}, (M, M)),
     "keyword arguments": lambda fx, np: fx.grad(lambda x: np.sum(softplus(fx, np)(x=x)))(V),
-    "an integer argument": lambda fx, np: fx.grad(lambda x: np.sum(first_only(fx, np)(x, numpy.arange(3))))(V),
+    "an integer argument": lambda fx, np: fx.grad(lambda x: np.sum(first_only(fx, np)(x, numpy.arange(3))))(
+        V
+    ),
     "vjp rule": lambda fx, np: fx.grad(lambda x: np.sum(5.0 * clipped(fx, np)(x)))(V),
     "vjp rule, value": lambda fx, np: clipped(fx, np)(V),
     "vjp rule, pullback": lambda fx, np: fx.vjp(clipped(fx, np), V)[1](W),
@@ -152,15 +160,21 @@ PROGRAMS = {
     "vjp rule, grad of jit": lambda fx, np: fx.vmap(fx.grad(fx.jit(clipped(fx, np))))(V),
     "vjp rule, checkpoint": lambda fx, np: fx.vmap(fx.grad(fx.checkpoint(clipped(fx, np))))(V),
     "vjp rule, nondiff_argnums": lambda fx, np: fx.grad(lambda x: np.sum(scaled(fx, np)(x, 3.0)))(V),
-    "vjp rule, nondiff_argnums and vmap": lambda fx, np: fx.vmap(fx.grad(lambda x: scaled(fx, np)(x, 3.0)))(V),
+    "vjp rule, nondiff_argnums and vmap": lambda fx, np: fx.vmap(fx.grad(lambda x: scaled(fx, np)(x, 3.0)))(
+        V
+    ),
     "vjp rule, keywords": lambda fx, np: fx.grad(lambda x: np.sum(scaled(fx, np)(k=3.0, x=x)))(V),
     "vjp rule, pytrees": lambda fx, np: fx.vjp(vjp_trees(fx, np), D, W)[1]({"y": V, "z": 2.0}),
     "vjp rule, pytrees and vmap": lambda fx, np: fx.vmap(
         lambda a, x: fx.vjp(vjp_trees(fx, np), {"a": a, "b": W}, x)[1]({"y": V, "z": 2.0})
     )(M, M),
     "vjp rule, one result used": lambda fx, np: fx.grad(lambda x: vjp_trees(fx, np)(D, x)["z"])(W),
-    "vjp rule, None": lambda fx, np: fx.grad(lambda x, y: np.sum(vjp_none(fx, np)(x, y)), argnums=(0, 1))(V, W),
-    "vjp rule, an integer argument": lambda fx, np: fx.grad(lambda x: np.sum(vjp_none(fx, np)(x, numpy.arange(3))))(V),
+    "vjp rule, None": lambda fx, np: fx.grad(lambda x, y: np.sum(vjp_none(fx, np)(x, y)), argnums=(0, 1))(
+        V, W
+    ),
+    "vjp rule, an integer argument": lambda fx, np: fx.grad(
+        lambda x: np.sum(vjp_none(fx, np)(x, numpy.arange(3)))
+    )(V),
     "rules in rules": lambda fx, np: fx.grad(lambda x: clipped(fx, np)(softplus(fx, np)(x)))(0.4),
 }
 

@@ -46,12 +46,22 @@ def recursive(np, x, depth):
 PROGRAMS = {
     # -- perturbation confusion ----------------------------------------------------------------------------------
     "d/dx x·d/dy (x + y)": lambda fx, np: fx.grad(lambda x: x * fx.grad(lambda y: x + y)(1.0))(1.0),
-    "the same, forward": lambda fx, np: derivative(fx)(lambda x: x * derivative(fx)(lambda y: x + y)(1.0))(1.0),
-    "the same, forward in reverse": lambda fx, np: fx.grad(lambda x: x * derivative(fx)(lambda y: x + y)(1.0))(1.0),
-    "the same, reverse in forward": lambda fx, np: derivative(fx)(lambda x: x * fx.grad(lambda y: x + y)(1.0))(1.0),
+    "the same, forward": lambda fx, np: derivative(fx)(lambda x: x * derivative(fx)(lambda y: x + y)(1.0))(
+        1.0
+    ),
+    "the same, forward in reverse": lambda fx, np: fx.grad(
+        lambda x: x * derivative(fx)(lambda y: x + y)(1.0)
+    )(1.0),
+    "the same, reverse in forward": lambda fx, np: derivative(fx)(
+        lambda x: x * fx.grad(lambda y: x + y)(1.0)
+    )(1.0),
     "d/dx x·d/dy xy": lambda fx, np: fx.grad(lambda x: x * fx.grad(lambda y: x * y)(2.0))(3.0),
-    "the inner one ignores its argument": lambda fx, np: fx.grad(lambda x: fx.grad(lambda y: x * x)(2.0) + x)(3.0),
-    "the inner one at the outer argument": lambda fx, np: fx.grad(lambda x: fx.grad(lambda y: x * y * y)(x))(3.0),
+    "the inner one ignores its argument": lambda fx, np: fx.grad(lambda x: fx.grad(lambda y: x * x)(2.0) + x)(
+        3.0
+    ),
+    "the inner one at the outer argument": lambda fx, np: fx.grad(lambda x: fx.grad(lambda y: x * y * y)(x))(
+        3.0
+    ),
     "three levels": lambda fx, np: fx.grad(
         lambda x: x * fx.grad(lambda y: y * fx.grad(lambda z: x * y * z * z)(y))(x)
     )(1.3),
@@ -61,13 +71,19 @@ PROGRAMS = {
     "gradient of a norm of a gradient": lambda fx, np: fx.grad(
         lambda x: np.sum(fx.grad(lambda y: np.sum(np.sin(y) * x))(x) ** 2)
     )(V),
-    "fifth derivative": lambda fx, np: fx.grad(fx.grad(fx.grad(fx.grad(fx.grad(lambda x: np.sin(x) * x**4)))))(0.7),
-    "fifth derivative, forward": lambda fx, np: (
-        lambda D: D(D(D(D(D(lambda x: np.sin(x) * x**4)))))(0.7)
-    )(derivative(fx)),
+    "fifth derivative": lambda fx, np: fx.grad(
+        fx.grad(fx.grad(fx.grad(fx.grad(lambda x: np.sin(x) * x**4))))
+    )(0.7),
+    "fifth derivative, forward": lambda fx, np: (lambda D: D(D(D(D(D(lambda x: np.sin(x) * x**4)))))(0.7))(
+        derivative(fx)
+    ),
     # -- closures over outer levels --------------------------------------------------------------------------------
-    "grad closing over grad": lambda fx, np: fx.grad(lambda x: np.sum(fx.grad(lambda y: np.sum(np.sin(x * y)))(W)))(V),
-    "vmap closing over grad": lambda fx, np: fx.grad(lambda x: np.sum(fx.vmap(lambda r: np.sin(r @ x))(A)))(V),
+    "grad closing over grad": lambda fx, np: fx.grad(
+        lambda x: np.sum(fx.grad(lambda y: np.sum(np.sin(x * y)))(W))
+    )(V),
+    "vmap closing over grad": lambda fx, np: fx.grad(lambda x: np.sum(fx.vmap(lambda r: np.sin(r @ x))(A)))(
+        V
+    ),
     "grad closing over vmap": lambda fx, np: fx.vmap(lambda r: fx.grad(lambda y: np.sin(r @ y))(V))(A),
     "jit closing over grad": lambda fx, np: fx.grad(lambda x: np.sum(fx.jit(lambda y: np.sin(x * y))(W)))(V),
     "jit closing over vmap": lambda fx, np: fx.vmap(lambda r: fx.jit(lambda y: r @ y)(W))(A),
@@ -89,7 +105,9 @@ PROGRAMS = {
     )(fx.vjp(lambda x: np.sin(x) * x, V)[1]),
     "pullback applied under vmap and jit": lambda fx, np: fx.jit(fx.vmap(fx.vjp(np.sin, V)[1]))(A),
     "jacobian closing over vmap": lambda fx, np: fx.vmap(lambda r: fx.jacfwd(lambda y: np.sin(r * y))(V))(A),
-    "aux of an outer level": lambda fx, np: fx.grad(lambda x: fx.grad(lambda y: (y * y, x), has_aux=True)(2.0)[1])(3.0),
+    "aux of an outer level": lambda fx, np: fx.grad(
+        lambda x: fx.grad(lambda y: (y * y, x), has_aux=True)(2.0)[1]
+    )(3.0),
     "aux of an outer level, jvp": lambda fx, np: fx.grad(
         lambda x: fx.jvp(lambda y: (y * y, x * y), (2.0,), (1.0,), has_aux=True)[2]
     )(3.0),
@@ -102,7 +120,9 @@ PROGRAMS = {
     "aux of an outer level, jacrev": lambda fx, np: fx.grad(
         lambda x: np.sum(fx.jacrev(lambda y: (y * x, x * y), has_aux=True)(V)[1])
     )(3.0),
-    "aux under vmap": lambda fx, np: fx.vmap(fx.grad(lambda x: (np.sum(x**2), {"s": np.sin(x)}), has_aux=True))(A),
+    "aux under vmap": lambda fx, np: fx.vmap(
+        fx.grad(lambda x: (np.sum(x**2), {"s": np.sin(x)}), has_aux=True)
+    )(A),
     # -- stacks --------------------------------------------------------------------------------------------------
     "hessian, four ways": lambda fx, np: [
         outer(inner(lambda x: np.prod(np.sin(A @ x))))(V)
@@ -128,7 +148,9 @@ PROGRAMS = {
     )(V),
     # -- Python's control flow -----------------------------------------------------------------------------------
     "branches and loops": lambda fx, np: [fx.grad(lambda x: fold(np, x))(x) for x in (0.3, 0.9, 2.0)],
-    "branches and loops, forward": lambda fx, np: [fx.jvp(lambda x: fold(np, x), (x,), (1.0,)) for x in (0.3, 0.9)],
+    "branches and loops, forward": lambda fx, np: [
+        fx.jvp(lambda x: fold(np, x), (x,), (1.0,)) for x in (0.3, 0.9)
+    ],
     "branches and loops, twice": lambda fx, np: fx.grad(fx.grad(lambda x: fold(np, x)))(0.9),
     "a loop until convergence": lambda fx, np: fx.value_and_grad(newton(fx, np))(2.0),
     "recursion": lambda fx, np: fx.grad(lambda x: recursive(np, x, 4))(0.6),

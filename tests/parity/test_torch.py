@@ -7,6 +7,9 @@ import torch
 import fxgrad as fx
 import fxgrad.numpy as fnp
 
+# torch warns of itself when it first uses forward mode.
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
+
 rng = np.random.default_rng(5)
 W, B = rng.normal(size=(2, 3)), rng.normal(size=2)
 X = rng.normal(size=(4, 3))
@@ -28,7 +31,11 @@ def theirs(w, b, x):
 # (transformed function of ours, of torch's; arguments)
 PAIRS = {
     "grad": (fx.grad(ours, (0, 1, 2)), torch.func.grad(theirs, (0, 1, 2)), (W, B, X[0])),
-    "grad_and_value": (lambda *a: fx.value_and_grad(ours)(*a)[::-1], torch.func.grad_and_value(theirs), (W, B, X[0])),
+    "grad_and_value": (
+        lambda *a: fx.value_and_grad(ours)(*a)[::-1],
+        torch.func.grad_and_value(theirs),
+        (W, B, X[0]),
+    ),
     "per-sample gradients": (
         fx.vmap(fx.grad(ours), (None, None, 0)),
         torch.func.vmap(torch.func.grad(theirs), (None, None, 0)),
@@ -60,11 +67,6 @@ PAIRS = {
         lambda w, x: fx.vjp(lambda w, x: fnp.exp(w @ x), w, x)[1](B),
         lambda w, x: torch.func.vjp(lambda w, x: torch.exp(w @ x), w, x)[1](torch.tensor(B)),
         (W, X[0]),
-    ),
-    "linearize": (
-        lambda x: fx.linearize(fnp.tanh, x)[1](x),
-        lambda x: torch.func.linearize(torch.tanh, x)[1](x),
-        (X,),
     ),
 }
 

@@ -1,0 +1,286 @@
+"""custom_jvp, custom_vjp, stop_gradient, checkpoint: rules of one's own, by closed forms."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import fxgrad as fx
+import fxgrad.numpy as fnp
+from tests.ways import same
+
+V = np.array([0.3, -1.2, 2.0])
+M = np.stack([V, 2 * V])
+
+
+@fx.custom_jvp
+def tripled(x):
+    """The sine, with a rule of three times its derivative, to tell the rule from the function."""
+    return fnp.sin(x)
+
+
+tripled.defjvps(lambda t, y, x: 3.0 * t * fnp.cos(x))
+
+
+@fx.custom_vjp
+def doubled(x, y):
+    return x * y
+
+
+doubled.defvjp(lambda x, y: (x * y, (x, y)), lambda kept, ct: (2.0 * ct * kept[1], 2.0 * ct * kept[0]))
+
+
+def test_the_rule_is_used_in_every_mode():
+    expected = 3 * np.cos(V)
+    same(tripled(V), np.sin(V))
+    same(fx.jvp(tripled, (V,), (np.ones(3),)), (np.sin(V), expected))
+    same(fx.vjp(tripled, V)[1](np.ones(3))[0], expected)
+    same(fx.grad(lambda x: fnp.sum(tripled(x)))(V), expected)
+    same(fx.linearize(tripled, V)[1](np.ones(3)), expected)
+    same(fx.vmap(fx.grad(tripled))(V), expected)
+    same(fx.jit(fx.vmap(fx.grad(tripled)))(V), expected)
+    same(fx.jacfwd(tripled)(V), np.diag(expected))
+    same(fx.jacrev(tripled)(V), np.diag(expected))
+    same(fx.vmap(fx.grad(fx.grad(tripled)))(V), -3 * np.sin(V))
+
+
+def test_the_vjp_rule_serves_both_modes():
+    """Forward mode comes from the transpose of the backward rule."""
+    w = np.cos(V)
+    expected = 2 * (V * w + w * V)
+    same(fx.vjp(doubled, V, w)[1](np.ones(3)), (2 * w, 2 * V))
+    same(fx.jvp(doubled, (V, w), (V, w)), (V * w, expected))
+    same(fx.linearize(doubled, V, w)[1](V, w), expected)
+    same(fx.vmap(fx.jacfwd(doubled, argnums=(0, 1)))(V, w), (2 * w, 2 * V))
+    same(fx.jvp(lambda x: doubled(x, w), (V,), (V,))[1], 2 * V * w)
+    same(fx.vmap(lambda x, y: fx.jvp(doubled, (x, y), (x, y))[1])(V, w), expected)
+    same(fx.hessian(lambda x: fnp.sum(doubled(x, w) ** 2))(V), np.diag(4 * w * w))
+
+
+def test_symbolic_structure_of_arguments_and_results():
+    @fx.custom_vjp
+    def f(d, pair):
+        return {"y": d["a"] * pair[0], "n": None, "z": [pair[1]]}
+
+    kinds = []
+
+    def forward(d, pair):
+        return f(d, pair), {"d": d, "first": pair[0]}
+
+    def backward(kept, ct):
+        kinds.append(fx.tree.map(np.shape, ct))
+        return {"a": ct["y"] * kept["first"], "b": None}, (ct["y"] * kept["d"]["a"], ct["z"][0])
+
+    f.defvjp(forward, backward)
+    gradients = fx.grad(lambda d, p: fnp.sum(f(d, p)["y"]), argnums=(0, 1))(
+        {"a": V, "b": (1.0, 2.0)}, (V, 3.0)
+    )
+    same(gradients, ({"a": V, "b": (np.float64(0), np.float64(0))}, (V, np.float64(0))))
+    assert kinds == [{"y": (3,), "n": None, "z": [()]}]  # zeros stand for results without a cotangent
+
+
+def test_nondiff_argnums():
+    @partial(fx.custom_jvp, nondiff_argnums=(0, 2))
+    def power(g, x, n):
+        return g(x) ** n
+
+    @power.defjvp
+    def rule(g, n, primals, tangents):
+        return power(g, primals[0], n), 100.0 * n * tangents[0]
+
+    same(power(fnp.sin, V, 2), np.sin(V) ** 2)
+    same(fx.vmap(fx.grad(lambda x: power(fnp.sin, x, 2)))(V), np.full(3, 200.0))
+
+    @partial(fx.custom_vjp, nondiff_argnums=(1,))
+    def scaled(x, k):
+        return x * k
+
+    scaled.defvjp(lambda x, k: (x * k, None), lambda k, _, ct: (ct * k * 10.0,))
+    same(fx.grad(scaled)(2.0, 3.0), np.float64(30.0))
+    same(fx.grad(lambda x: scaled(k=3.0, x=x))(2.0), np.float64(30.0))
+
+
+def test_defjvps_takes_none_for_no_derivative():
+    f = fx.custom_jvp(lambda x, y: x * y)
+    f.defjvps(None, lambda t, ans, x, y: t * x)
+    same(fx.grad(f, argnums=(0, 1))(2.0, 3.0), (np.float64(0.0), np.float64(2.0)))
+    f.defjvps(None, None)
+    same(fx.jvp(f, (2.0, 3.0), (1.0, 1.0)), (6.0, 0.0))
+    with pytest.raises(fx.CustomRuleError, match="nondiff_argnums"):
+        fx.custom_jvp(f, nondiff_argnums=(0,)).defjvps(None)
+
+
+class Model:
+    """Decorated methods."""
+
+    scale = 3.0
+
+    @partial(fx.custom_jvp, nondiff_argnums=(0,))
+    def forward(self, x):
+        return self.scale * x
+
+    @forward.defjvp
+    def forward_rule(self, primals, tangents):
+        return self.forward(*primals), 10.0 * self.scale * tangents[0]
+
+    @partial(fx.custom_vjp, nondiff_argnums=(0,))
+    def backward(self, x):
+        return self.scale * x
+
+    backward.defvjp(lambda self, x: (self.scale * x, None), lambda self, _, ct: (20.0 * self.scale * ct,))
+
+
+def test_methods():
+    model = Model()
+    same(fx.value_and_grad(model.forward)(2.0), (np.float64(6.0), np.float64(30.0)))
+    same(fx.value_and_grad(model.backward)(2.0), (np.float64(6.0), np.float64(60.0)))
+    same(fx.vmap(fx.grad(model.forward))(V), np.full(3, 30.0))
+
+
+def test_integer_arguments():
+    f = fx.custom_jvp(lambda x, n: x**n)
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (x, n), (t, tn) = primals, tangents
+        assert tn.dtype == fx.float0
+        return f(x, n), 7.0 * t
+
+    for n in (3, np.array(3)):
+        same(fx.grad(f)(2.0, n), np.float64(7.0))
+        ct, zero = fx.vjp(f, 2.0, n)[1](1.0)
+        assert (ct, zero.shape, zero.dtype) == (7.0, (), fx.float0)
+        same(fx.jvp(f, (2.0, n), (1.0, np.zeros((), fx.float0)))[1], 7.0)
+
+    g = fx.custom_vjp(lambda x, n: x * n)
+    g.defvjp(lambda x, n: (x * n, n), lambda n, ct: (ct * n * 2.0, np.zeros(np.shape(n), fx.float0)))
+    ct, zero = fx.vjp(g, 2.0, 3)[1](1.0)
+    assert (ct, zero.shape, zero.dtype) == (6.0, (), fx.float0)
+
+
+def test_missing_rules_and_wrong_results_are_named():
+    with pytest.raises(fx.CustomRuleError, match=r"(?s)f has no rule.*defjvp"):
+
+        @fx.custom_jvp
+        def f(x):
+            return x
+
+        f(1.0)
+    with pytest.raises(fx.CustomRuleError, match=r"(?s)g has no rule.*defvjp"):
+
+        @fx.custom_vjp
+        def g(x):
+            return x
+
+        fx.grad(g)(1.0)
+    f.defjvp(lambda primals, tangents: primals[0])
+    with pytest.raises(fx.CustomRuleError, match=r"jvp rule of f must return a pair \(result, tangent\)"):
+        fx.grad(f)(1.0)
+    f.defjvp(lambda primals, tangents: (primals[0], tangents[0][:1]))
+    with pytest.raises(
+        fx.CustomRuleError, match=r"jvp rule of f: the tangent has shape \(1,\), expected \(3,\)"
+    ):
+        fx.jvp(f, (V,), (V,))
+    g.defvjp(lambda x: x, lambda kept, ct: (ct,))
+    with pytest.raises(fx.CustomRuleError, match=r"fwd rule of g must return a pair"):
+        fx.grad(g)(1.0)
+    g.defvjp(lambda x: (x, None), lambda kept, ct: (ct, ct))
+    with pytest.raises(fx.CustomRuleError, match=r"bwd rule of g must return a tuple of 1 cotangents"):
+        fx.grad(g)(1.0)
+    g.defvjp(lambda x: (x, None), lambda kept, ct: (ct[:2],))
+    with pytest.raises(
+        fx.CustomRuleError, match=r"cotangent of argument 0 has shape \(2,\), expected \(3,\)"
+    ):
+        fx.vjp(g, V)[1](V)
+    with pytest.raises(fx.StructureError, match="takes a function"):
+        fx.custom_jvp(3.0)
+    with pytest.raises(fx.CustomRuleError, match="keyword-only"):
+        fx.grad(fx_with_keyword_only())(1.0)
+
+
+def fx_with_keyword_only():
+    f = fx.custom_jvp(lambda x, *, k: x * k)
+    f.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
+    return lambda x: f(x, k=2.0)
+
+
+def test_backward_rules_that_are_not_linear_have_no_forward_mode():
+    f = fx.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda _, ct: (fnp.clip(ct, -1.0, 1.0),))
+    same(fx.grad(lambda x: 5.0 * f(x))(2.0), np.float64(1.0))
+    with pytest.raises(fx.NotDifferentiableError, match=r"(?s)forward mode through a custom_vjp.*custom_jvp"):
+        fx.jvp(f, (2.0,), (1.0,))
+
+
+def test_residuals_are_safe_from_the_user():
+    buffer = V.copy()
+    f = fx.custom_vjp(lambda x: x * buffer)
+    f.defvjp(lambda x: (x * buffer, buffer), lambda kept, ct: (ct * kept,))
+    _, pullback = fx.vjp(f, V)
+    buffer[:] = 0.0
+    same(pullback(np.ones(3))[0], V)
+
+
+def test_stop_gradient():
+    tree = {"a": V, "b": (2.0, None), "n": np.arange(3)}
+    same(fx.stop_gradient(tree), tree)
+    same(fx.grad(lambda x: fnp.sum(x * fx.stop_gradient(x)))(V), V)
+    same(fx.grad(lambda x: fnp.sum(fnp.sin(fx.stop_gradient(x))))(V), np.zeros(3))
+    same(fx.hessian(lambda x: fnp.sum(x**2 * fx.stop_gradient(x)))(V), np.diag(2 * V))
+    # What is stopped first must not change what is known of the operation: a rule is cached for both.
+    same(fx.grad(lambda x: fnp.sum(fnp.cosh(fx.stop_gradient(x)) + x))(V), np.ones(3))
+    same(fx.grad(lambda x: fnp.sum(fnp.cosh(x)))(V), np.sinh(V))
+
+
+# ------------------------------------------------------------------------------------------------ checkpoint
+
+
+def test_checkpoint_computes_again():
+    counts = {"forward": 0}
+
+    @fx.custom_vjp
+    def counted(x):
+        return fnp.sin(x)
+
+    def forward(x):
+        counts["forward"] += 1
+        return fnp.sin(x), x
+
+    counted.defvjp(forward, lambda x, ct: (ct * fnp.cos(x),))
+    value, pullback = fx.vjp(fx.checkpoint(lambda x: counted(counted(x))), V)
+    same(value, np.sin(np.sin(V)))
+    assert counts["forward"] == 0  # nothing is kept …
+    same(pullback(np.ones(3))[0], np.cos(np.sin(V)) * np.cos(V))
+    assert counts["forward"] == 2  # … and both are computed again
+    pullback(np.ones(3))
+    assert counts["forward"] == 4
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f: fx.grad(lambda x: fnp.sum(f(x))),
+        lambda f: lambda x: fx.jvp(f, (x,), (x,)),
+        lambda f: lambda x: fx.linearize(f, x)[1](x),
+        lambda f: lambda x: fx.linear_transpose(lambda t: fx.jvp(f, (x,), (t,))[1], x)(x),
+        fx.vmap,
+        fx.jit,
+        fx.jacfwd,
+        fx.jacrev,
+        fx.hessian,
+        lambda f: fx.jacrev(fx.jacfwd(f)),
+        lambda f: fx.vmap(fx.grad(f)),
+        lambda f: fx.checkpoint(fx.vmap(fx.grad(f))),
+    ],
+)
+def test_checkpoint_changes_no_number(transform):
+    def f(x):
+        return fnp.tanh(fnp.sin(x) * x)
+
+    same(transform(fx.checkpoint(f))(V), transform(f)(V))
+
+
+def test_checkpoint_with_static_and_closed_over_arguments():
+    same(fx.grad(lambda w: fnp.sum(fx.checkpoint(lambda x: fnp.sin(x * w))(V)))(V), V * np.cos(V * V))
+    f = fx.checkpoint(lambda x, n: x**n if n > 1 else x, static_argnums=1)
+    same([fx.grad(f)(2.0, n) for n in (1, 2, 3)], [np.float64(1.0), np.float64(4.0), np.float64(12.0)])
