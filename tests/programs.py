@@ -15,7 +15,7 @@ CONSTANTS = {
     "C": numpy.array([0.31, -0.73, 1.17]),
     "I": numpy.array([2, 0, 2]),
 }
-X = numpy.array([0.4, -0.9, 1.3])
+X = numpy.array([0.4137, -0.9071, 1.2731])  # off the thresholds of the choices above, halved or doubled
 
 # Values of shape (3,) from values of shape (3,); bounded, and without ties where choices are made.
 STATEMENTS = [
