@@ -144,10 +144,11 @@ def elementwise_rule(
     if not is_differentiable(out.dtype) or all(n is None for n in needed):
         rule = None
     else:
+        # Dtypes are compared by identity, as for the key: NumPy makes equal ones that are not the same object.
         projected = [
             i
             for i, a in enumerate(operands)
-            if needed[i] is not None and (a.shape != out.shape or a.dtype != out.dtype)
+            if needed[i] is not None and (a.shape != out.shape or a.dtype is not out.dtype)
         ]
 
         def pullback(ct: Any, y: Any, *xs: Any) -> list[Any]:

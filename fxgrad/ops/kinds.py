@@ -128,18 +128,17 @@ def spread(value: Any, batched: bool, size: int) -> Any:
 
 
 def general_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
-    """What the pullback of an elementwise operation depends on: the result's dtype (type, if it is a weak scalar), on
-    whether there are axes, and for every operand on whether its cotangent is not wanted (0; 3 for a weak scalar), like
-    the result's (1), or to be summed and converted (2; 4 for a weak scalar)."""
-    out = y if type(y) in PLAIN else aval_of(y)
-    shape, dtype = ((), type(y)) if type(y) in SCALARS else (out.shape, out.dtype)
-    key = [dtype, bool(shape), *params.items()]
-    for v, need in zip((y, *values), (None, *needed)):
-        if type(v) in SCALARS or getattr(v, "weak", False):
+    """What the pullback of an elementwise operation depends on: the result's dtype and weakness, on whether there are
+    axes, and for every operand on whether its cotangent is not wanted (0; 3 for a weak scalar), like the result's (1),
+    or to be summed and converted (2; 4 for a weak scalar)."""
+    out = aval_of(y)
+    key = [out.dtype, out.weak, bool(out.shape), *params.items()]
+    for v, need in zip(values, needed):
+        aval = aval_of(v)
+        if aval.weak:
             key.append(3 if need is None else 4)
         else:
-            have = v if type(v) in PLAIN else aval_of(v)
-            key.append(0 if need is None else 1 if have.shape == shape and have.dtype == dtype else 2)
+            key.append(0 if need is None else 1 if aval.shape == out.shape and aval.dtype is out.dtype else 2)
     return tuple(key)
 
 

@@ -23,7 +23,7 @@ def is_weak(value: Any) -> bool:
 
 def array_like(value: Any) -> bool:
     """Whether a foreign value is an operand all the same; otherwise its own type may know the operation."""
-    return hasattr(value, "__array__") or hasattr(value, "__array_namespace__")
+    return isinstance(value, list | tuple) or hasattr(value, "__array__") or hasattr(value, "__array_namespace__")
 
 
 def binary(function: Callable) -> tuple[Callable, Callable]:
@@ -125,7 +125,7 @@ def unary(function: Callable) -> Callable:
 
 def comparison(function: Callable) -> Callable:
     def method(self: Tracer, other: Any) -> Any:
-        if type(other) in VALUES or array_like(other) or isinstance(other, list):
+        if type(other) in VALUES or array_like(other):
             return function(self, other)
         return NotImplemented
 
