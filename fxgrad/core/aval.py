@@ -57,7 +57,7 @@ def is_differentiable(dtype: Any) -> bool:
     return kind_of(dtype) in "fc"
 
 
-def check_kind(dtype: Any, what: str) -> None:
+def check_kind(dtype: Any, what: object) -> None:
     """Raise `DTypeError` for objects, strings, dates and records."""
     if kind_of(dtype) not in "biufc" or dtype == float0:
         raise DTypeError(
@@ -66,7 +66,7 @@ def check_kind(dtype: Any, what: str) -> None:
         )
 
 
-def check_dtype(dtype: Any, what: str) -> None:
+def check_dtype(dtype: Any, what: object) -> None:
     """Raise `DTypeError` where fxgrad cannot compute with `dtype`."""
     check_kind(dtype, what)
     if not dtype.isnative:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from .primitive import Primitive
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Types that may be operands as they are: plain values, tracers (added on definition), arrays of other libraries.
 VALUES: set[type] = set(PLAIN)
@@ -184,7 +185,7 @@ def describe_chain() -> str:
 errors.describe_chain = describe_chain
 
 
-def escaped(tracer: Tracer, operation: str) -> EscapedTracerError:
+def escaped(tracer: Tracer, operation: object) -> EscapedTracerError:
     """The error for a tracer used where its interpreter is not open."""
     interpreter = tracer.interpreter
     opened_at = f" (opened at {interpreter.site})" if interpreter.site else ""
@@ -197,7 +198,7 @@ def escaped(tracer: Tracer, operation: str) -> EscapedTracerError:
     )
 
 
-def ensure_open(tracer: Tracer, operation: str) -> None:
+def ensure_open(tracer: Tracer, operation: object) -> None:
     """Raise unless the tracer's interpreter is in the current chain."""
     if all(tracer.interpreter is not level for level in levels()):
         raise escaped(tracer, operation)

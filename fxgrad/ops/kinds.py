@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 FLOAT = np.dtype(float)
 NO_PARAMS: dict = {}
+ARRAYS = PLAIN - SCALARS
 
 
 def named(*names: str) -> Callable[[Any], Callable]:
@@ -131,14 +132,14 @@ def general_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: di
     """What the pullback of an elementwise operation depends on: the result's dtype and weakness, on whether there are
     axes, and for every operand on whether its cotangent is not wanted (0; 3 for a weak scalar), like the result's (1),
     or to be summed and converted (2; 4 for a weak scalar)."""
-    out = aval_of(y)
-    key = [out.dtype, out.weak, bool(out.shape), *params.items()]
+    out = y if type(y) in ARRAYS else aval_of(y)
+    key = [out.dtype, type(y) in SCALARS, bool(out.shape), *params.items()]
     for v, need in zip(values, needed):
-        aval = aval_of(v)
-        if aval.weak:
+        if type(v) in SCALARS or getattr(v, "weak", False):
             key.append(3 if need is None else 4)
         else:
-            key.append(0 if need is None else 1 if aval.shape == out.shape and aval.dtype is out.dtype else 2)
+            have = v if type(v) in ARRAYS else aval_of(v)
+            key.append(0 if need is None else 1 if have.shape == out.shape and have.dtype is out.dtype else 2)
     return tuple(key)
 
 

@@ -23,7 +23,11 @@ def is_weak(value: Any) -> bool:
 
 def array_like(value: Any) -> bool:
     """Whether a foreign value is an operand all the same; otherwise its own type may know the operation."""
-    return isinstance(value, list | tuple) or hasattr(value, "__array__") or hasattr(value, "__array_namespace__")
+    return (
+        isinstance(value, list | tuple)
+        or hasattr(value, "__array__")
+        or hasattr(value, "__array_namespace__")
+    )
 
 
 def binary(function: Callable) -> tuple[Callable, Callable]:

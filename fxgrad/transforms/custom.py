@@ -214,12 +214,17 @@ def positional(fun: Callable, args: tuple, kwargs: dict) -> tuple:
 class Custom:
     """What custom_jvp and custom_vjp share: the function, the arguments apart from those not differentiated."""
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()):
+    __name__: str
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()):
         if not callable(fun):
             raise StructureError(f"{type(self).__name__} takes a function, not a {type(fun).__name__}")
         self.fun = fun
         self.nondiff = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
-        update_wrapper(self, fun, updated=())
+        update_wrapper(self, fun, updated=())  # pyright: ignore[reportArgumentType]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return (
@@ -290,7 +295,8 @@ class custom_jvp(Custom):
 
     @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.rule is None:
+        user_rule = self.rule
+        if user_rule is None:
             raise CustomRuleError(
                 f"custom_jvp function {self.__name__} has no rule", hint="define it with defjvp"
             )
@@ -304,7 +310,7 @@ class custom_jvp(Custom):
             return results
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-            out = self.rule(*fixed, tree.unflatten(structure, primals), tree.unflatten(structure, tangents))
+            out = user_rule(*fixed, tree.unflatten(structure, primals), tree.unflatten(structure, tangents))
             if not isinstance(out, tuple | list) or len(out) != 2:
                 raise CustomRuleError(
                     f"the jvp rule of {self.__name__} must return a pair (result, tangent), not a "

@@ -97,13 +97,12 @@ def jacobian(
     if mode not in ("auto", "fwd", "rev"):
         raise StructureError(f"jacobian: mode must be 'auto', 'fwd' or 'rev', not {mode!r}")
     single = isinstance(argnums, int | np.integer)
+    places: tuple[Any, ...] = (argnums,) if single else tuple(argnums)  # type: ignore[arg-type]
 
     @boundary
     @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        positions = [
-            p % len(args) if -len(args) <= p < len(args) else p for p in ((argnums,) if single else argnums)
-        ]
+        positions = [p % len(args) if -len(args) <= p < len(args) else p for p in places]
         if any(p >= len(args) for p in positions):
             raise StructureError(
                 f"jacobian: argnums={argnums} for a call with {len(args)} positional arguments"

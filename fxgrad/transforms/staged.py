@@ -280,7 +280,8 @@ class Compiled:
         """Raise the error of a kernel of `plain` with the operation and the user's line at which it was staged; as it
         is where it is the user's own."""
         entry = error.__traceback__
-        while entry is not None and entry.tb_frame.f_code is not self.plain.__code__:
+        code = getattr(self.plain, "__code__", None)
+        while entry is not None and entry.tb_frame.f_code is not code:
             entry = entry.tb_next
         equation = entry and self.graph.equations[entry.tb_lineno - 2]  # one line each, after the `def`
         if equation is None or equation.primitive.runs_user_code:

@@ -192,12 +192,13 @@ def differentiator(
     single = isinstance(argnums, int | np.integer)
     if not callable(fun):
         raise StructureError(f"{name} takes a function, not a {type(fun).__name__}")
-    positions = (argnums,) if single else tuple(argnums)
+    positions: tuple[Any, ...] = (argnums,) if single else tuple(argnums)
 
     def compute(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
         interpreter = LinearizeInterpreter(name, where.caller())
         count = len(args)
         chosen: dict[int, Any] = {}  # position → argument
+        place = 0
         for p in positions:
             place = p + count if p < 0 else p
             if not 0 <= place < count:

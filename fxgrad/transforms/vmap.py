@@ -223,7 +223,7 @@ def common_size(
             "vmap: no argument is mapped, so the size of the axis is unknown",
             hint="map over an argument (in_axes), or give axis_size",
         )
-    size = next(iter(sizes.values())) if sizes else axis_size
+    size = next(iter(sizes.values()), axis_size or 0)
     if axis_size is not None and axis_size != size:
         raise AxisError(f"vmap: axis_size={axis_size}, but the mapped axes have size {size}")
     return size, normalized
