@@ -116,8 +116,10 @@ def seen(function, x):
         lambda x: [position.tolist() for position in (x > 1).nonzero()],
         lambda x: (2.0 in x, 7.0 in x),
         lambda x: (f"{x[0]:.3f}", f"{x[1]:8.1e}", f"{x}", format(x)),
-        lambda x: [float(entry) for entry in x],
-        lambda x: (int(x[1]), float(x[1]), complex(x[1]), bool(x[1]), round(x[1])),
+        lambda x: (
+            [float(fx.stop_gradient(entry)) for entry in x] if hasattr(x, "interpreter") else x.tolist()
+        ),
+        lambda x: (int(x[1]), bool(x[1]), round(x[1])),
         lambda x: [True for smaller in [x[0] < x[1]] if smaller],
     ],
 )

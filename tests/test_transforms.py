@@ -1,5 +1,7 @@
 """grad, vjp, jvp, linearize, Jacobians: closed forms, identities, and whose memory the results are."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -275,12 +277,20 @@ def test_errors_of_arguments():
 
 def test_values_are_known_under_grad_and_jvp():
     def f(x):
-        if x > 0 and float(x) < 10 and int(x) == 2 and f"{x:.1f}" == "2.5":
+        if x > 0 and x.item() < 10 and int(x) == 2 and f"{x:.1f}" == "2.5":
             return x**2
         return x
 
     same(fx.grad(f)(2.5), np.float64(5.0))
     same(fx.jvp(f, (2.5,), (1.0,)), (6.25, 5.0))
+
+
+@pytest.mark.parametrize("convert", [float, complex, math.sin, lambda x: np.full(2, 0.0).fill(x)])
+def test_a_number_would_lose_the_derivative(convert):
+    for transform in (fx.grad, lambda f: lambda x: fx.jvp(f, (x,), (1.0,)), lambda f: fx.grad(fx.grad(f))):
+        with pytest.raises(TypeError, match=r"(?s)derivative would be lost.*x\.item\(\)"):
+            transform(lambda x: (convert(x), x)[1])(2.0)
+    same(fx.grad(lambda x: x * float(fx.stop_gradient(x)))(3.0), np.float64(3.0))
 
 
 def test_a_derivative_per_pullback_of_a_long_chain():

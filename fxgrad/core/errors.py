@@ -181,7 +181,8 @@ class ConcretizationError(FxgradError, TypeError):
     """One Python value asked of a traced value that has none, or has many.
 
     Under `jit` and `make_graph` the numbers are not known yet; under `vmap` there is one for each element. So
-    `if`, `float()`, `int()` and indexing of a list cannot go by them. Under `grad` and `jvp` they can.
+    `if`, `float()`, `int()` and indexing of a list cannot go by them. Under `grad` and `jvp` the values are known:
+    `if`, `int(x)` and `x.item()` see them.
 
     >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x if x > 0 else -x)(np.array([1.0, -2.0]))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from . import errors, where
 from .aval import PLAIN, Aval, aval_of
-from .errors import EscapedTracerError, UnsupportedError
+from .errors import EscapedTracerError, FxgradError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,6 +109,8 @@ def leave(error: BaseException, outer: Context) -> None:
     come between the opening of a level and the `try` that closes it). To be followed by a bare raise."""
     CURRENT.set(outer)
     where.hide_frames(error)
+    if str(error) == "setting an array element with a sequence." and isinstance(error.__cause__, FxgradError):
+        raise error.__cause__ from None  # NumPy's words for what ours explain: buffer[0] = x
 
 
 def boundary(function: Callable[P, R]) -> Callable[P, R]:
@@ -214,6 +216,7 @@ class Tracer:
 
     __slots__ = ("__weakref__", "interpreter", "origin")
     interpreter: Interpreter
+    differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose
 
     def __init_subclass__(cls) -> None:
         VALUES.add(cls)

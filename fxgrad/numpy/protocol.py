@@ -6,8 +6,6 @@ Whoever computes with `numpy` alone can thus be differentiated. What NumPy would
 
 from __future__ import annotations
 
-import dis
-import sys
 from collections.abc import Sequence, ValuesView
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,6 @@ from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.errors import ArrayConversionError, FxgradError, ImmutableError, IndexingError, UnsupportedError
 from ..core.interpreter import VALUES, Tracer, as_value, concrete
-from ..ops.operators import scalar
 from .composite import axes_tuple, axis_index, cast, operand
 
 if TYPE_CHECKING:
@@ -285,21 +282,6 @@ def refuse_out(name: str, out: Any, inputs: Any) -> None:
             )
 
 
-def unstored(conversion: Callable[[Tracer], Any]) -> Callable[[Tracer], Any]:
-    """`float(x)` that refuses to serve `buffer[0] = x`, for which NumPy calls it: the derivative would be lost."""
-    store = dis.opmap["STORE_SUBSCR"]
-
-    def converted(self: Tracer) -> Any:
-        frame = sys._getframe(1)
-        if frame.f_code.co_code[frame.f_lasti] == store:
-            raise unwritable(
-                "buffer[…] = x", None, "buffer = fnp.at(buffer)[…].set(x), or fnp.stack the parts"
-            )
-        return conversion(self)
-
-    return converted
-
-
 # -- the protocols ------------------------------------------
 def defers(kinds: Any, protocol: str) -> bool:
     """Whether an operand is of a type that takes NumPy's operations into its own hands: it is then its turn."""
@@ -344,6 +326,4 @@ Tracer.attach(
     __array_ufunc__=array_ufunc,
     __array_function__=array_function,
     __array_namespace__=array_namespace,
-    __float__=unstored(scalar(float, "float()")),
-    __complex__=unstored(scalar(complex, "complex()")),
 )

@@ -163,10 +163,30 @@ def setitem(self: Tracer, key: Any, value: Any) -> None:
 
 
 def scalar(convert: Callable[[Any], Any], operation: str) -> Callable:
-    """`float(x)` and its kin: the concrete value, where there is one."""
+    """`bool(x)` and its kin: the concrete value, where there is one."""
 
     def method(self: Tracer) -> Any:
         return convert(concrete(self, operation))
+
+    return method
+
+
+def number(convert: Callable[[Any], Any], operation: str) -> Callable:
+    """`float(x)` and `complex(x)`: refused where the value carries a derivative. The number would not, and it is not
+    only asked for by name: `math.sin(x)` and `buffer[0] = x` ask for it, too."""
+    known = scalar(convert, operation)
+
+    def method(self: Tracer) -> Any:
+        level: Any = self
+        while isinstance(level, Tracer):
+            if level.differentiated:
+                raise ArrayConversionError(
+                    f"{operation} of a traced value {self.aval!r}: its derivative would be lost",
+                    hint="fnp.sin(x) instead of math.sin(x); buffer = fnp.at(buffer)[i].set(x) or fnp.stack instead of "
+                    "buffer[i] = x; for the value alone, x.item()",
+                )
+            level = level.concrete(operation)
+        return known(self)
 
     return method
 
@@ -177,7 +197,7 @@ def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
         "its derivative would be lost",
         hint="use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray, np.array and of writing into plain "
         "arrays (buffer = buffer.at[i].set(x)); fnp.take(a, i, axis=0) where a plain array is indexed, a[i], "
-        "by a traced i; for the value alone: float(x), x.item()",
+        "by a traced i; for the value alone: x.item()",
     )
 
 
@@ -209,8 +229,8 @@ Tracer.attach(
     __iter__=iterate,
     __bool__=scalar(bool, "bool()"),
     __int__=scalar(int, "int()"),
-    __float__=scalar(float, "float()"),
-    __complex__=scalar(complex, "complex()"),
+    __float__=number(float, "float()"),
+    __complex__=number(complex, "complex()"),
     __index__=scalar(operator.index, "use as an index"),
     __array__=array,
     __array_priority__=1000.0,

@@ -28,6 +28,7 @@ class JVPTracer(Tracer):
         self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
 
     aval = property(lambda self: aval_of(self.primal))
+    differentiated = property(lambda self: self.tangent is not None)
     shape = property(lambda self: getattr(self.primal, "shape", ()))
 
     def concrete(self, operation: str) -> Any:

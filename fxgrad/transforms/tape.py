@@ -37,6 +37,7 @@ class LinearTracer(Tracer):
     shape = property(lambda self: getattr(self.primal, "shape", ()))
     dtype = property(lambda self: aval_of(self.primal).dtype)
     weak = property(lambda self: type(self.primal) in SCALARS)
+    differentiated = property(lambda self: self.node is not None)
 
     def concrete(self, operation: str) -> Any:
         return self.primal
