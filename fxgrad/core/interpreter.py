@@ -13,7 +13,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from . import errors, where
-from .aval import PLAIN, Aval, aval_of
+from .aval import PLAIN, Aval
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -68,9 +68,6 @@ class Interpreter:
             return outer.interpreter.process(primitive, args, params)
         finally:
             CURRENT.reset(token)
-
-    def __enter__(self) -> Interpreter:
-        raise TypeError("use core.interpreter.opened(interpreter)")
 
 
 class opened:
@@ -254,25 +251,3 @@ def concrete(value: Any, operation: str) -> Any:
 def is_plain(values: Any) -> bool:
     """Whether all values go straight to NumPy kernels."""
     return all(type(v) in PLAIN for v in values)
-
-
-__all__ = [
-    "CURRENT",
-    "EVAL",
-    "VALUES",
-    "Context",
-    "EvalInterpreter",
-    "Interpreter",
-    "Tracer",
-    "as_value",
-    "aval_of",
-    "concrete",
-    "describe_chain",
-    "ensure_open",
-    "escaped",
-    "is_plain",
-    "levels",
-    "opened",
-    "where",
-    "within",
-]

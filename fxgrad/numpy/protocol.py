@@ -38,7 +38,6 @@ INSTEAD = {
     "array2string": "f'{x}'",
     "array_repr": "repr(x)",
     "array_str": "f'{x}'",
-    "einsum_path": "fnp.einsum, which chooses a path by itself",
     "piecewise": "fnp.select or fnp.where",
 }
 

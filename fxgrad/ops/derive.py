@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
 from ..core.staging import stage
 from ..kernels.source import Source
-from .masked import Masked, Support, dense, scaled
+from .masked import Masked, Support, scaled
 from .transpose import transpose_graph
 
 if TYPE_CHECKING:
@@ -195,6 +195,3 @@ def general_rule(
     if primitive.reach is not None:
         rule.reach = lambda mask: primitive.reach(mask, *operands, **params)
     return rule
-
-
-__all__ = ["Rule", "Support", "dense", "elementwise_rule", "general_rule"]

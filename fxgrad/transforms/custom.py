@@ -454,6 +454,3 @@ def stop_gradient(x: Any) -> Any:
     3.0
     """
     return tree.map(ops.stop_gradient, x)
-
-
-__all__ = ["custom_jvp", "custom_vjp", "stop_gradient"]

@@ -9,8 +9,9 @@ import numpy as np
 from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
+from ..core.errors import StructureError
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened, within
+from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
 from ..core.staging import GraphInterpreter
 from .inputs import check_arguments, check_tangent, float0_zeros, tangent_dtype, unshared
 from .tape import may_share
@@ -114,8 +115,6 @@ def jvp(
     """
     site = where.caller()
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
-        from ..core.errors import StructureError
-
         raise StructureError(
             f"jvp: primals and tangents must be tuples or lists, not {type(primals).__name__} and "
             f"{type(tangents).__name__}",
@@ -163,8 +162,6 @@ def strip(aux: Any, interpreter: Interpreter) -> Any:
 def split_aux(result: Any, name: str) -> tuple[Any, Any]:
     """(value, aux) of a function with `has_aux`."""
     if not isinstance(result, tuple | list) or len(result) != 2:
-        from ..core.errors import StructureError
-
         raise StructureError(
             f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
             f"{type(result).__name__}"
@@ -227,6 +224,3 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     ys = [y.copy() if hasattr(y, "copy") else y for y in ys]
     out = tree.unflatten(box["structure"], ys), f_jvp
     return (*out, box["aux"]) if has_aux else out
-
-
-__all__ = ["JVPInterpreter", "jvp", "linearize", "push", "split_aux", "strip", "within"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from functools import update_wrapper, wraps
+from functools import partial, update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -97,8 +97,8 @@ def make_graph(
     @wraps(fun)
     def graph_of(*args: Any, **kwargs: Any) -> Any:
         site = where.caller()
-        partial, dynamic, _ = apart(fun, args, static, "make_graph")
-        graph, structure = staged(partial, dynamic, kwargs, "make_graph", name_of(fun), site)
+        applied, dynamic, _ = apart(fun, args, static, "make_graph")
+        graph, structure = staged(applied, dynamic, kwargs, "make_graph", name_of(fun), site)
         if not return_shape:
             return graph
         return graph, tree.unflatten(structure, [ShapeDtypeStruct(a.shape, a.dtype) for a in graph.out_avals])
@@ -137,11 +137,11 @@ def apart(fun: Callable, args: tuple, static: Sequence[int], name: str) -> tuple
     fixed = tuple((p, args[p]) for p in sorted(places) if p < len(args))
     held = dict(fixed)
 
-    def partial(*rest: Any, **kwargs: Any) -> Any:
+    def applied(*rest: Any, **kwargs: Any) -> Any:
         others = iter(rest)
         return fun(*[held[i] if i in held else next(others) for i in range(len(args))], **kwargs)
 
-    return partial, tuple(a for i, a in enumerate(args) if i not in held), fixed
+    return applied, tuple(a for i, a in enumerate(args) if i not in held), fixed
 
 
 class jit:
@@ -222,8 +222,7 @@ class jit:
         if self.names and kwargs:
             named = tuple(sorted((k, v) for k, v in kwargs.items() if k in self.names))
             kwargs = {k: v for k, v in kwargs.items() if k not in self.names}
-            inner = fun
-            fun = lambda *a, **k: inner(*a, **k, **dict(named))  # noqa: E731
+            fun = partial(fun, **dict(named))
             fixed = (*fixed, *named)
         leaves, structure = tree.flatten((dynamic, kwargs))
         key = (

@@ -355,6 +355,3 @@ def ensure_linear(graph: Graph) -> None:
                 check(atom, f"an operand of {primitive.name}", equation.site)
     for atom in graph.outputs:
         check(atom, "a result")
-
-
-__all__ = ["grad", "linear_transpose", "value_and_grad", "vjp"]

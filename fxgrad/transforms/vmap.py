@@ -256,6 +256,3 @@ def placed(result: Any, batched: bool, place: Any, size: int, structure: Any, in
     if not -rank <= place < rank:
         raise AxisError(f"vmap: out_axes {place} is out of bounds for a result with {rank} axes")
     return ops.move_axis(result, 0, place % rank)
-
-
-__all__ = ["BatchInterpreter", "BatchTracer", "batch", "vmap"]
