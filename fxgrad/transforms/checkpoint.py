@@ -124,9 +124,9 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
     @boundary
     @wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        partial, dynamic, _ = apart(fun, args, static, "checkpoint")
+        applied, dynamic, _ = apart(fun, args, static, "checkpoint")
         leaves = tree.leaves((dynamic, kwargs))
-        graph, out_structure = staged(partial, dynamic, kwargs, "checkpoint", name_of(fun), where.caller())
+        graph, out_structure = staged(applied, dynamic, kwargs, "checkpoint", name_of(fun), where.caller())
         closed, captured = graph.closed()
         values = [*captured, *leaves]
         results = unshared(closed(*values), values) if is_plain(values) else remat_call(*values, graph=closed)

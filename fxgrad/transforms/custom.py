@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 class LinearMap:
     """The rule of an operation whose tangent map was staged: its pullback transposes the Graph."""
 
+    plain = None
+
     @staticmethod
     def pull(ct: Any, graph: Graph, positions: Sequence[int], count: int) -> list[Any]:
         cts = transpose_graph(graph, [], len(positions), [ct.get(i) for i in range(len(graph.outputs))])
         found = dict(zip(positions, cts))
         return [found.get(i) for i in range(count)]
-
-    plain = None
 
 
 class CustomJVP(Primitive):
