@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import fxgrad.numpy as fnp
 from fxgrad.core.aval import aval_of, is_differentiable
 from fxgrad.core.primitive import REGISTRY
 
@@ -49,12 +50,18 @@ DOMAINS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]]
 }
 
 
+def flattened(*results: Any) -> Any:
+    """Several results as one vector."""
+    return fnp.concatenate([fnp.ravel(r) for r in results])
+
+
 @dataclass(frozen=True)
 class Sample:
     """Operands of a primitive: (domain, shape) for each, with params.
 
     reference(*operands): the result by means other than the kernel. model(*operands, **params): the function
-    whose derivative it has, where that is another one by design.
+    whose derivative it has, where that is another one by design. joined(*results) makes one array of several
+    results: one that does not depend on what they leave open (signs of eigenvectors).
     """
 
     name: str
@@ -62,10 +69,16 @@ class Sample:
     params: dict[str, Any] = field(default_factory=dict)
     reference: Callable | None = None
     model: Callable | None = None
+    joined: Callable = flattened
 
     @property
     def primitive(self) -> Any:
         return REGISTRY[self.name]
+
+    def call(self, *operands: Any) -> Any:
+        """The primitive applied; several results are joined to one."""
+        result = self.primitive.call(*operands, **self.params)
+        return self.joined(*result) if self.primitive.multiple_results else result
 
     def draw(self, rng: np.random.Generator) -> list[np.ndarray]:
         return [np.asarray(DOMAINS[domain](rng, shape)) for domain, shape in self.operands]
@@ -74,6 +87,13 @@ class Sample:
         shapes = ",".join(f"{domain}{list(shape)}".replace(" ", "") for domain, shape in self.operands)
         params = ",".join(f"{key}={value}" for key, value in self.params.items())
         return f"{self.name}-{shapes}{'-' * bool(params)}{params}".replace("slice", "").replace(", None", "")
+
+
+def written(
+    name: str, *operands: tuple[str, tuple[int, ...]], reference: Callable | None = None, **params: Any
+) -> Sample:
+    """A sample in one line."""
+    return Sample(name, operands, params, reference)
 
 
 def drawn(sample: Sample) -> tuple[np.random.Generator, list[np.ndarray]]:
@@ -95,7 +115,7 @@ def function_of(sample: Sample, operands: Sequence[Any]) -> tuple[Callable, list
         full = list(operands)
         for i, v in zip(positions, values):
             full[i] = v
-        return sample.primitive.call(*full, **sample.params)
+        return sample.call(*full)
 
     return f, [operands[i] for i in positions]
 

@@ -1,6 +1,6 @@
 """Operands for every primitive of the registry: what the generated tests run on.
 
-An operation enters here, or as one line of samples_elementwise.py; without samples the suite fails.
+An operation enters here, or in the samples_*.py of its family; without samples the suite fails.
 """
 
 from __future__ import annotations
@@ -9,20 +9,14 @@ import itertools
 import math
 import operator
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import samples_elementwise
-from sample import Sample
+from sample import Sample, written
 
 from fxgrad.ops import ARRAY
-
-
-def written(
-    name: str, *operands: tuple[str, tuple[int, ...]], reference: Callable | None = None, **params: Any
-) -> Sample:
-    return Sample(name, operands, params, reference)
-
 
 ALL = slice(None, None, None)
 STATIC = [
@@ -360,4 +354,6 @@ CONTRACTIONS = [
     for (left, right), out in [(spec.split("->")[0].split(","), spec.split("->")[1])]
 ]
 
-SAMPLES = [*samples_elementwise.SAMPLES, *STATIC, *REDUCTIONS, *SHAPING, *INDEXING, *CONTRACTIONS]
+FAMILIES = [import_module(path.stem) for path in sorted(Path(__file__).parent.glob("samples_*.py"))]
+SAMPLES = [*STATIC, *REDUCTIONS, *SHAPING, *INDEXING, *CONTRACTIONS]
+SAMPLES += [sample for family in FAMILIES for sample in family.SAMPLES]

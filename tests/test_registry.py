@@ -56,7 +56,7 @@ def differentiable(sample):
 def is_smooth(sample):
     """Whether operands and result are of dtypes that carry tangents."""
     _, operands = drawn(sample)
-    result = sample.primitive.call(*operands, **sample.params)
+    result = sample.call(*operands)
     return bool(active(sample)) and is_differentiable(aval_of(result).dtype)
 
 
@@ -103,16 +103,14 @@ def test_the_operations_without_derivative_are_exactly_those_of_the_table():
 def test_value_equals_the_reference(sample):
     _, operands = drawn(sample)
     tolerance = 1e-6 if sample.params.get("dtype") == np.dtype("f4") else 1e-12
-    close(sample.primitive.call(*operands, **sample.params), sample.reference(*operands), tolerance)
+    close(sample.call(*operands), sample.reference(*operands), tolerance)
 
 
 @each()
 def test_staging_checks_and_equals_eager(sample):
     _, operands = drawn(sample)
-    expected = sample.primitive.call(*operands, **sample.params)
-    graph = stage(
-        lambda *xs: [sample.primitive.call(*xs, **sample.params)], [aval_of(x) for x in operands]
-    ).check()
+    expected = sample.call(*operands)
+    graph = stage(lambda *xs: [sample.call(*xs)], [aval_of(x) for x in operands]).check()
     same(graph(*operands)[0], expected)
     same(compile_graph(graph, plain=True)(*operands)[0], expected)
     same(compile_graph(graph, plain=False)(*operands)[0], expected)
@@ -146,12 +144,12 @@ def layouts(operands):
 @each()
 def test_memory_layout_does_not_matter(sample):
     rng, operands = drawn(sample)
-    expected = sample.primitive.call(*operands, **sample.params)
+    expected = sample.call(*operands)
     f, xs = function_of(sample, operands)
     (ct,) = random_like(rng, expected)
     pulled = vjp(f, *xs)[1](ct) if differentiable(sample) else []
     for arranged in layouts(operands):
-        close(sample.primitive.call(*arranged, **sample.params), expected, 1e-14)
+        close(sample.call(*arranged), expected, 1e-14)
         assert all(np.array_equal(a, b) for a, b in zip(arranged, operands))
         if differentiable(sample):
             f, xs = function_of(sample, arranged)
@@ -237,7 +235,7 @@ def batches(sample, every=True):
 @each()
 def test_vmap_equals_the_loop(sample):
     def call(*operands):
-        return sample.primitive.call(*operands, **sample.params)
+        return sample.call(*operands)
 
     for in_axes, operands, rows in batches(sample):
         expected = np.stack([call(*row) for row in rows])
@@ -271,7 +269,7 @@ def test_vmap_of_derivatives_and_derivatives_of_vmap(sample):
             full = list(operands)
             for i, v in zip(positions, values):
                 full[i] = v
-            return vmap(lambda *o: sample.primitive.call(*o, **sample.params), in_axes)(*full)
+            return vmap(lambda *o: sample.call(*o), in_axes)(*full)
 
         close(jvp(mapped, xs, ts)[1], expected_t, 1e-12)
         for a, ct, row in zip(axes, vjp(mapped, *xs)[1](cts), zip(*pulled)):
@@ -293,7 +291,7 @@ def test_vmap_of_derivatives_and_derivatives_of_vmap(sample):
 @each()
 def test_vmap_of_vmap_equals_two_loops(sample):
     def call(*operands):
-        return sample.primitive.call(*operands, **sample.params)
+        return sample.call(*operands)
 
     rng, _ = drawn(sample)
     draws = [[sample.draw(rng) for _ in range(BATCH)] for _ in range(3)]
@@ -322,7 +320,7 @@ def linear_choices(primitive, count):
 @each(lambda s: is_smooth(s) and linear_choices(s.primitive, len(s.operands)))
 def test_linear_transpose_is_the_vjp(sample):
     rng, operands = drawn(sample)
-    (ct,) = random_like(rng, sample.primitive.call(*operands, **sample.params))
+    (ct,) = random_like(rng, sample.call(*operands))
     for choice in linear_choices(sample.primitive, len(sample.operands)):
         if not choice or not set(choice) <= set(active(sample)):
             continue
@@ -331,7 +329,7 @@ def test_linear_transpose_is_the_vjp(sample):
             full = list(operands)
             for i, v in zip(choice, values):
                 full[i] = v
-            return sample.primitive.call(*full, **sample.params)
+            return sample.call(*full)
 
         xs = [operands[i] for i in choice]
         for actual, expected in zip(linear_transpose(f, *xs)(ct), vjp(f, *xs)[1](ct)):

@@ -127,14 +127,19 @@ def test_a_rule_is_not_shared_between_scalars_and_arrays():
             np.testing.assert_array_equal(a, b)
 
 
+def recast(x, dtype):
+    """x in another dtype, without its imaginary part where that is real."""
+    return (x if dtype.kind == "c" else x.real).astype(dtype)
+
+
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if s.name not in ELEMENTWISE and active(s)], ids=str)
 @ignoring_floating_point_warnings
 def test_other_operations_over_dtypes(sample):
     rng, operands = drawn(sample)
     positions = active(sample)
     for dtype in [*DISCRETE, *REAL, *COMPLEX, BFLOAT16]:
-        cast = [np.ones(x.shape, dtype) if i in positions else x for i, x in enumerate(operands)]
-        result = outcome(lambda cast=cast: sample.primitive.kernel(*cast, **sample.params))
+        cast = [recast(x, dtype) if i in positions else x for i, x in enumerate(operands)]
+        result = outcome(lambda cast=cast: sample.call(*cast))
         if not isinstance(result, Aval):
             continue
 
@@ -142,9 +147,10 @@ def test_other_operations_over_dtypes(sample):
             full = list(cast)
             for i, x in zip(positions, xs):
                 full[i] = x
-            return sample.primitive.call(*full, **sample.params)
+            return sample.call(*full)
 
-        assert sample.primitive.abstract([aval_of(x) for x in cast], sample.params) == result, dtype
+        graph = stage(lambda *xs: [sample.call(*xs)], [aval_of(x) for x in cast])
+        assert graph.out_avals == [result], dtype
         xs = [cast[i] for i in positions]
         if not is_differentiable(dtype) or not is_differentiable(result.dtype):
             continue

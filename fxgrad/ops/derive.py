@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
+from ..core.interpreter import is_plain
 from ..core.staging import stage
-from ..kernels.source import Source
-from .masked import Masked, Support, scaled
+from ..kernels.source import Source, compile_graph
+from .masked import Masked, Support, dense, scaled
 from .transpose import transpose_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from ..core.graph import Graph
 
 
 class Rule:
@@ -166,6 +171,30 @@ def elementwise_rule(
     return rule
 
 
+def staged_tangent(
+    primitive: Any, ys: Sequence[Aval], operands: Sequence[Aval], positions: Sequence[int], params: dict
+) -> Graph:
+    """The tangent rule as a Graph of (*results, *operands, *tangents of the operands at `positions`)."""
+    count = len(ys)
+
+    def tangent(*known: Any) -> Sequence[Any]:
+        results, rest = known[:count], known[count:]
+        tangents = dict(zip(positions, rest[len(operands) :]))
+        given = [tangents.get(i) for i in range(len(operands))]
+        if primitive.multiple_results:
+            found = primitive.tangent(results, rest[: len(operands)], given, params)
+            return [np.zeros(y.shape, y.dtype) if t is None else t for t, y in zip(found, ys)]
+        return [primitive.tangent(*results, rest[: len(operands)], given, params)]
+
+    avals = [*ys, *operands, *(Aval(operands[i].shape, operands[i].dtype) for i in positions)]
+    return stage(tangent, avals, primitive.name, sites=False)
+
+
+def differentiable(operands: Sequence[Aval], wanted: Sequence[Any]) -> list[int]:
+    """The positions of the operands that take a cotangent."""
+    return [i for i, (a, w) in enumerate(zip(operands, wanted)) if w and is_differentiable(a.dtype)]
+
+
 def general_rule(
     primitive: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict
 ) -> Rule | None:
@@ -174,18 +203,8 @@ def general_rule(
     if not is_differentiable(out.dtype):
         return None
     operands = [aval_of(v) for v in values]
-    positions = [i for i, n in enumerate(needed) if n is not None and is_differentiable(operands[i].dtype)]
-
-    def tangent(y: Any, *rest: Any) -> list[Any]:
-        tangents = dict(zip(positions, rest[len(operands) :]))
-        return [
-            primitive.tangent(
-                y, rest[: len(operands)], [tangents.get(i) for i in range(len(operands))], params
-            )
-        ]
-
-    avals = [out, *operands, *(Aval(operands[i].shape, operands[i].dtype) for i in positions)]
-    forward = stage(tangent, avals, primitive.name, sites=False)
+    positions = differentiable(operands, [n is not None for n in needed])
+    forward = staged_tangent(primitive, [out], operands, positions, params)
 
     def pullback(ct: Any, *known: Any) -> list[Any]:
         cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
@@ -194,4 +213,39 @@ def general_rule(
     rule = compile_rule(pullback, [out, out, *operands], needed, [], None, primitive.name)
     if primitive.reach is not None:
         rule.reach = lambda mask: primitive.reach(mask, *operands, **params)
+    return rule
+
+
+def joint_rule(
+    primitive: Any,
+    ys: Sequence[Any],
+    values: Sequence[Any],
+    wanted: Sequence[bool],
+    present: Sequence[int],
+    params: dict,
+) -> Callable[..., list[Any]]:
+    """The pullback of a primitive with several results, (*cotangents present, *ys, *values) → a cotangent or None for
+    every operand. A result without cotangent is left out of it, and not taken for zeros: so that singular values are
+    differentiated where singular vectors cannot be."""
+    outs, operands = [aval_of(y) for y in ys], [aval_of(v) for v in values]
+    positions = differentiable(operands, wanted)
+    forward = staged_tangent(primitive, outs, operands, positions, params)
+    places: list[int] = []  # the operands for which there is a cotangent
+
+    def pullback(*given: Any) -> list[Any]:
+        cts = dict(zip(present, given))
+        known = given[len(present) :]
+        found = transpose_graph(forward, known, len(positions), [cts.get(i) for i in range(len(outs))])
+        places[:] = [p for p, ct in zip(positions, found) if ct is not None]
+        return [dense(ct) for ct in found if ct is not None]
+
+    graph = stage(pullback, [*(outs[i] for i in present), *outs, *operands], primitive.name, sites=False)
+    plain, traced = compile_graph(graph, True), compile_graph(graph, False)
+
+    def rule(*given: Any) -> list[Any]:
+        results: list[Any] = [None] * len(operands)
+        for place, ct in zip(places, (plain if is_plain(given) else traced)(*given)):
+            results[place] = ct
+        return results
+
     return rule

@@ -422,7 +422,10 @@ class General(Primitive):
     """Nonlinear and not elementwise: tangent(y, primals, tangents, params) → the result's tangent (None: zero),
     written in operations that are linear in the tangents. `tangent=None`: no derivative anywhere. Where the
     primitive is linear in some operands, transposed(ct, *operands, **params) gives their cotangents.
-    reach(mask, *avals, **params) → the entries of the operands on which the results inside the mask depend."""
+    reach(mask, *avals, **params) → the entries of the operands on which the results inside the mask depend.
+
+    `multiple`: the kernel, `abstract`, `batched` and `tangent` give sequences, and y and ct are sequences.
+    """
 
     plain = None
 
@@ -436,9 +439,10 @@ class General(Primitive):
         batched: Any,
         transposed: Any = None,
         reach: Any = None,
+        multiple: bool = False,
     ):
         self.rule, self.tangent, self.batched, self.transposed = abstract, tangent, batched, transposed
-        self.reach = reach
+        self.reach, self.multiple_results = reach, multiple
         self.dtypes = Cache()
         self.derived = Cache()
         super().__init__(name, make_kernel)
@@ -448,12 +452,11 @@ class General(Primitive):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         y = self.call(*primals, **params)
-        if (
-            self.tangent is None
-            or not is_differentiable(aval_of(y).dtype)
-            or all(t is None for t in tangents)
-        ):
-            return y, None
+        none = [None] * len(y) if self.multiple_results else None
+        if self.tangent is None or all(t is None for t in tangents):
+            return y, none
+        if not self.multiple_results and not is_differentiable(aval_of(y).dtype):
+            return y, none
         with np.errstate(all="ignore"):  # as for elementwise operations
             return y, self.tangent(y, primals, tangents, params)
 
@@ -461,22 +464,39 @@ class General(Primitive):
         y = apply(*values, **params)
         if self.tangent is None:
             return y, None, None
-        key = (tuple(map(aval_of, values)), tuple(n is not None for n in needed), *params.items())
+        wanted = tuple([n is not None for n in needed])
+        if self.multiple_results:  # which cotangents there will be is not known yet: all may be read
+            kept = [v if w else own(v) for v, w in zip(values, wanted)]
+            return y, self, (y, kept, wanted, params)
+        key = (tuple(map(aval_of, values)), wanted, *params.items())
         try:
             rule = self.derived[key]
         except KeyError:
             rule = self.derived[key] = derive.general_rule(self, values, needed, y, params)
         return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
 
+    def pull(
+        self, cts: dict, ys: Sequence[Any], values: Sequence[Any], wanted: tuple, params: dict
+    ) -> Sequence[Any]:
+        """The pullback of several results, for the cotangents that there are."""
+        present = tuple(sorted(cts))
+        key = (tuple(map(aval_of, values)), wanted, present, *params.items())
+        rule = self.derived.get(key)
+        if rule is None:
+            rule = self.derived[key] = derive.joint_rule(self, ys, values, wanted, present, params)
+        return rule(*[dense(cts[i]) for i in present], *ys, *values)
+
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         if self.transposed is None:
             raise NotLinearError(f"{self.name} is not linear in its traced operand")
-        return self.transposed(dense(ct), *operands, **params)
+        ct = [None if c is None else dense(c) for c in ct] if self.multiple_results else dense(ct)
+        return self.transposed(ct, *operands, **params)
 
     def batch(
         self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
-    ) -> tuple[Any, bool]:
-        return self.batched(*[spread(v, b, size) for v, b in zip(values, batched)], size=size, **params), True
+    ) -> tuple[Any, Any]:
+        y = self.batched(*[spread(v, b, size) for v, b in zip(values, batched)], size=size, **params)
+        return y, [True] * len(y) if self.multiple_results else True
 
 
 def elementwise(name: str, *rules: Any, kernel: Any = None, **options: Any) -> Callable[..., Any]:
