@@ -35,14 +35,7 @@ class BatchTracer(Tracer):
     weak = False
 
     def concrete(self, operation: str) -> Any:
-        hint = {
-            "bool()": "it differs from one batch entry to the next: use fnp.where (or fnp.select) instead of `if`",
-            "indexing": "a mask that differs between batch entries selects different numbers of elements: use "
-            "fnp.where(mask, x, 0)",
-        }.get(
-            operation, "it differs from one batch entry to the next: compute with arrays, or do without vmap"
-        )
-        raise ConcretizationError(f"{operation} of a batched value {self.aval!r}", hint=hint)
+        return self.interpreter.concrete(self, operation)
 
 
 class BatchInterpreter(Interpreter):
@@ -79,6 +72,18 @@ class BatchInterpreter(Interpreter):
             return [BatchTracer(self, v) if b else v for v, b in zip(out, flags)]
         return BatchTracer(self, out) if flags else out
 
+    def concrete(self, tracer: BatchTracer, operation: str) -> Any:
+        """The one value of a batched one: there is none."""
+        advice = "it differs from one batch entry to the next: "
+        hint = {
+            "bool()": advice
+            + "use fnp.where, fnp.select or fx.lax.cond instead of `if`, fx.lax.while_loop instead of "
+            '`while`; or fx.vmap(f, control="split"), which runs a pure function on the entries that take each way',
+            "indexing": "a mask that differs between batch entries selects different numbers of elements: use "
+            "fnp.where(mask, x, 0)",
+        }.get(operation, advice + "compute with arrays, or do without vmap")
+        raise ConcretizationError(f"{operation} of a batched value {tracer.aval!r}", hint=hint)
+
 
 def batch(
     fun: Callable[..., Sequence[Any]],
@@ -89,7 +94,16 @@ def batch(
     axis_name: Any = None,
 ) -> tuple[list[Any], list[bool]]:
     """(results, whether each is batched) of a function from values to a flat sequence of values; batch axes lead."""
-    interpreter = BatchInterpreter(site, size, axis_name)
+    return run(BatchInterpreter(site, size, axis_name), fun, values, batched)
+
+
+def run(
+    interpreter: BatchInterpreter,
+    fun: Callable[..., Sequence[Any]],
+    values: Sequence[Any],
+    batched: Sequence[bool],
+) -> tuple[list[Any], list[bool]]:
+    """`batch`, by an interpreter that was made for it."""
     args = [BatchTracer(interpreter, v) if b else v for v, b in zip(values, batched)]
     with opened(interpreter):
         results = list(fun(*args))
@@ -108,6 +122,7 @@ def vmap(
     axis_size: int | None = None,
     *,
     chunk_size: int | None = None,
+    control: str | None = None,
 ) -> Callable[..., Any]:
     """`fun` applied along an axis of its arguments, all entries at once.
 
@@ -121,6 +136,8 @@ def vmap(
         axis_name: a name for the axis, for collectives.
         axis_size: its size; needed where no argument is mapped.
         chunk_size: map over this many entries at a time, to bound memory.
+        control: "split" lets Python's `if` and `while` depend on mapped values: `fun`, which must be pure, is run on
+            the entries that take each way, and the results are merged.
 
     Returns:
         The mapped function.
@@ -128,15 +145,23 @@ def vmap(
     Raises:
         AxisError: axes out of range, sizes that differ, out_axes=None for a mapped result.
         StructureError: in_axes or out_axes are no prefix.
+        ConcretizationError: `fun` asks for the value of a mapped argument, and `control` is not "split".
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.vmap(lambda a, b: a + b, in_axes=(0, None))(np.arange(3.0), 10.0)
     array([10., 11., 12.])
+    >>> fx.vmap(lambda a: a if a > 0 else -2 * a, control="split")(np.array([1.0, -2.0]))
+    array([1., 4.])
     """
     if not callable(fun):
         raise StructureError(f"vmap takes a function, not a {type(fun).__name__}")
     if chunk_size is not None and chunk_size < 1:
         raise AxisError(f"vmap: chunk_size must be positive, not {chunk_size}")
+    if control not in (None, "split") or (control and axis_name is not None):
+        raise StructureError(
+            f"vmap: control={control!r} with axis_name={axis_name!r}",
+            hint='control is None or "split", which is not for collectives: they need the whole axis',
+        )
 
     @boundary
     @wraps(fun)
@@ -157,25 +182,35 @@ def vmap(
 
         def flat(*values: Any) -> Sequence[Any]:
             call_args, call_kwargs = tree.unflatten(structure, values)
-            results, box["structure"] = tree.flatten(fun(*call_args, **call_kwargs))
+            results, found = tree.flatten(fun(*call_args, **call_kwargs))
+            if box.setdefault("structure", found) != found:
+                raise StructureError(
+                    f"vmap: the function returns {box['structure']} for some entries and {found} for others"
+                )
             for r in results:
                 check_value(r, "vmap: a result")
             return results
 
-        def run(start: int, stop: int) -> list[Any]:
+        def chunk(start: int, stop: int) -> list[Any]:
             values = [v if a is None else leading(v, a, start, stop, size) for v, a in zip(leaves, axes)]
-            results, flags = batch(flat, values, [a is not None for a in axes], stop - start, site, axis_name)
+            batched, count = [a is not None for a in axes], stop - start
+            if control is None:
+                results, flags = batch(flat, values, batched, count, site, axis_name)
+            else:
+                from .split import batch_in_groups
+
+                results, flags = batch_in_groups(flat, values, batched, count, site, lambda: box["structure"])
             places = tree.flatten_prefix(
                 out_axes, tree.unflatten(box["structure"], results), "vmap: out_axes"
             )
             box["places"] = places
             return [
-                placed(r, f, p, stop - start, box["structure"], i)
+                placed(r, f, p, count, box["structure"], i)
                 for i, (r, f, p) in enumerate(zip(results, flags, places))
             ]
 
         step = chunk_size or max(size, 1)
-        chunks = [run(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
+        chunks = [chunk(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
         if len(chunks) == 1:
             return tree.unflatten(box["structure"], unshared(chunks[0], leaves))
         joined = [

@@ -1,0 +1,101 @@
+"""`vmap(f, control="split")`: Python's `if` and `while` on batched values.
+
+The function runs on the whole batch until it asks for a value that differs between the entries. The batch is then
+split into the groups that agree, and the function runs again on each of them, now as far as their next question.
+So it must be pure; no entry is ever computed along a way that it does not take; and the number of runs is less
+than twice the number of ways.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import WEAK_TYPES, aval_of
+from ..core.errors import ShapeError
+from ..core.interpreter import concrete
+from .inputs import Named, leaf_path
+from .vmap import BatchInterpreter, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Fork(BaseException):
+    """Raised where the entries of a batch disagree; `groups` are the positions of those that agree. Not an Exception,
+    which the user's code might catch."""
+
+    def __init__(self, interpreter: SplitInterpreter, groups: list[np.ndarray]):
+        super().__init__()
+        self.interpreter, self.groups = interpreter, groups
+
+
+class SplitInterpreter(BatchInterpreter):
+    """A batch whose entries are asked for their values together."""
+
+    __slots__ = ()
+
+    def concrete(self, tracer: Any, operation: str) -> Any:
+        """The value that all entries have; raises `Fork` where they differ."""
+        entries = np.asarray(concrete(tracer.value, operation))
+        if not len(entries):
+            return super().concrete(tracer, operation)
+        distinct, group = np.unique(entries, axis=0, return_inverse=True)
+        if len(distinct) > 1:
+            raise Fork(self, [np.flatnonzero(group.reshape(-1) == i) for i in range(len(distinct))])
+        return entries[0]
+
+
+def batch_in_groups(
+    fun: Callable[..., Sequence[Any]],
+    values: Sequence[Any],
+    batched: Sequence[bool],
+    size: int,
+    site: Any,
+    structure: Callable[[], Any],
+) -> tuple[list[Any], list[bool]]:
+    """As `vmap.batch`, for a function that may ask for batched values; `structure` is for messages."""
+    pending, done = [np.arange(size)], []
+    while pending:
+        members = pending.pop()
+        part = values if len(members) == size else chosen(values, batched, members)
+        interpreter = SplitInterpreter(site, len(members))
+        try:
+            done.append((members, *run(interpreter, fun, part, batched)))
+        except Fork as fork:
+            if fork.interpreter is not interpreter:
+                raise  # a question of an outer level
+            pending += [members[group] for group in reversed(fork.groups)]
+    if len(done) == 1:
+        return done[0][1:]
+    order = np.argsort(np.concatenate([members for members, *_ in done]))
+    merged = []
+    for index, parts in enumerate(zip(*[results for _, results, _ in done])):
+        flags = [flags[index] for *_, flags in done]
+        place = Named("vmap: the result", leaf_path, structure(), index)
+        joined = ops.concatenate(*alike(parts, flags, [len(members) for members, *_ in done], place), axis=0)
+        merged.append(ops.getitem(joined, order, index=(ops.ARRAY,)))
+    return merged, [True] * len(merged)
+
+
+def chosen(values: Sequence[Any], batched: Sequence[bool], members: np.ndarray) -> list[Any]:
+    """The entries `members` of the batched values."""
+    return [ops.getitem(v, members, index=(ops.ARRAY,)) if b else v for v, b in zip(values, batched)]
+
+
+def alike(parts: Sequence[Any], flags: Sequence[bool], sizes: Sequence[int], what: Named) -> list[Any]:
+    """The results of all groups with a leading batch axis and of one dtype."""
+    avals = [aval_of(p) for p in parts]
+    shapes = [a.shape[f:] for a, f in zip(avals, flags)]
+    if len(set(shapes)) > 1:
+        raise ShapeError(
+            f"{what} has different shapes for entries that take different ways: {sorted(set(shapes))}",
+            hint="return arrays of one shape whichever way is taken",
+        )
+    dtype = np.result_type(*[WEAK_TYPES[a.dtype.kind](1) if a.weak else a.dtype for a in avals])
+    return [
+        ops.convert(p if f else ops.broadcast_to(p, shape=(n, *a.shape)), dtype=dtype)
+        for p, f, n, a in zip(parts, flags, sizes, avals)
+    ]
