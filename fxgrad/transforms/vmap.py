@@ -22,6 +22,7 @@ class BatchTracer(Tracer):
     """A batch of values along the leading axis of `value`, seen as one of them."""
 
     __slots__ = ("value",)
+    interpreter: BatchInterpreter
 
     def __init__(self, interpreter: BatchInterpreter, value: Any):
         self.interpreter, self.value = interpreter, value
