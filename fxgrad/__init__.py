@@ -22,12 +22,16 @@ _HOMES = {
     "transforms.vmap": ("vmap",),
     "transforms.jacobian": ("hessian", "hvp", "jacfwd", "jacobian", "jacrev"),
     "transforms.staged": ("ShapeDtypeStruct", "closure_convert", "eval_shape", "jit", "make_graph"),
+    "transforms.callback": ("pure_callback",),
     "transforms.checkpoint": ("checkpoint",),
+    "transforms.debug_nans": ("debug_nans",),
     "transforms.custom": ("custom_jvp", "custom_vjp", "stop_gradient"),
+    "transforms.custom_rules": ("custom",),
     "core.aval": ("Aval", "float0"),
     "core.errors": (
         "ArrayConversionError",
         "AxisError",
+        "CheckError",
         "ConcretizationError",
         "CustomRuleError",
         "DTypeError",
@@ -36,12 +40,15 @@ _HOMES = {
         "GraphError",
         "ImmutableError",
         "IndexingError",
+        "NonFiniteError",
         "NonScalarError",
+        "NotCheckableError",
         "NotDifferentiableError",
         "NotLinearError",
         "ShapeError",
         "StaticArgumentError",
         "StructureError",
+        "UnboundAxisError",
         "UnsupportedError",
     ),
     "core.graph": ("Graph",),
@@ -49,14 +56,15 @@ _HOMES = {
     "core.where": ("set_traceback_filtering",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-_SUBMODULES = ("numpy", "tree")
+_SUBMODULES = ("debug", "lax", "numpy", "random", "testing", "tree")
 
 if TYPE_CHECKING:
-    from . import numpy, tree
+    from . import debug, lax, numpy, random, testing, tree
     from .core.aval import Aval, float0
     from .core.errors import (
         ArrayConversionError,
         AxisError,
+        CheckError,
         ConcretizationError,
         CustomRuleError,
         DTypeError,
@@ -65,19 +73,25 @@ if TYPE_CHECKING:
         GraphError,
         ImmutableError,
         IndexingError,
+        NonFiniteError,
         NonScalarError,
+        NotCheckableError,
         NotDifferentiableError,
         NotLinearError,
         ShapeError,
         StaticArgumentError,
         StructureError,
+        UnboundAxisError,
         UnsupportedError,
     )
     from .core.graph import Graph
     from .core.interpreter import Interpreter, Tracer
     from .core.where import set_traceback_filtering
+    from .transforms.callback import pure_callback
     from .transforms.checkpoint import checkpoint
     from .transforms.custom import custom_jvp, custom_vjp, stop_gradient
+    from .transforms.custom_rules import custom
+    from .transforms.debug_nans import debug_nans
     from .transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
     from .transforms.jvp import jvp, linearize
     from .transforms.staged import ShapeDtypeStruct, closure_convert, eval_shape, jit, make_graph

@@ -8,62 +8,11 @@ on fxgrad, on JAX, and on the plain reference of test_compositions.py.
 import numpy
 from hypothesis import strategies as st
 
+from tests.statements import CONSTANTS, FUNCTIONS, STATEMENTS
+
 SIZE = 3
 LARGEST = 81  # a result with more entries is summed up before the next Jacobian
-CONSTANTS = {
-    "A": numpy.array([[0.9, -0.4, 0.3], [0.2, 0.8, -0.5], [-0.6, 0.1, 0.7]]),
-    "C": numpy.array([0.31, -0.73, 1.17]),
-    "I": numpy.array([2, 0, 2]),
-}
 X = numpy.array([0.4137, -0.9071, 1.2731])  # off the thresholds of the choices above, halved or doubled
-
-# Values of shape (3,) from values of shape (3,); bounded, and without ties where choices are made.
-STATEMENTS = [
-    "np.sin({a})",
-    "np.tanh({a}) + {b}",
-    "{a} * {b}",
-    "{a} - 0.5 * {b}",
-    "{a} / (1.5 + {b} ** 2)",
-    "np.exp(-({a} ** 2))",
-    "np.sqrt(1.0 + {a} ** 2)",
-    "np.log(2.0 + np.cos({a}))",
-    "np.arctan2({a}, 2.0 + {b} ** 2)",
-    "np.where({a} > 0.1, np.sin({b}), {a})",
-    "np.maximum({a}, C * {b} + 0.05)",
-    "np.minimum(np.sin({a} + C), 0.7)",
-    "np.clip({a} + C, -0.61, 0.83)",
-    "np.abs({a} + C) * 0.5",
-    "A @ {a}",
-    "{a} @ (A * {b})",
-    "np.einsum('i,ij,j->j', {a}, A, {b})",
-    "(np.outer({a}, {b}) * A).sum(axis=0)",
-    "np.tensordot(np.stack([{a}, {b}]), A, axes=1)[1]",
-    "{a}.sum() * C",
-    "{a} - np.mean({b})",
-    "np.max({a} + 5.0 * C) * {b}",
-    "np.prod(1.0 + 0.1 * {a}) + {b}",
-    "np.cumsum({a})",
-    "{a}[::-1]",
-    "{a}[I]",
-    "{a}[1] * {b}",
-    "np.concatenate([{a}[1:], {b}[:1]])",
-    "np.stack([{a}, {b}], axis=1).reshape(2, 3)[1]",
-    "np.roll({a}, 1) * {b}",
-    "np.broadcast_to({a}, (2, 3)).T.sum(axis=1)",
-    "np.take({a}, I) + {b}",
-    "({a}[:, None] * {b}[None, :]).transpose()[0]",
-    "{a} * fx.stop_gradient({b})",
-    "fx.jit(lambda v: np.sin(v) * {b})({a})",
-    "fx.checkpoint(lambda v: np.sin(v) * np.cos(v + {b}))({a})",
-    "fx.vmap(lambda v: v * np.sin({b}.sum() + v))({a})",
-    "fx.vmap(lambda r, s: r @ {b} + s, in_axes=(1, 0))(A, {a})",
-    "fx.grad(lambda v: np.sum(np.sin(v) * {b} ** 2))({a})",
-    "fx.jvp(lambda v: np.sin(v) * {b}, ({a},), ({b},))[1]",
-    "softplus({a}) + {b}",
-    "scaled({a}, {b})",
-    "twice(lambda v: np.sin(v) + C, {a}) * {b}",
-    "np.where(A > 0.0, A * {a}, {b}[:, None]).sum(axis=0)",
-]
 
 # Name → an array made of f and x, both of them of the outer transform.
 TRANSFORMS = {
@@ -90,13 +39,14 @@ TRANSFORMS = {
 
 
 @st.composite
-def programs(draw, max_statements=6):
-    """The source of `def f(x): …`."""
+def programs(draw, max_statements=6, families=("core",)):
+    """The source of `def f(x): …`, with statements of these families."""
+    statements = st.sampled_from(families).flatmap(lambda family: st.sampled_from(STATEMENTS[family]))
     lines, names = ["def f(x):"], ["x"]
     for _ in range(draw(st.integers(1, max_statements))):
         a, b = draw(st.sampled_from(names)), draw(st.sampled_from(names))
         names.append(f"v{len(names)}")
-        lines.append(f"    {names[-1]} = {draw(st.sampled_from(STATEMENTS)).format(a=a, b=b)}")
+        lines.append(f"    {names[-1]} = {draw(statements).format(a=a, b=b)}")
     lines.append(f"    return {names[-1]}")
     return "\n".join(lines)
 
@@ -139,6 +89,8 @@ def namespace(fx, np):
         "twice": twice,
         "ruled": ruled,
         **CONSTANTS,
+        **{name: function(np, getattr(fx, "lax", None)) for name, function in FUNCTIONS.items()},
+        "lax": getattr(fx, "lax", None),
     }
 
 

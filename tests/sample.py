@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import fxgrad.numpy as fnp
-from fxgrad.core.aval import aval_of, is_differentiable
+from fxgrad.core.aval import is_differentiable
 from fxgrad.core.primitive import REGISTRY
 
 
@@ -118,16 +118,6 @@ def function_of(sample: Sample, operands: Sequence[Any]) -> tuple[Callable, list
         return sample.call(*full)
 
     return f, [operands[i] for i in positions]
-
-
-def random_like(rng: np.random.Generator, *values: Any) -> list[np.ndarray]:
-    """Standard normal tangents or cotangents for values."""
-    tangents = []
-    for aval in map(aval_of, values):
-        t = rng.normal(size=aval.shape)
-        is_complex = aval.dtype.kind == "c"
-        tangents.append(np.asarray(t + 1j * rng.normal(size=aval.shape) if is_complex else t, aval.dtype))
-    return tangents
 
 
 def close(actual: Any, expected: Any, tolerance: float = 1e-7) -> None:

@@ -226,3 +226,16 @@ def test_closure_convert():
         converted(V)
     gradient = fx.grad(lambda w: fnp.sum((lambda g, c: g(V, *c))(*fx.closure_convert(lambda x: x * w, V))))(V)
     same(gradient, V)
+
+
+def test_lines_of_a_jitted_function_are_seen_through():
+    """Equations and errors know the user's line, however often the function was staged in between."""
+
+    def inner(x):
+        return fnp.sin(x) * 2.0  # this line
+
+    for f in (fx.jit(inner), fx.checkpoint(fx.jit(inner)), fx.make_graph(inner)(1.0)):
+        graph = fx.make_graph(lambda x: f(x))(1.0)  # noqa: B023
+        while graph.equations[0].primitive.name == "checkpoint":
+            graph = graph.equations[0].params["graph"]
+        assert [e.site.line for e in graph.equations] == ["return fnp.sin(x) * 2.0  # this line"] * 2

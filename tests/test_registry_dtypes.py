@@ -9,13 +9,14 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
-from sample import active, drawn, random_like
+from sample import active, drawn
 from samples import SAMPLES
 
 from fxgrad.core.aval import Aval, aval_of, is_differentiable
 from fxgrad.core.primitive import REGISTRY
 from fxgrad.core.staging import stage
 from fxgrad.ops.kinds import Elementwise
+from fxgrad.testing import random_like
 from fxgrad.transforms.jvp import jvp
 from fxgrad.transforms.vjp import vjp
 from fxgrad.transforms.vmap import vmap

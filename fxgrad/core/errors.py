@@ -273,7 +273,7 @@ class NotLinearError(FxgradError, ValueError, TypeError):
     """
 
 
-class NotDifferentiableError(FxgradError, TypeError):
+class NotDifferentiableError(FxgradError, TypeError, ValueError):
     """A derivative for which there is no rule, such as forward mode through a `custom_vjp` whose backward rule is
     not linear, so that it has no transpose.
 
@@ -297,6 +297,42 @@ class NotDifferentiableError(FxgradError, TypeError):
     >>> twice.defjvps(lambda tangent, result, x: 2 * tangent)
     >>> print(fx.grad(twice)(1.0))
     2.0
+    """
+
+
+class CheckError(FxgradError, AssertionError):
+    """A derivative that disagrees with the numerical one, or cannot be compared with it; a `vmap` that disagrees with
+    the loop. Raised by `check=True`, by `fx.custom`, and by `fxgrad.testing`.
+
+    >>> import fxgrad as fx
+    >>> @fx.custom_jvp
+    ... def square(x):
+    ...     return x * x
+    >>> square.defjvps(lambda tangent, result, x: x * tangent)
+    >>> fx.grad(square, check=True)(3.0)
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.CheckError: ...
+
+    >>> square.defjvps(lambda tangent, result, x: 2 * x * tangent)
+    >>> print(fx.grad(square, check=True)(3.0))
+    6.0
+    """
+
+
+class NotCheckableError(CheckError):
+    """A derivative that cannot be compared with a numerical one at this point, which may be a kink, or the function is
+    noisy, or changes too fast.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> ramp = fx.grad(lambda x: fnp.where(x > 0, x, 0.0), check=True)
+    >>> ramp(0.0)
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.NotCheckableError: ...
+
+    >>> print(ramp(0.1))
+    1.0
     """
 
 
@@ -337,6 +373,26 @@ class GraphError(FxgradError, AssertionError):
     """
 
 
+class NonFiniteError(FxgradError, FloatingPointError):
+    """NaN or an infinity that an operation made of numbers, inside `debug_nans` (or where NumPy is told to raise).
+
+    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
+    >>> with fx.debug_nans():
+    ...     fx.grad(fnp.sqrt)(0.0)
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.NonFiniteError: ...
+
+    The value is 0, the derivative is infinite there. Keep such entries from the operation, not from its result:
+
+    >>> def root(x):
+    ...     return fnp.where(x > 0, fnp.sqrt(fnp.where(x > 0, x, 1.0)), 0.0)
+    >>> with fx.debug_nans():
+    ...     print(fx.grad(root)(0.0))
+    0.0
+    """
+
+
 class StaticArgumentError(FxgradError, ValueError, TypeError):
     """A static argument of `jit` that cannot be a key.
 
@@ -351,6 +407,20 @@ class StaticArgumentError(FxgradError, ValueError, TypeError):
 
     >>> print(scale(2.0, (3.0,)))
     6.0
+    """
+
+
+class UnboundAxisError(FxgradError, NameError):
+    """A collective over a mapped axis that is not open: no enclosing `vmap` has given it this name.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: x - fx.lax.pmean(x, "batch"))(fnp.array([1.0, 3.0]))
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.UnboundAxisError: ...
+
+    >>> fx.vmap(lambda x: x - fx.lax.pmean(x, "batch"), axis_name="batch")(fnp.array([1.0, 3.0]))
+    array([-1.,  1.])
     """
 
 
@@ -370,7 +440,7 @@ def describe(value: object) -> str:
     if not isinstance(shape, tuple) or dtype is None:
         return type(value).__name__
     # str(dtype) shows a foreign byte order, which dtype.name hides; float0 is a structure of one field.
-    name = "+".join(getattr(dtype, "names", None) or [str(dtype).removeprefix("torch.")])
+    name = "+".join(getattr(dtype, "names", None) or [str(dtype).rpartition(".")[2]])
     return f"{name}[{','.join(map(str, shape))}]" + (" (weak)" if getattr(value, "weak", False) else "")
 
 
@@ -399,4 +469,5 @@ _OURS: tuple[tuple[type[Exception], type[FxgradError]], ...] = (
     (IndexError, IndexingError),
     (ValueError, ShapeError),
     (TypeError, DTypeError),
+    (FloatingPointError, NonFiniteError),
 )

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import where
 from .aval import Aval, aval_of
 from .errors import GraphError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from types import FrameType
 
     from .primitive import Primitive
 
@@ -54,15 +56,27 @@ class Equation:
         self.primitive, self.inputs, self.outputs = primitive, tuple(inputs), tuple(outputs)
         self.params, self.site = params, site
 
+    def has(self, trait: str) -> bool:
+        """Whether the primitive, or one in a sub-graph, has a trait."""
+        from .text import subgraphs
+
+        return getattr(self.primitive, trait) or any(
+            inner.has(trait) for _, graph in subgraphs(self.params) for inner in graph.equations
+        )
+
+    effect = property(lambda self: self.has("effect"), doc="Whether it does something besides computing.")
+    contextual = property(lambda self: self.has("contextual"), doc="Whether it depends on the open levels.")
+
 
 class Graph:
     """A function as a list of equations.
 
     `captured` are values from outside (arrays, tracers of outer levels) that the equations use, by their Vars:
-    `graph(*args)` supplies them, `graph.closed()` makes them inputs.
+    `graph(*args)` supplies them, `graph.closed()` makes them inputs. `derived` keeps what was made of the graph
+    (compiled functions, other graphs) for as long as it lives.
     """
 
-    __slots__ = ("captured", "equations", "inputs", "name", "outputs")
+    __slots__ = ("captured", "derived", "equations", "inputs", "name", "outputs")
 
     def __init__(
         self,
@@ -74,6 +88,7 @@ class Graph:
     ):
         self.inputs, self.equations, self.outputs = tuple(inputs), list(equations), tuple(outputs)
         self.captured, self.name = captured or {}, name
+        self.derived: dict[Any, Any] = {}
 
     in_avals = property(lambda self: [v.aval for v in self.inputs])
     out_avals = property(lambda self: [v.aval for v in self.outputs])
@@ -114,12 +129,12 @@ class Graph:
             *self.captured.values()
         ]
 
-    def pruned(self) -> Graph:
-        """The graph without equations (and captured values) that no output needs."""
+    def pruned(self, effects: bool = True) -> Graph:
+        """The graph without equations (and captured values) that no output needs, and no effect (if `effects`)."""
         needed = {v for v in self.outputs if type(v) is Var}
         kept = []
         for equation in reversed(self.equations):
-            if any(v in needed for v in equation.outputs):
+            if any(v in needed for v in equation.outputs) or (effects and equation.effect):
                 kept.append(equation)
                 needed.update(v for v in equation.inputs if type(v) is Var)
         captured = {v: value for v, value in self.captured.items() if v in needed}
@@ -178,6 +193,15 @@ class Graph:
         from . import picture
 
         return picture.html(self)
+
+
+def evaluated(frame: FrameType) -> Any:
+    """The user's line of the equation that `Graph.__call__` is at in this frame."""
+    equation = frame.f_locals.get("equation") if frame.f_code is Graph.__call__.__code__ else None
+    return equation and equation.site
+
+
+where.SITES[evaluated.__code__.co_filename] = evaluated
 
 
 def names() -> Iterator[str]:

@@ -29,15 +29,16 @@ VALUES: set[type] = set(PLAIN)
 
 
 class Context:
-    """One immutable state of the stack: the interpreter in charge, and whether the stack watches plain values.
+    """One immutable state of the stack: the interpreter in charge, and the innermost level that watches, if any.
 
-    `watching` is set where some level must see even operations on plain arrays (a NaN checker, say); otherwise
-    such operations go straight to the kernel.
+    A level that watches must see even operations on plain arrays (a NaN checker, say), which go straight to the
+    kernel otherwise. What takes several operations but is one step to the user is handed to it as a whole: see
+    `transforms.debug_nans.Watch`.
     """
 
     __slots__ = ("interpreter", "watching")
 
-    def __init__(self, interpreter: Interpreter, watching: bool = False):
+    def __init__(self, interpreter: Interpreter, watching: Any = None):
         self.interpreter, self.watching = interpreter, watching
 
 
@@ -45,10 +46,11 @@ class Interpreter:
     """How one level treats operations. A subclass defines `process` and its tracer type.
 
     `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
-    that opened the transform and serves messages only.
+    that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given.
     """
 
     name: str = "interpreter"
+    axis_name: Any = None
     watches: ClassVar[bool] = False
     __slots__ = ("outer", "site")
 
@@ -76,7 +78,8 @@ class opened:
     __slots__ = ("context", "token")
 
     def __init__(self, interpreter: Interpreter):
-        self.context = Context(interpreter, interpreter.watches or interpreter.outer.watching)
+        watching = interpreter if interpreter.watches else interpreter.outer.watching
+        self.context = Context(interpreter, watching)
 
     def __enter__(self) -> Interpreter:
         self.token = CURRENT.set(self.context)
@@ -171,6 +174,12 @@ def levels(context: Context | None = None) -> Iterator[Interpreter]:
         context = context.interpreter.outer
 
 
+def named_axes() -> tuple[tuple[Any, int], ...]:
+    """(name, size) of the mapped axes that are open and have a name, innermost first."""
+    named = [level for level in levels() if level.axis_name is not None]
+    return tuple([(level.axis_name, level.size) for level in named])  # type: ignore[attr-defined]
+
+
 def describe_chain() -> str:
     """'level 2: vmap at a.py:10 → level 1: grad at a.py:12', or '' outside all transforms."""
     chain = list(levels())
@@ -234,6 +243,10 @@ class Tracer:
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: Aval(self.shape, None).size)
     weak = property(lambda self: self.aval.weak)
+
+    def contents(self) -> tuple:
+        """The values of outer levels that this one is made of, as far as they are known."""
+        return ()
 
     def concrete(self, operation: str) -> Any:
         """The plain value below all levels, for `bool`, `int`, `float`; raises where there is none."""

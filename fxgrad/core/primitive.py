@@ -13,7 +13,7 @@ import numpy as np
 
 from .aval import PLAIN, Aval
 from .errors import FxgradError, NotDifferentiableError, UnsupportedError, reword
-from .interpreter import CURRENT, EVAL, VALUES, as_value
+from .interpreter import CURRENT, EVAL, VALUES, as_value, describe_chain, named_axes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +30,11 @@ class Primitive:
     """
 
     multiple_results = False
+    effect = False  # does something besides computing: an equation is kept although nobody needs its results
     symbol: str | None = None  # infix or prefix sign in printed graphs
+    contextual = False  # its result depends on the levels that are open: always bound, never run as a kernel
     runs_user_code = False  # then errors raised inside are the user's, not ours to reword
+    rules_run_user_code = False  # its derivative rules do so, too, and not only Graphs made of user code
 
     def __init__(self, name: str, make_kernel: Callable[[Any], Callable] | None = None):
         self.name, self.make_kernel = name, make_kernel
@@ -47,12 +50,13 @@ class Primitive:
     def make_call(self) -> Callable[..., Any]:
         """The bind function: straight to the kernel on plain values, to the current interpreter otherwise."""
         primitive, kernel, current = self, self.kernel, CURRENT.get
+        bodies = self.runs_user_code  # in which there may be collectives
 
         def call(*args: Any, **params: Any) -> Any:
             for a in args:
                 if type(a) not in PLAIN:
                     return bind(primitive, args, params)
-            if current().watching:
+            if current().watching or (bodies and named_axes()):
                 return bind(primitive, args, params)
             return kernel(*args, **params)
 
@@ -121,14 +125,17 @@ def bind(primitive: Primitive, args: tuple, params: dict) -> Any:
         explain(error, primitive, args)
 
 
-# What kernels raise for operands that do not fit.
-KERNEL_ERRORS = (ValueError, TypeError, IndexError)
+# What kernels raise for operands that do not fit, and what we raise ourselves.
+KERNEL_ERRORS = (ValueError, TypeError, IndexError, FloatingPointError, FxgradError)
 
 
 def explain(error: Exception, primitive: Primitive, args: tuple) -> NoReturn:
     """Raise the error of a kernel with operation, operands, chain of transforms and the user's line; as it is where
     it is ours or the user's own, and outside transforms, where NumPy's errors are the reference."""
-    if primitive.runs_user_code or isinstance(error, FxgradError) or CURRENT.get() is EVAL:
+    if isinstance(error, FxgradError):  # raised further out, where fewer levels were open
+        error.chain = max(error.chain, describe_chain(), key=len)
+        raise error
+    if primitive.runs_user_code or CURRENT.get() is EVAL:
         raise error
     raise reword(error, primitive.name, args) from error
 

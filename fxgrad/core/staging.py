@@ -46,13 +46,14 @@ class GraphTracer(Tracer):
 
 
 class GraphInterpreter(Interpreter):
-    """Appends an equation for every operation on its tracers."""
+    """Appends an equation for every operation on its tracers. With `whole`, for effects on other values too: the
+    function is to have them each time it runs, not while it is staged."""
 
-    __slots__ = ("captured", "equations", "name", "own", "sites", "vars")
+    __slots__ = ("captured", "equations", "name", "own", "sites", "vars", "whole")
 
-    def __init__(self, site: Any = None, name: str = "staging", sites: bool = True):
+    def __init__(self, site: Any = None, name: str = "staging", sites: bool = True, whole: bool = False):
         super().__init__(site)
-        self.name, self.sites = name, sites
+        self.name, self.sites, self.whole = name, sites, whole
         self.equations: list[Equation] = []
         self.captured: dict[Var, Any] = {}
         self.own = Snapshots()
@@ -85,7 +86,8 @@ class GraphInterpreter(Interpreter):
             if type(a) is GraphTracer and a.interpreter is self:
                 break
         else:
-            return self.bind_outer(primitive, args, params)
+            if not (self.whole and (primitive.effect or primitive.contextual)):
+                return self.bind_outer(primitive, args, params)
         inputs = [self.atom(a) for a in args]
         avals = primitive.abstract([a.aval for a in inputs], params)
         site = where.caller() if self.sites else None
@@ -109,7 +111,7 @@ def stage(
     `name` is the graph's, `level` that of the interpreter in messages; `sites` says whether equations remember the
     user's line.
     """
-    interpreter = GraphInterpreter(site, level, sites)
+    interpreter = GraphInterpreter(site, level, sites, whole=True)
     tracers = [interpreter.new(a) for a in avals]
     with opened(interpreter):
         results = fun(*tracers)

@@ -93,7 +93,8 @@ def atom(a: Any, called: dict[Var, str]) -> str:
 def statement(equation: Equation, called: dict[Var, str]) -> str:
     """`a = sin(x)`."""
     targets = ", ".join(called[v] for v in equation.outputs)
-    return f"{targets} = {expression(equation, [atom(a, called) for a in equation.inputs])}"
+    value = expression(equation, [atom(a, called) for a in equation.inputs])
+    return f"{targets} = {value}" if targets else value
 
 
 # -- the right-hand side

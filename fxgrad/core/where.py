@@ -13,8 +13,9 @@ import functools
 import linecache
 import os
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
-from types import CodeType, TracebackType
+from types import CodeType, FrameType, TracebackType
 
 __all__ = ["Site", "caller", "filter_traceback", "hide_frames", "set_traceback_filtering"]
 
@@ -25,7 +26,7 @@ class _Kind(dict):
     Filled on demand and emptied when full: a long notebook session makes a new file name for every cell.
     """
 
-    USER, GLUE, OWN = 0, 1, 2
+    USER, GLUE, OWN, EQUATIONS = 0, 1, 2, 3
     LIMIT = 4096
 
     def __missing__(self, filename: str) -> int:
@@ -35,6 +36,8 @@ class _Kind(dict):
         return kind
 
     def _judge(self, filename: str) -> int:
+        if filename in SITES:
+            return self.EQUATIONS
         package = os.path.dirname(os.path.dirname(_THIS_FILE)) + os.sep
         if filename.startswith(package + "demo"):  # programs that come with the package
             return self.USER
@@ -105,6 +108,9 @@ def _restored(filename: str, function: str, lineno: int) -> Site:
     return Site(code, -1)
 
 
+# File name of code that carries out the equations of a Graph → the user's line behind what a frame of it is doing.
+SITES: dict[str, Callable[[FrameType], Site | None]] = {}
+
 _THIS_FILE = _restored.__code__.co_filename  # spelled as in the frames of this package, relative or not
 _kind = _Kind()
 
@@ -113,10 +119,15 @@ def caller() -> Site:
     """The innermost line of user code that is now executing.
 
     That is the first frame outwards which belongs neither to fxgrad nor to NumPy, optree or the standard
-    library's decorators; the outermost frame where there is no other.
+    library's decorators; the outermost frame where there is no other. While a Graph is carried out it is the line
+    at which the equation was staged.
     """
     frame = sys._getframe(1)
-    while _kind[frame.f_code.co_filename]:
+    while kind := _kind[frame.f_code.co_filename]:
+        if kind == _Kind.EQUATIONS:
+            site = SITES[frame.f_code.co_filename](frame)
+            if site is not None:
+                return site
         outer = frame.f_back
         if outer is None:
             break
@@ -152,7 +163,7 @@ def _without_own_frames(tb: TracebackType | None) -> TracebackType | None:
     called_by_us = False
     while tb is not None:
         kind = _kind[tb.tb_frame.f_code.co_filename]
-        called_by_us = kind == _Kind.OWN or (called_by_us and kind == _Kind.GLUE)
+        called_by_us = kind >= _Kind.OWN or (called_by_us and kind == _Kind.GLUE)
         if not called_by_us:
             if last is None:
                 first = tb

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core import where
 from ..core.graph import Literal
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ class Source:
     def operand(self, atom: Any, equation: Equation) -> str:
         """An operand of an equation. Python numbers in arithmetic are given their dtype here: NumPy takes longer to
         convert one than to work on a small array."""
-        dtype = equation.outputs[0].aval.dtype
-        arithmetic = equation.primitive.symbol in _ARITHMETIC and dtype.kind in "fc"
-        uniform = all(a.aval.dtype == dtype for a in equation.inputs if not a.aval.weak)
-        if self.plain and type(atom) is Literal and atom.aval.weak and arithmetic and uniform:
-            return self.constant(np.array(atom.value, dtype))
+        number = self.plain and type(atom) is Literal and atom.aval.weak
+        if number and equation.primitive.symbol in _ARITHMETIC:
+            dtype = equation.outputs[0].aval.dtype
+            if dtype.kind in "fc" and all(a.aval.dtype == dtype for a in equation.inputs if not a.aval.weak):
+                return self.constant(np.array(atom.value, dtype))
         return self.atom(atom)
 
     def equations(self, graph: Graph) -> None:
@@ -81,17 +82,18 @@ class Source:
                 self.names[var] = f"v{len(self.names)}"
             outputs = [self.names[var] for var in equation.outputs]
             target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
-            self.lines.append(f"{target} = {primitive.name}({', '.join(operands)})")
+            self.lines.append(f"{target}{' = ' * bool(outputs)}{primitive.name}({', '.join(operands)})")
             if dead and self.free:
                 self.lines[-1] += f"; del {', '.join(self.names[v] for v in dead)}"
 
     def buffer(self, equation: Equation, dead: Sequence[Var], reusable: set[Var]) -> list[str]:
         """The argument that makes a ufunc write into an array that is not needed any more: fresh memory costs more
         than arithmetic. Keeps `reusable` up to date: what a ufunc made, and only ufuncs have read."""
-        kernel, out = equation.primitive.kernel, equation.outputs[0]
+        kernel = equation.primitive.kernel
         if not isinstance(kernel, np.ufunc) or equation.params or len(equation.inputs) != kernel.nin:
             reusable.difference_update(v for v in equation.inputs if type(v) is not Literal)
             return []
+        out = equation.outputs[0]
         if out.aval.shape != ():  # results without axes are scalars, which cannot be written into
             reusable.add(out)
             for var in dead:
@@ -124,6 +126,7 @@ class Source:
 
 def compile_graph(graph: Graph, plain: bool, name: str = "compiled") -> Callable[..., Any]:
     """The function of a Graph: positional values → a list of results."""
+    plain = plain and not any(equation.contextual for equation in graph.equations)
     source = Source(plain, free=plain)
     parameters = []
     for index, var in enumerate(graph.inputs):
@@ -135,4 +138,9 @@ def compile_graph(graph: Graph, plain: bool, name: str = "compiled") -> Callable
         source.atom(a) + ".copy()" * (a in graph.captured and hasattr(graph.captured[a], "copy"))
         for a in graph.outputs
     ]
-    return source.function(name, parameters, f"[{', '.join(results)}]")
+    function = source.function(name, parameters, f"[{', '.join(results)}]")
+    sites = {line: e.site for line, e in enumerate(graph.equations, 2)}  # one line each, after the `def`
+    filename = function.__code__.co_filename
+    where.SITES[filename] = lambda frame: sites.get(frame.f_lineno)
+    weakref.finalize(function, where.SITES.pop, filename, None)
+    return function

@@ -11,24 +11,53 @@ from typing import Any
 
 from numpy import e, euler_gamma, inf, nan, newaxis, pi
 
-from . import contraction, creation, dtypes, elementwise, indexing, linalg, manipulation, reductions
+from . import (
+    contraction,
+    creation,
+    dtypes,
+    elementwise,
+    fft,
+    functional,
+    indexing,
+    inspection,
+    linalg,
+    manipulation,
+    padding,
+    polynomial,
+    reductions,
+    signal,
+    updates,
+)
+from .absent import absent
 from .at import at
 from .contraction import *
 from .creation import *
 from .dtypes import *
 from .elementwise import *
+from .functional import *
 from .indexing import *
+from .inspection import *
 from .manipulation import *
+from .padding import *
+from .polynomial import *
 from .reductions import *
+from .signal import *
+from .updates import *
 
-__all__ = ["at", "e", "euler_gamma", "inf", "linalg", "nan", "newaxis", "pi"]
+__all__ = ["at", "e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis", "pi"]
 __all__ += contraction.__all__
 __all__ += creation.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
+__all__ += functional.__all__
 __all__ += indexing.__all__
+__all__ += inspection.__all__
 __all__ += manipulation.__all__
+__all__ += padding.__all__
+__all__ += polynomial.__all__
 __all__ += reductions.__all__
+__all__ += signal.__all__
+__all__ += updates.__all__
 
 # For doctest, which does not look behind decorators.
 __test__ = {
@@ -39,9 +68,9 @@ __test__ = {
 
 
 def __getattr__(name: str) -> Any:
-    """bfloat16, for which another library is loaded."""
+    """bfloat16, for which another library is loaded; for NumPy's other names, why they are not here."""
     if name != "bfloat16":
-        raise AttributeError(f"module 'fxgrad.numpy' has no attribute {name!r}")
+        raise absent(name)
     import ml_dtypes
 
     return ml_dtypes.bfloat16

@@ -64,7 +64,10 @@ def composite(reference: Callable[..., Any] | None = None) -> Callable[[F], F]:
                 raise ImmutableError(f"{name}: out= would write into an array, which fxgrad never does",
                                      hint="use the result")  # fmt: skip
             try:
-                if reference is None or CURRENT.get().watching:
+                watcher = CURRENT.get().watching
+                if watcher is not None and watcher.looks():
+                    return watcher.whole(name, function, args, kwargs)
+                if reference is None:
                     return body(*args, **kwargs)
                 for value in args:
                     if beyond_numpy(value):

@@ -9,11 +9,10 @@ import numpy as np
 
 from .. import ops
 from ..core.errors import ShapeError, describe
+from ..core.interpreter import Tracer
 from ..ops.contraction import LETTERS
 from .composite import axes_tuple, axis_index, cast, composite, dtype_of, kind, operand, operands
 from .manipulation import diagonal, moveaxis, ravel
-
-einsum_path = np.einsum_path
 
 
 # -- the one contraction ------------------------------------------
@@ -202,17 +201,22 @@ def kron(a: Any, b: Any) -> Any:
 
 @composite(np.cross)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """The cross product of vectors of three components."""
+    """The cross product of vectors of three components, or of two: these lie in a plane, and the product of two such
+    is the one component across it.
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = moveaxis(a, axisa, 0), moveaxis(b, axisb, 0)
-    if a.shape[0] != 3 or b.shape[0] != 3:
-        raise ShapeError(f"cross: the vectors have {a.shape[0]} and {b.shape[0]} components, not 3")
-    a, b = ([ops.getitem(x, index=(i, *(slice(None),) * (x.ndim - 1))) for i in range(3)] for x in (a, b))
-    parts = [
-        ops.subtract(ops.multiply(a[i], b[j]), ops.multiply(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))
-    ]
-    result = ops.stacked(parts)
+    if not {a.shape[0], b.shape[0]} <= {2, 3}:
+        raise ShapeError(f"cross: the vectors have {a.shape[0]} and {b.shape[0]} components, not 3 (or 2)")
+
+    def minor(i: int, j: int) -> Any:
+        return ops.subtract(ops.multiply(a[i], b[j]), ops.multiply(a[j], b[i]))
+
+    if a.shape[0] == b.shape[0] == 2:
+        return minor(0, 1)
+    a, b = (ops.pad(x, widths=((0, 3 - x.shape[0]), *((0, 0),) * (x.ndim - 1))) for x in (a, b))
+    result = ops.stacked([minor(1, 2), minor(2, 0), minor(0, 1)])
     return moveaxis(result, 0, axis_index(axisc, result.ndim))
 
 
@@ -249,6 +253,13 @@ def path(inputs: tuple[str, ...], out: str, shapes: tuple, optimize: Any) -> tup
     from opt_einsum import contract_path
 
     return tuple(contract_path(f"{','.join(inputs)}->{out}", *shapes, shapes=True, optimize=optimize)[0])
+
+
+@composite(np.einsum_path)
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """The order in which NumPy would contract operands; it depends on their shapes only."""
+    stand_ins = [np.broadcast_to(0.0, x.shape) if isinstance(x, Tracer) else x for x in operands]
+    return np.einsum_path(*stand_ins, optimize=optimize)
 
 
 @composite(np.einsum)

@@ -12,11 +12,15 @@ from .. import ops
 from ..core.aval import is_differentiable
 from ..core.errors import UnsupportedError
 from ..core.interpreter import Tracer, as_value
-from .composite import axis_index, cast, composite, dtype_of, operand, operands
+from .composite import axis_index, beyond_numpy, cast, composite, dtype_of, operand, operands
+from .dtypes import ndim
 from .elementwise import log10, power, sign
+from .manipulation import broadcast_arrays, concatenate, expand_dims
 
 empty, eye, identity, indices = np.empty, np.eye, np.identity, np.indices
 ones, tri, zeros = np.ones, np.tri, np.zeros
+frombuffer, fromiter, fromstring = np.frombuffer, np.fromiter, np.fromstring
+mgrid, ogrid = np.mgrid, np.ogrid
 
 
 # -- from values ------------------------------------------
@@ -54,6 +58,12 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 @composite(np.copy)
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     return operand(a)
+
+
+@composite(np.from_dlpack)
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """An array that shares the memory of another library's; traced values have none."""
+    return np.from_dlpack(x, device=device, copy=copy)
 
 
 @composite(np.astype)
@@ -148,7 +158,10 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 @composite(np.logspace)
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None,
              axis: int = 0) -> Any:  # fmt: skip
-    return cast(power(base, linspace(start, stop, num, endpoint, axis=axis)), dtype)
+    if ndim(base) == 0:
+        return cast(power(base, linspace(start, stop, num, endpoint, axis=axis)), dtype)
+    start, stop, base = broadcast_arrays(start, stop, base)
+    return cast(power(expand_dims(base, axis), linspace(start, stop, num, endpoint, axis=axis)), dtype)
 
 
 @composite(np.geomspace)
@@ -183,6 +196,56 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(g if sparse else ops.broadcast_to(g, shape=shape) for g in grids)
 
 
+class Joiner:
+    """`fnp.r_[…]` and `fnp.c_[…]`: arrays, numbers and ranges between brackets, joined. As NumPy's; traced values may
+    be among them."""
+
+    def __init__(self, plain: Any, axis: int, ndim: int, place: int):
+        self.plain, self.layout = plain, (axis, ndim, place)
+
+    def __getitem__(self, key: Any) -> Any:
+        """
+        >>> import fxgrad as fx, fxgrad.numpy as fnp
+        >>> fx.jacobian(lambda x: fnp.r_[0.0, x, 1:3])(fnp.ones(2))[1:3]
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        items = list(key) if isinstance(key, tuple) else [key]
+        if not any(beyond_numpy([i.start, i.stop, i.step] if isinstance(i, slice) else i) for i in items):
+            return self.plain[key]
+        axis, ndim, place = self.layout
+        if isinstance(items[0], str):
+            numbers = items.pop(0).split(",")
+            if not all(n.strip().lstrip("-").isdigit() for n in numbers) or len(numbers) > 3:
+                raise UnsupportedError(f"{','.join(numbers)!r} between the brackets, which makes a matrix",
+                                       hint="integers: 'axis,ndim,place'")  # fmt: skip
+            axis, ndim, place = [*map(int, numbers), *self.layout[len(numbers) :]]
+        parts = [as_value(self.ranged(i) if isinstance(i, slice) else i) for i in items]
+        dtype = ops.result_dtype(parts)
+        return concatenate([self.raised(cast(operand(p), dtype), ndim, place) for p in parts], axis)
+
+    @staticmethod
+    def ranged(part: slice) -> Any:
+        """The range that a slice stands for; an imaginary step is the number of points."""
+        start, step = 0 if part.start is None else part.start, 1 if part.step is None else part.step
+        if isinstance(step, complex):
+            return linspace(start, part.stop, int(step.imag))
+        return arange(start, part.stop, step)
+
+    @staticmethod
+    def raised(x: Any, ndim: int, place: int) -> Any:
+        """x with at least `ndim` axes, its own from `place` on."""
+        extra = ndim - x.ndim
+        if extra <= 0:
+            return x
+        before = extra if place == -1 else place + extra + 1 if place < 0 else place
+        return ops.reshape(x, shape=(*(1,) * before, *x.shape, *(1,) * (extra - before)))
+
+
+r_ = Joiner(np.r_, 0, 1, -1)
+c_ = Joiner(np.c_, -1, 2, 0)
+
+
 @composite(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     x = operand(x)
@@ -191,7 +254,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 __all__ = [
-    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "copy", "empty", "empty_like",
-    "eye", "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid",
-    "ones", "ones_like", "tri", "vander", "zeros", "zeros_like",
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "c_", "copy", "empty", "empty_like",
+    "eye", "from_dlpack", "frombuffer", "fromiter", "fromstring", "full", "full_like", "geomspace", "identity",
+    "indices", "linspace", "logspace", "meshgrid", "mgrid", "ogrid", "ones", "ones_like", "r_", "tri", "vander",
+    "zeros", "zeros_like",
 ]  # fmt: skip

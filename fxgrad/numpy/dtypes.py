@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
 
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.interpreter import Tracer, as_value
-from .composite import beyond_numpy
+from .composite import beyond_numpy, composite, dtype_of, operands
 
-bool_, int8, int16, int32, int64 = np.bool_, np.int8, np.int16, np.int32, np.int64
-uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
-float16, float32, float64 = np.float16, np.float32, np.float64
-complex64, complex128 = np.complex64, np.complex128
+bool = bool_ = np.bool_
+int8, int16, int32, int64, int_, intp = np.int8, np.int16, np.int32, np.int64, np.int_, np.intp
+uint8, uint16, uint32, uint64, uint, uintp = np.uint8, np.uint16, np.uint32, np.uint64, np.uint, np.uintp
+float16, float32, float64, longdouble = np.float16, np.float32, np.float64, np.longdouble
+complex64, complex128, clongdouble = np.complex64, np.complex128, np.clongdouble
+# The names of C's types.
+byte, short, intc, long, longlong = np.byte, np.short, np.intc, np.long, np.longlong
+ubyte, ushort, uintc, ulong, ulonglong = np.ubyte, np.ushort, np.uintc, np.ulong, np.ulonglong
+half, single, double, csingle, cdouble = np.half, np.single, np.double, np.csingle, np.cdouble
+# Kinds of dtypes, for `issubdtype`.
+generic, number, inexact, integer, floating = np.generic, np.number, np.inexact, np.integer, np.floating
+complexfloating, signedinteger, unsignedinteger = np.complexfloating, np.signedinteger, np.unsignedinteger
+dtype = np.dtype
+False_, True_ = np.False_, np.True_
 iinfo, isdtype, issubdtype, promote_types = np.iinfo, np.isdtype, np.issubdtype, np.promote_types
 
 
 def finfo(dtype: Any) -> Any:
     """As `numpy.finfo`, also for bfloat16."""
-    dtype = dtype.dtype if hasattr(dtype, "dtype") else np.dtype(dtype)
+    dtype = np.dtype(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
     if dtype.kind != "V":
         return np.finfo(dtype)
     import ml_dtypes
@@ -38,12 +49,23 @@ def stand_in(value: Any) -> Any:
     return WEAK_TYPES[aval.dtype.kind](1) if aval.weak else aval.dtype
 
 
-def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
     """As `numpy.can_cast`; a value stands for its dtype."""
     return np.can_cast(aval_of(from_).dtype if beyond_numpy(from_) else from_, to, casting)
 
 
-def isscalar(element: Any) -> bool:
+@composite(np.common_type)
+def common_type(*arrays: Any) -> Any:
+    return np.common_type(*[np.empty(0, dtype_of(x)) for x in operands(arrays)])
+
+
+@composite(np.min_scalar_type)
+def min_scalar_type(a: Any, /) -> Any:
+    """The smallest dtype that holds a scalar; the dtype of an array. Of traced values always the latter."""
+    return dtype_of(a)
+
+
+def isscalar(element: Any) -> builtins.bool:
     """As `numpy.isscalar`; a traced value is a scalar if it has no axes."""
     return element.ndim == 0 if isinstance(element, Tracer) else np.isscalar(element)
 
@@ -69,7 +91,10 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 __all__ = [
-    "bool_", "can_cast", "complex64", "complex128", "finfo", "float16", "float32", "float64", "iinfo", "int8",
-    "int16", "int32", "int64", "isdtype", "isscalar", "issubdtype", "ndim", "promote_types", "result_type",
-    "shape", "size", "uint8", "uint16", "uint32", "uint64",
+    "False_", "True_", "bool", "bool_", "byte", "can_cast", "cdouble", "clongdouble", "common_type", "complex64",
+    "complex128", "complexfloating", "csingle", "double", "dtype", "finfo", "float16", "float32", "float64", "floating",
+    "generic", "half", "iinfo", "inexact", "int8", "int16", "int32", "int64", "int_", "intc", "integer", "intp",
+    "isdtype", "isscalar", "issubdtype", "long", "longdouble", "longlong", "min_scalar_type", "ndim", "number",
+    "promote_types", "result_type", "shape", "short", "signedinteger", "single", "size", "ubyte", "uint", "uint8",
+    "uint16", "uint32", "uint64", "uintc", "uintp", "ulong", "ulonglong", "unsignedinteger", "ushort",
 ]  # fmt: skip

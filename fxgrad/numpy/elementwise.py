@@ -8,15 +8,17 @@ derivative, steps have derivative 0.
 
 from __future__ import annotations
 
+import builtins
 from functools import cache, reduce
 from typing import Any
 
 import numpy as np
 
 from .. import ops
-from ..core.interpreter import Tracer, as_value
+from ..core.errors import DTypeError, ShapeError
+from ..core.interpreter import Tracer, as_value, concrete
 from ..ops import operators
-from .composite import cast, chosen, composite, dtype_of, kind, operand
+from .composite import axis_index, cast, chosen, composite, dtype_of, kind, operand
 from .dtypes import finfo
 
 # -- the primitives, under all their names ------------------------------------------
@@ -124,7 +126,7 @@ def sinc(x: Any) -> Any:
     """sin(πx)/(πx), with derivatives of all orders at and near 0: there it is computed as ∫₀¹ cos(πxt) dt.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
-    >>> bool(fnp.isclose(fx.grad(fx.grad(fnp.sinc))(0.0), -(fnp.pi**2) / 3))
+    >>> print(fnp.isclose(fx.grad(fx.grad(fnp.sinc))(0.0), -(fnp.pi**2) / 3))
     True
     """
     u = multiply(operand(x), np.pi)
@@ -148,6 +150,53 @@ def bitwise_count(x: Any, /) -> Any:
     x = absolute(operand(x))
     bits = [bitwise_and(right_shift(x, i), 1) for i in range(dtype_of(x).itemsize * 8)]
     return cast(reduce(add, bits), np.uint8)
+
+
+@composite(np.packbits)
+def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
+    """Eight truth values along an axis as one uint8."""
+    a = operand(a)
+    if kind(a) not in "biu":
+        raise DTypeError("Expected an input array of integer or boolean data type")
+    axis, rows, shape = along_last(a, axis)
+    bits = cast(not_equal(rows, 0), np.uint8)
+    count = -(-shape[-1] // 8)
+    bits = ops.pad(bits, widths=(*((0, 0),) * (len(shape) - 1), (0, 8 * count - shape[-1])))
+    places = multiply(ops.reshape(bits, shape=(*shape[:-1], count, 8)), np.left_shift(1, bit_order(bitorder)))
+    return ops.move_axis(cast(ops.reduce_sum(places, axes=(len(shape),)), np.uint8), len(shape) - 1, axis)
+
+
+@composite(np.unpackbits)
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
+    """The bits of every uint8 along an axis, `count` of them (or all but so many, if negative)."""
+    a = operand(a)
+    if dtype_of(a) != np.uint8:
+        raise DTypeError("Expected an input array of unsigned byte data type")
+    axis, rows, shape = along_last(a, axis)
+    places = ops.reshape(rows, shape=(*shape, 1))
+    bits = bitwise_and(right_shift(places, cast(bit_order(bitorder), np.uint8)), np.uint8(1))
+    size = 8 * shape[-1]
+    bits = ops.reshape(bits, shape=(*shape[:-1], size))
+    wanted = size if count is None else count if count >= 0 else size + count
+    bits = ops.pad(bits, widths=(*((0, 0),) * (len(shape) - 1), (0, builtins.max(wanted - size, 0))))
+    return ops.move_axis(ops.getitem(bits, index=(*(slice(None),) * (len(shape) - 1), slice(0, wanted))),
+                         len(shape) - 1, axis)  # fmt: skip
+
+
+def bit_order(name: str) -> Any:
+    """How far each of eight bits is shifted."""
+    if name not in ("big", "little"):
+        raise ShapeError("'bitorder' must be either 'little' or 'big'")
+    return np.arange(8)[:: -1 if name == "big" else 1]
+
+
+def along_last(x: Any, axis: Any) -> tuple[int, Any, tuple[int, ...]]:
+    """(the axis, the array with this axis moved to the end, its shape); None stands for all entries in a row."""
+    if axis is None:
+        x, axis = ops.reshape(x, shape=(x.size,)), 0
+    axis = axis_index(axis, x.ndim)
+    rows = ops.move_axis(x, axis, x.ndim - 1)
+    return axis, rows, rows.shape
 
 
 @composite(np.clip)
@@ -202,6 +251,14 @@ def angle(z: Any, deg: bool = False) -> Any:
     """The argument of complex numbers, in radians unless `deg`."""
     result = ops.angle(operand(z))
     return multiply(result, 180 / np.pi) if deg else result
+
+
+@composite(np.real_if_close)
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """Real parts, where all imaginary parts are near 0, which must be known."""
+    a = operand(a)
+    known = concrete(a, "real_if_close") if kind(a) == "c" else None
+    return a if known is None or np.iscomplexobj(np.real_if_close(known, tol)) else real(a)
 
 
 # -- tests ------------------------------------------
@@ -283,9 +340,10 @@ __all__ = [
     "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "lcm", "ldexp", "left_shift", "less",
     "less_equal", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
     "logical_or", "logical_xor", "maximum", "minimum", "mod", "modf", "multiply", "nan_to_num", "negative",
-    "nextafter", "not_equal", "positive", "pow", "power", "rad2deg", "radians", "real", "reciprocal",
+    "nextafter", "not_equal", "packbits", "positive", "pow", "power", "rad2deg", "radians", "real", "real_if_close",
+    "reciprocal",
     "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinc", "sinh", "spacing", "sqrt",
-    "square", "subtract", "tan", "tanh", "true_divide", "trunc",
+    "square", "subtract", "tan", "tanh", "true_divide", "trunc", "unpackbits",
 ]  # fmt: skip
 
 for _name in __all__:

@@ -16,6 +16,7 @@ from .composite import at_axis, axis_index, cast, composite, dtype_of, kind, ope
 from .manipulation import broadcast_arrays, ravel
 
 diag_indices, ix_, mask_indices = np.diag_indices, np.ix_, np.mask_indices
+index_exp, ndindex, s_ = np.index_exp, np.ndindex, np.s_
 ravel_multi_index, unravel_index = np.ravel_multi_index, np.unravel_index
 tril_indices, triu_indices = np.tril_indices, np.triu_indices
 
@@ -75,6 +76,32 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     indices = ops.broadcast_to(indices, shape=(*shape[:axis], indices.shape[axis], *shape[axis + 1 :]))
     arr = ops.broadcast_to(arr, shape=(*shape[:axis], arr.shape[axis], *shape[axis + 1 :]))
     return ops.take_along(arr, indices, axis)
+
+
+@composite(np.diag_indices_from)
+def diag_indices_from(arr: Any) -> tuple:
+    arr = operand(arr)
+    if arr.ndim < 2 or len(set(arr.shape)) > 1:
+        raise ShapeError("input array must be at least 2-d, and all its dimensions of equal length")
+    return diag_indices(arr.shape[0], arr.ndim)
+
+
+@composite(np.tril_indices_from)
+def tril_indices_from(arr: Any, k: int = 0) -> tuple:
+    return tril_indices(*matrix_size(arr, k))
+
+
+@composite(np.triu_indices_from)
+def triu_indices_from(arr: Any, k: int = 0) -> tuple:
+    return triu_indices(*matrix_size(arr, k))
+
+
+def matrix_size(x: Any, k: int) -> tuple[int, int, int]:
+    """(rows, the diagonal, columns) of a matrix."""
+    shape = operand(x).shape
+    if len(shape) != 2:
+        raise ShapeError("input array must be 2-d")
+    return shape[0], k, shape[1]
 
 
 # -- by condition ------------------------------------------
@@ -169,7 +196,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 
 
 __all__ = [
-    "argwhere", "choose", "compress", "diag_indices", "extract", "flatnonzero", "ix_", "mask_indices",
-    "nonzero", "ravel_multi_index", "select", "take", "take_along_axis", "tril_indices", "triu_indices",
-    "unravel_index", "where",
+    "argwhere", "choose", "compress", "diag_indices", "diag_indices_from", "extract", "flatnonzero", "index_exp",
+    "ix_", "mask_indices", "ndindex", "nonzero", "ravel_multi_index", "s_", "select", "take", "take_along_axis",
+    "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index", "where",
 ]  # fmt: skip

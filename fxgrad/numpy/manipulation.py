@@ -8,9 +8,9 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import Aval, aval_of
-from ..core.errors import ShapeError, UnsupportedError
+from ..core.errors import ShapeError
 from ..core.interpreter import concrete
-from .composite import at_axis, axes_tuple, axis_index, cast, chosen, composite, dtype_of, operand, operands
+from .composite import at_axis, axes_tuple, axis_index, cast, chosen, composite, operand, operands
 
 broadcast_shapes = np.broadcast_shapes
 
@@ -333,42 +333,6 @@ def taken(a: Any, positions: Any, axis: int) -> Any:
     return ops.getitem(a, positions, index=at_axis(ops.ARRAY, axis))
 
 
-@composite(np.pad)
-def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    """Entries around an array: constant, or copies of what is inside.
-
-    Args:
-        pad_width: entries before and after: one number, a pair, or a pair for every axis.
-        mode: 'constant' (with `constant_values`), 'edge', 'reflect', 'symmetric' (with reflect_type='even'),
-            'wrap', or 'empty' (zeros here).
-
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
-    >>> fx.grad(lambda x: fnp.sum(fnp.pad(x, 2, mode="edge")))(fnp.ones(3))
-    array([3., 1., 3.])
-    """
-    x = operand(array)
-    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
-    if np.min(widths, initial=0) < 0:
-        raise ShapeError("index can't contain negative values")
-    if mode in ("constant", "empty"):
-        values = operand(kwargs.get("constant_values", 0))
-        if values.ndim == 0 and not hasattr(values, "interpreter") and values == 0:
-            return ops.pad(x, widths=tuple(map(tuple, widths)))
-        values = ops.broadcast_to(cast(values, dtype_of(x)), shape=(x.ndim, 2))
-        for axis, pair in enumerate(widths):
-            shapes = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in pair]
-            ends = [ops.broadcast_to(ops.getitem(values, index=(axis, i)), shape=shapes[i]) for i in (0, 1)]
-            x = ops.concatenate(ends[0], x, ends[1], axis=axis)
-        return x
-    if mode not in ("edge", "reflect", "symmetric", "wrap") or kwargs.get("reflect_type", "even") != "even":
-        raise UnsupportedError(f"pad with mode={mode!r} {kwargs or ''} of a traced value",
-                               hint="modes constant, edge, reflect, symmetric and wrap")  # fmt: skip
-    for axis, pair in enumerate(widths):
-        if any(pair):
-            x = taken(x, np.pad(np.arange(x.shape[axis]), pair, mode), axis)  # type: ignore[call-overload]
-    return x
-
-
 # -- reversing and rotating ------------------------------------------
 @composite(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
@@ -463,32 +427,11 @@ def triu(m: Any, k: int = 0) -> Any:
     return chosen(~np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m, 0)
 
 
-# -- taking out and putting in ------------------------------------------
-@composite(np.delete)
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    """An array without some entries along an axis; which ones must be known."""
-    arr = operand(arr)
-    if axis is None:
-        arr, axis = ravel(arr), 0
-    axis = axis_index(axis, arr.ndim)
-    obj = obj if isinstance(obj, slice) else concrete(obj, "delete")
-    return taken(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
-
-
-@composite(np.resize)
-def resize(a: Any, new_shape: Any) -> Any:
-    a = ravel(a)
-    shape = (int(new_shape),) if hasattr(new_shape, "__index__") else tuple(int(n) for n in new_shape)
-    if not a.size:
-        return np.zeros(shape, dtype_of(a))
-    return ops.reshape(taken(a, np.arange(length(shape)) % a.size, 0), shape=shape)
-
-
 __all__ = [
     "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
-    "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "delete", "diag", "diagflat",
+    "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "diag", "diagflat",
     "diagonal", "dsplit", "dstack", "expand_dims", "flip", "fliplr", "flipud", "hsplit", "hstack",
-    "matrix_transpose", "moveaxis", "pad", "permute_dims", "ravel", "repeat", "reshape", "resize", "roll",
+    "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat", "reshape", "roll",
     "rollaxis", "rot90", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "tril", "triu",
     "unstack", "vsplit", "vstack",
 ]  # fmt: skip

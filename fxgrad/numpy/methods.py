@@ -36,8 +36,12 @@ WRITING = {
     "sort": "x = fnp.sort(x)",
     "__delitem__": "x = fnp.delete(x, index)",
 }
+# Where the namespace makes arrays, whatever library a traced value is of.
+DEVICE = "cpu"
 # Methods that look at memory, which a traced value has none of.
-MEMORY = ("byteswap", "dump", "dumps", "getfield", "to_device", "tobytes", "tofile", "view")
+MEMORY = (
+    "__dlpack__", "__dlpack_device__", "byteswap", "dump", "dumps", "getfield", "tobytes", "tofile", "view",
+)  # fmt: skip
 
 
 def delegated(name: str) -> Callable[..., Any]:
@@ -101,6 +105,16 @@ def astype(
             f"astype: cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}"
         )
     return fnp.astype(self, dtype)
+
+
+def to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Any:
+    """The value itself: the namespace makes arrays of NumPy, which are all on one device."""
+    if device != DEVICE:
+        raise UnsupportedError(
+            f"x.to_device({device!r}) of a traced value",
+            hint=f'"{DEVICE}"; move the arguments of the transformed function before it is called',
+        )
+    return self
 
 
 def item(self: Tracer, *index: Any) -> Any:
@@ -171,6 +185,8 @@ Tracer.attach(
     itemsize=property(lambda self: self.dtype.itemsize),
     nbytes=property(lambda self: self.size * self.dtype.itemsize),
     at=property(At),
+    device=DEVICE,
+    to_device=to_device,
     reshape=reshape,
     transpose=transpose,
     flatten=flatten,

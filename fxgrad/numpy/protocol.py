@@ -17,29 +17,13 @@ from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.errors import ArrayConversionError, FxgradError, ImmutableError, IndexingError, UnsupportedError
 from ..core.interpreter import VALUES, Tracer, as_value, concrete
+from .absent import ABSENT, WRITING
 from .composite import axes_tuple, axis_index, cast, operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # -- where NumPy's functions are found ------------------------------------------
-
-# Ufuncs that traced values do not have, and why.
-WITHOUT_UFUNC = {
-    "bitwise_count": "no primitive counts bits",
-    "frexp": "no primitive takes mantissa and exponent apart (fnp.log2 and fnp.floor do)",
-    "isnat": "it is a question about dates, which are never traced",
-}
-
-# What to write instead of functions that fxgrad.numpy does not have.
-INSTEAD = {
-    "apply_along_axis": "fx.vmap(function, in_axes, out_axes)",
-    "apply_over_axes": "the reduction itself with a tuple of axes: fnp.sum(x, axis=(0, 1))",
-    "array2string": "f'{x}'",
-    "array_repr": "repr(x)",
-    "array_str": "f'{x}'",
-    "piecewise": "fnp.select or fnp.where",
-}
 
 
 def counterpart(path: str) -> Callable[..., Any]:
@@ -48,12 +32,14 @@ def counterpart(path: str) -> Callable[..., Any]:
     for name in path.split("."):
         found = getattr(found, name, None)
     if found is None:
-        raise UnsupportedError(
-            f"numpy.{path} of a traced value: fxgrad.numpy has no function of this name",
-            hint=INSTEAD.get(
-                path, "functions of fxgrad.numpy; or fx.stop_gradient(x) where the result needs no derivative"
+        reason, hint = ABSENT.get(
+            path,
+            (
+                "fxgrad.numpy has no function of this name",
+                "functions of fxgrad.numpy; or fx.stop_gradient(x) where the result needs no derivative",
             ),
         )
+        raise UnsupportedError(f"numpy.{path} of a traced value: {reason}", hint=hint)
     return found
 
 
@@ -66,8 +52,6 @@ def function_of(ufunc: np.ufunc) -> Callable[..., Any]:
             f"the ufunc {name!r} of a traced value: only NumPy's own ufuncs have derivatives",
             hint="fx.custom_jvp or fx.custom_vjp around it gives it a derivative",
         )
-    if name in WITHOUT_UFUNC:
-        raise UnsupportedError(f"numpy.{name} of a traced value: {WITHOUT_UFUNC[name]}")
     return counterpart(name)
 
 
@@ -246,17 +230,6 @@ METHODS = {
 
 
 # -- what NumPy would write into an array ------------------------------------------
-# Functions that write into their first argument, and what to write instead.
-WRITING = {
-    "copyto": "x = fnp.where(mask, values, x), fnp.full_like(x, value), or fnp.broadcast_to(values, x.shape)",
-    "fill_diagonal": "x = fnp.at(x)[i, i].set(values) for i = np.arange(n)",
-    "place": "x = fnp.where(mask, values, x)",
-    "put": "x = fnp.at(x.ravel())[indices].set(values).reshape(x.shape)",
-    "put_along_axis": "x = fnp.at(x)[…].set(values) with an index array for every axis",
-    "putmask": "x = fnp.where(mask, values, x)",
-}
-
-
 def unwritable(operation: str, target: Any, hint: str) -> FxgradError:
     """The error for an operation that writes into `target`, traced or not."""
     if isinstance(target, Tracer):

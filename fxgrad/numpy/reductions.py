@@ -380,6 +380,20 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> An
     return running(a, ops.cumprod, axis, dtype)
 
 
+@composite(np.nancumsum)
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+    """The running sum of the entries that are not NaN."""
+    a, numbers = without_nan(a, True)
+    return cumsum(chosen(numbers, a, 0), axis, dtype)
+
+
+@composite(np.nancumprod)
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+    """The running product of the entries that are not NaN."""
+    a, numbers = without_nan(a, True)
+    return cumprod(chosen(numbers, a, 1), axis, dtype)
+
+
 @composite(np.cumulative_sum)
 def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None = None,
                    include_initial: bool = False) -> Any:  # fmt: skip
@@ -392,51 +406,8 @@ def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None
     return running_standard(x, ops.cumprod, 1, axis, dtype, include_initial)
 
 
-# -- differences ------------------------------------------
-@composite(np.diff)
-def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The n-th difference of neighbours along an axis."""
-    a = operand(a)
-    if n < 0:
-        raise ShapeError(f"order must be non-negative but got {n}")
-    if a.ndim == 0:
-        raise ShapeError("diff requires input that is at least one dimensional")
-    axis = axis_index(axis, a.ndim)
-    parts = []
-    for part in (prepend, a, append):
-        if part is None:
-            continue
-        part = operand(part)
-        if part.ndim == 0:
-            part = ops.broadcast_to(part, shape=tuple(1 if i == axis else m for i, m in enumerate(a.shape)))
-        parts.append(part)
-    a = ops.concatenate(*ops.promoted(parts), axis=axis)
-    subtract = ops.not_equal if kind(a) == "b" else ops.subtract
-    for _ in range(n):
-        a = subtract(ops.getitem(a, index=at_axis(slice(1, None), axis)),
-                     ops.getitem(a, index=at_axis(slice(None, -1), axis)))  # fmt: skip
-    return a
-
-
-@composite(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
-    """The integral of samples along an axis by the trapezoidal rule."""
-    y = operand(y)
-    axis = axis_index(axis, y.ndim)
-    if x is None:
-        width = as_value(dx)
-    else:
-        x = operand(x)
-        width = diff(x, axis=-1 if x.ndim == 1 else axis)
-    if np.ndim(width) == 1:
-        width = ops.reshape(width, shape=tuple(width.shape[0] if i == axis else 1 for i in range(y.ndim)))
-    later = ops.getitem(y, index=at_axis(slice(1, None), axis))
-    earlier = ops.getitem(y, index=at_axis(slice(None, -1), axis))
-    return sum(ops.divide(ops.multiply(width, ops.add(later, earlier)), 2.0), axis)
-
-
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "nanmax", "nanmean", "nanmin",
-    "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "trapezoid", "var",
+    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "nancumprod", "nancumsum", "nanmax", "nanmean",
+    "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ class Checkpoint(Primitive):
     """A Graph run as one operation; reverse mode keeps its inputs only."""
 
     multiple_results = True
-    runs_user_code = True
+    runs_user_code = rules_run_user_code = True
     plain = None
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Checkpoint(Primitive):
 
         avals = [aval_of(p) for p in primals]
         avals += [Aval(avals[i].shape, avals[i].dtype) for i in positions]
-        derivative = stage(pushed, avals, graph.name, sites=False)
+        derivative = stage(pushed, avals, graph.name).pruned(effects=False)
         found = iter(self.call(*primals, *given, graph=derivative))
         return self.call(*primals, graph=graph), [next(found) if k else None for k in known]
 
@@ -95,7 +95,7 @@ class Checkpoint(Primitive):
             flags[:] = found
             return results
 
-        inner = stage(mapped, [aval_of(v) for v in values], graph.name, sites=False)
+        inner = stage(mapped, [aval_of(v) for v in values], graph.name)
         return self.call(*values, graph=inner), flags
 
 

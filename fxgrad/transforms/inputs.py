@@ -149,3 +149,18 @@ def owner(array: Any) -> Any:
 
 def is_float0(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype == float0
+
+
+def restricted(
+    fun: Callable[..., Any], args: tuple, kwargs: dict, positions: Sequence[int], has_aux: bool = False
+) -> Callable[..., Any]:
+    """`fun` as a function of the arguments at these positions, the others fixed; without the auxiliary result."""
+
+    def of_chosen(*chosen: Any) -> Any:
+        filled = list(args)
+        for place, value in zip(positions, chosen):
+            filled[place] = value
+        result = fun(*filled, **kwargs)
+        return result[0] if has_aux else result
+
+    return of_chosen

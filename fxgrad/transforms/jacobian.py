@@ -12,9 +12,9 @@ from ..core import tree
 from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import DTypeError, FxgradError, StructureError
 from ..core.interpreter import boundary
-from .inputs import Named, check_value, chosen_path
+from .inputs import Named, check_value, chosen_path, restricted
 from .jvp import jvp, linearize
-from .staged import eval_shape
+from .staged import eval_shape, name_of
 from .vjp import grad, vjp
 from .vmap import vmap
 
@@ -29,6 +29,7 @@ def jacfwd(
     holomorphic: bool = False,
     *,
     chunk_size: int | None = None,
+    check: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `fun` by forward mode: one column for each entry of the arguments. See `jacobian`.
 
@@ -37,7 +38,7 @@ def jacfwd(
     array([[2., 0.],
            [0., 4.]])
     """
-    return jacobian(fun, argnums, has_aux, holomorphic, mode="fwd", chunk_size=chunk_size)
+    return jacobian(fun, argnums, has_aux, holomorphic, mode="fwd", chunk_size=chunk_size, check=check)
 
 
 def jacrev(
@@ -48,6 +49,7 @@ def jacrev(
     allow_int: bool = False,
     *,
     chunk_size: int | None = None,
+    check: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `fun` by reverse mode: one row for each entry of the result. See `jacobian`.
 
@@ -56,7 +58,7 @@ def jacrev(
     array([[2., 0.],
            [0., 4.]])
     """
-    return jacobian(fun, argnums, has_aux, holomorphic, allow_int, mode="rev", chunk_size=chunk_size)
+    return jacobian(fun, argnums, has_aux, holomorphic, allow_int, mode="rev", chunk_size=chunk_size, check=check)
 
 
 def jacobian(
@@ -68,6 +70,7 @@ def jacobian(
     *,
     mode: str = "auto",
     chunk_size: int | None = None,
+    check: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `fun`, as a function of the same arguments.
 
@@ -80,6 +83,7 @@ def jacobian(
         mode: "fwd", "rev", or "auto": forward where the arguments have no more entries than the result, unless only
             the other mode can do it.
         chunk_size: how many columns (rows) to compute at a time, to bound memory.
+        check: compare the Jacobian times a random vector with a numerical derivative, as for `grad`.
 
     Returns:
         A function giving, for every leaf of the result, a pytree like the argument (a tuple of them for a
@@ -88,6 +92,7 @@ def jacobian(
     Raises:
         DTypeError: an argument is not floating; without `holomorphic`, a complex argument in forward mode, a complex
             result in reverse mode.
+        CheckError, ConcretizationError: as for `grad`, with `check`.
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
@@ -110,22 +115,22 @@ def jacobian(
         if len(set(positions)) < len(positions):
             raise StructureError(f"jacobian: argnums={argnums} names an argument twice")
 
-        def restricted(*chosen: Any) -> Any:
-            filled = list(args)
-            for p, value in zip(positions, chosen):
-                filled[p] = value
-            return fun(*filled, **kwargs)
-
+        of_chosen = restricted(fun, args, kwargs, positions)
         chosen = tuple(args[p] for p in positions)
         leaves, structure = tree.flatten(chosen)
         for index, leaf in enumerate(leaves):
             name = Named("jacobian: the argument", chosen_path, positions, structure, index)
             check_argument(leaf, name, mode, holomorphic, allow_int)
         forward = mode == "fwd" or (
-            mode == "auto" and prefers_forward(restricted, chosen, has_aux, holomorphic)
+            mode == "auto" and prefers_forward(of_chosen, chosen, has_aux, holomorphic)
         )
         columns = columns_forward if forward else rows_reverse
-        blocks, out_structure, aux = columns(restricted, chosen, has_aux, holomorphic, chunk_size)
+        blocks, out_structure, aux = columns(of_chosen, chosen, has_aux, holomorphic, chunk_size)
+        if check:
+            from .check import check_jacobian
+
+            value_of = restricted(fun, args, kwargs, positions, has_aux)
+            check_jacobian(f"jacobian of {name_of(fun)}", value_of, chosen, positions, blocks)
         result = [tree.unflatten(structure, row) for row in blocks]
         result = tree.unflatten(out_structure, [row[0] for row in result] if single else result)
         return (result, aux) if has_aux else result
@@ -270,8 +275,10 @@ def hessian(
     holomorphic: bool = False,
     *,
     chunk_size: int | None = None,
+    check: bool = False,
 ) -> Callable[..., Any]:
-    """The Hessian of `fun`: forward mode over reverse mode. Arguments as for `jacobian`.
+    """The Hessian of `fun`: forward mode over reverse mode. Arguments as for `jacobian`; `check` compares the gradient
+    with `fun`, and the Hessian with the gradient.
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
@@ -279,7 +286,17 @@ def hessian(
            [2., 0.]])
     """
     inner = jacrev(fun, argnums, has_aux, holomorphic, chunk_size=chunk_size)
-    return jacfwd(inner, argnums, has_aux, holomorphic, chunk_size=chunk_size)
+    outer = jacfwd(inner, argnums, has_aux, holomorphic, chunk_size=chunk_size, check=check)
+    if not check:
+        return outer
+    gradient = jacrev(fun, argnums, has_aux, holomorphic, chunk_size=chunk_size, check=True)
+
+    @wraps(fun)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        gradient(*args, **kwargs)
+        return outer(*args, **kwargs)
+
+    return checked
 
 
 @boundary

@@ -32,6 +32,9 @@ class JVPTracer(Tracer):
     differentiated = property(lambda self: self.tangent is not None)
     shape = property(lambda self: getattr(self.primal, "shape", ()))
 
+    def contents(self) -> tuple:
+        return self.primal, self.tangent
+
     def concrete(self, operation: str) -> Any:
         return self.primal
 
@@ -54,9 +57,13 @@ class JVPInterpreter(Interpreter):
                 tangents.append(None)
         if not traced:
             return self.bind_outer(primitive, args, params)
+        watcher = self.outer.watching
         token = CURRENT.set(self.outer)
         try:
-            y, t = primitive.jvp(primals, tangents, params)
+            if watcher is None:
+                y, t = primitive.jvp(primals, tangents, params)
+            else:
+                y, t = watcher.jvp(primitive, primals, tangents, params)
         finally:
             CURRENT.reset(token)
         if primitive.multiple_results:
@@ -92,7 +99,12 @@ def filled_tangent(y: Any, t: Any) -> Any:
 
 @boundary
 def jvp(
-    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    has_aux: bool = False,
+    check: bool = False,
 ) -> Any:
     """The value of `fun` at `primals` and its derivative along `tangents` (Jacobian-vector product).
 
@@ -101,12 +113,14 @@ def jvp(
         primals: tuple or list of its arguments.
         tangents: tuple or list of the same structure, shapes and dtypes (float0 for integer arguments).
         has_aux: `fun` returns (value, aux); aux is handed through.
+        check: compare the tangent of the value with a numerical derivative along `tangents`.
 
     Returns:
         (value, tangent of the value), and aux if `has_aux`.
 
     Raises:
         StructureError, ShapeError, DTypeError: the tangents do not fit the primals.
+        CheckError, ConcretizationError: as for `grad`, with `check`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> y, t = fx.jvp(fnp.sin, (0.0,), (2.0,))
@@ -142,6 +156,10 @@ def jvp(
     ts = [filled_tangent(y, t) for y, t in zip(ys, ts)]
     results = unshared([*ys, *ts], [*values, *given])
     out = tuple(tree.unflatten(box["structure"], part) for part in (results[: len(ys)], results[len(ys) :]))
+    if check:
+        from .check import check_jvp
+
+        check_jvp(fun, primals, tangents, has_aux)
     return (*out, box["aux"]) if has_aux else out
 
 
@@ -205,11 +223,16 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     avals = [aval_of(v) for v in values]
     values = [staging.own(v) for v in values]
+
+    def pushed(tangents: Sequence[Any]) -> tuple[Any, Any]:
+        active = [t if is_differentiable(a.dtype) else None for t, a in zip(tangents, avals)]
+        ys, ts = push(flat, values, active, site)
+        return ys, [filled_tangent(y, t) for y, t in zip(ys, ts)]
+
     inputs = [staging.new(Aval(a.shape, tangent_dtype(a.dtype))) for a in avals]
     with opened(staging):
-        active = [t if is_differentiable(a.dtype) else None for t, a in zip(inputs, avals)]
-        ys, ts = push(flat, values, active, site)
-        outputs = [staging.atom(filled_tangent(y, t)) for y, t in zip(ys, ts)]
+        ys, ts = pushed(inputs)
+        outputs = [staging.atom(t) for t in ts]
     graph = Graph(
         [t.variable for t in inputs], staging.equations, outputs, staging.captured, "linearized"
     ).pruned()
@@ -218,7 +241,9 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = tree.flatten(tangents)
         check_tangent("linearized function", "tangent", avals, structure, given, tangent_structure)
-        return tree.unflatten(box["structure"], unshared(graph(*given), given))
+        # A level that watches is to see the user's operations rather than those that their rules left in the Graph.
+        ts = graph(*given) if CURRENT.get().watching is None else pushed(given)[1]
+        return tree.unflatten(box["structure"], unshared(ts, given))
 
     f_jvp.graph = graph
     ys = [y.copy() if hasattr(y, "copy") else y for y in ys]

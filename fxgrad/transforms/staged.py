@@ -12,9 +12,9 @@ from ..core import tree, where
 from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable
 from ..core.cache import Cache
-from ..core.errors import StaticArgumentError, StructureError, reword
+from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Tracer, boundary, leave
+from ..core.interpreter import CURRENT, Tracer, boundary, leave, named_axes
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..kernels.source import compile_graph
@@ -149,8 +149,8 @@ class jit:
 
     The code is readable: `fx.jit(f).source(*args)`. It is kept for the structure, shapes, dtypes and weakness of
     the arguments and the values of the static ones. `fun` must be pure: what it does besides computing happens
-    while staging only, and arrays that it closes over are part of the code. Transforms apply to a jitted function
-    and inside it.
+    while staging only (except by `fx.debug.callback` and `fx.debug.print`), and arrays that it closes over are part of
+    the code. Transforms apply to a jitted function and inside it.
 
     Args:
         fun: a function of pytrees of arrays.
@@ -198,12 +198,15 @@ class jit:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         outer = CURRENT.get()
         try:
+            if outer.watching is not None:  # it is to see the operations, at the user's lines
+                results, structure = tree.flatten(self.fun(*args, **kwargs))
+                return tree.unflatten(structure, unshared(results, tree.leaves((args, kwargs))))
             leaves, entry = self.lookup(args, kwargs, where.caller)
             for v in leaves:
                 if type(v) not in PLAIN:
                     break
             else:
-                if not outer.watching and entry.plain is not None:
+                if entry.plain is not None:
                     try:
                         results = entry.plain(*leaves)
                     except KERNEL_ERRORS as error:
@@ -244,6 +247,11 @@ class jit:
                     ) from None
             raise
         if entry is None:
+            axes = named_axes()
+            if axes:  # on whose names and sizes the Graph may depend
+                key = (*key, axes)
+                entry = self.cache.get(key)
+        if entry is None:
             graph, out_structure = staged(fun, dynamic, kwargs, "jit", name_of(self.fun), site())
             entry = Compiled(graph, out_structure)
             if not any(isinstance(v, Tracer) for v in graph.captured.values()):
@@ -283,7 +291,7 @@ class Compiled:
         while entry is not None and entry.tb_frame.f_code is not code:
             entry = entry.tb_next
         equation = entry and self.graph.equations[entry.tb_lineno - 2]  # one line each, after the `def`
-        if equation is None or equation.primitive.runs_user_code:
+        if equation is None or equation.primitive.runs_user_code or isinstance(error, FxgradError):
             raise error
         operands = [a.aval for a in equation.inputs]
         raise reword(error, equation.primitive.name, operands, equation.site) from error

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import ops
 from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ..core.interpreter import CURRENT, Interpreter, Tracer, is_plain
 from ..core.snapshot import Snapshots
@@ -39,6 +40,9 @@ class LinearTracer(Tracer):
     weak = property(lambda self: type(self.primal) in SCALARS)
     differentiated = property(lambda self: self.node is not None)
 
+    def contents(self) -> tuple:
+        return (self.primal,)
+
     def concrete(self, operation: str) -> Any:
         return self.primal
 
@@ -53,7 +57,7 @@ class LinearizeInterpreter(Interpreter):
 
     def __init__(self, name: str, site: Any):
         self.outer, self.name, self.site = CURRENT.get(), name, site
-        self.direct = not self.outer.watching  # whether plain values may go straight to kernels
+        self.direct = self.outer.watching is None  # whether plain values may go straight to kernels
         self.count = 0
         self.own = Snapshots()
 
@@ -115,6 +119,8 @@ class LinearizeInterpreter(Interpreter):
                 y, rule, residuals = primitive.linearize(primitive.call, values, parents, params, self.own)
             finally:
                 CURRENT.reset(token)
+            if rule is not None and not self.direct:
+                rule = self.outer.watching.pullback(self, primitive, rule)
         if rule is None:
             if primitive.multiple_results:
                 return [LinearTracer(self, v, None) for v in y]
@@ -169,7 +175,7 @@ def backward(
     """
     cts: dict[int, Any] = {}
     heap: list[list] = []
-    add = np.add
+    add = np.add if CURRENT.get().watching is None else ops.add
     with np.errstate(all="ignore"):
         for node, ct in seeds:
             if node is None:

@@ -54,13 +54,14 @@ def zero_cotangent(primal: Any) -> Any:
 
 
 @boundary
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bool = False) -> Any:
     """The value of `fun` and its pullback at `primals` (vector-Jacobian product).
 
     Args:
         fun: a function of pytrees of arrays.
         primals: its arguments.
         has_aux: `fun` returns (value, aux); aux is handed through.
+        check: compare the pullback of a random cotangent with a numerical derivative.
 
     Returns:
         (value, pullback), and aux if `has_aux`. `pullback(ct)` takes a cotangent with the structure, shapes and
@@ -70,6 +71,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Raises:
         DTypeError: an argument is no array or number.
         StructureError, ShapeError, DTypeError: by the pullback, where the cotangent does not fit the value.
+        CheckError, ConcretizationError: as for `grad`, with `check`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> y, pullback = fx.vjp(lambda a, b: a * b, 3.0, 4.0)
@@ -101,6 +103,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
 
     out = tree.unflatten(out_structure, ys), pullback
+    if check:
+        from .check import check_vjp
+
+        check_vjp(fun, primals, has_aux, *out)
     return (*out, strip(aux, interpreter)) if has_aux else out
 
 
@@ -115,6 +121,8 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    *,
+    check: bool = False,
 ) -> Callable[..., Any]:
     """The gradient of a scalar function, as a function of the same arguments.
 
@@ -125,6 +133,8 @@ def grad(
         holomorphic: `fun` is holomorphic: arguments and result are complex. (A real function of complex arguments
             needs none: its gradient is ∂/∂x − i ∂/∂y, JAX's convention, as −4j for z.imag ** 2 at 2j.)
         allow_int: integer arguments are allowed; their gradient is zeros of dtype float0.
+        check: compare each gradient with a numerical derivative along a random direction, the same in every run. It
+            takes five evaluations of `fun` or more.
 
     Returns:
         A function giving the gradient with the structure of the argument (a tuple of them for a sequence
@@ -133,12 +143,15 @@ def grad(
     Raises:
         NonScalarError: the result is not a scalar.
         DTypeError: an argument is an integer or boolean, or the result is not real (see `allow_int`, `holomorphic`).
+        CheckError: with `check`, the gradient disagrees with the numerical derivative, or the point is a kink of
+            `fun`, or `fun` is noisy, so that there is none.
+        ConcretizationError: with `check`, the values are not known (under `jit`, `vmap`, or another derivative).
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.sin(x) * x)(0.0))
     0.0
     """
-    compute = differentiator(fun, argnums, has_aux, holomorphic, allow_int, "grad")
+    compute = differentiator(fun, argnums, has_aux, holomorphic, allow_int, "grad", check)
 
     @wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -159,6 +172,8 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    *,
+    check: bool = False,
 ) -> Callable[..., Any]:
     """The value and the gradient of a scalar function. Arguments and errors as for `grad`.
 
@@ -170,7 +185,7 @@ def value_and_grad(
     >>> float(value), float(gradient)
     (9.0, 6.0)
     """
-    compute = differentiator(fun, argnums, has_aux, holomorphic, allow_int, "value_and_grad")
+    compute = differentiator(fun, argnums, has_aux, holomorphic, allow_int, "value_and_grad", check)
 
     @wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -186,7 +201,13 @@ def value_and_grad(
 
 
 def differentiator(
-    fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool, name: str
+    fun: Callable[..., Any],
+    argnums: Any,
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    name: str,
+    check: bool,
 ) -> Callable[..., tuple]:
     """(args, kwargs) → (value, gradients, aux): what `grad` and `value_and_grad` share."""
     single = isinstance(argnums, int | np.integer)
@@ -233,7 +254,14 @@ def differentiator(
         gradients = cotangents([node], [seed], inputs, True)
         return value, structure.unflatten(gradients), strip(aux, interpreter) if has_aux else None
 
-    return compute
+    def checked(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
+        from .check import check_gradient
+
+        found = compute(args, kwargs)
+        check_gradient(name, fun, positions, has_aux, args, kwargs, found[1])
+        return found
+
+    return checked if check else compute
 
 
 def check_input(leaf: Any, name: Named, holomorphic: bool, allow_int: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,15 @@ from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
+from ..core.text import subgraphs
 from .inputs import argument_path, check_arguments, check_value, leaf_path, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+# The name of its axis while a level batches an operation that has a body, which is mapped over the same axis.
+MAPPED: ContextVar[Any] = ContextVar("fxgrad mapped axis", default=None)
 
 
 class BatchTracer(Tracer):
@@ -35,6 +41,9 @@ class BatchTracer(Tracer):
     shape = property(lambda self: self.value.shape[1:])
     weak = False
 
+    def contents(self) -> tuple:
+        return (self.value,)
+
     def concrete(self, operation: str) -> Any:
         return self.interpreter.concrete(self, operation)
 
@@ -50,7 +59,7 @@ class BatchInterpreter(Interpreter):
         self.size, self.axis_name = size, axis_name
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
-        values, batched, plain = [], [], not self.outer.watching
+        values, batched, plain = [], [], self.outer.watching is None
         for a in args:
             own = type(a) is BatchTracer and a.interpreter is self
             if own:
@@ -59,9 +68,18 @@ class BatchInterpreter(Interpreter):
             values.append(a)
             if type(a) not in PLAIN:
                 plain = False
-        if True not in batched:
+        own_axis = self.axis_name is not None and self.concerned(primitive, params)
+        if True not in batched and not own_axis:
             return self.bind_outer(primitive, args, params)
-        if plain and not primitive.runs_user_code:
+        if primitive.runs_user_code:
+            rule = primitive.collect if own_axis and primitive.contextual else primitive.batch
+            tokens = CURRENT.set(self.outer), MAPPED.set(self.axis_name)
+            try:
+                out, flags = rule(values, batched, self.size, params)
+            finally:
+                CURRENT.reset(tokens[0])
+                MAPPED.reset(tokens[1])
+        elif plain:
             out, flags = primitive.batch(values, batched, self.size, params)
         else:
             token = CURRENT.set(self.outer)
@@ -72,6 +90,14 @@ class BatchInterpreter(Interpreter):
         if primitive.multiple_results:
             return [BatchTracer(self, v) if b else v for v, b in zip(out, flags)]
         return BatchTracer(self, out) if flags else out
+
+    def concerned(self, primitive: Any, params: dict) -> bool:
+        """Whether an operation is over this level's axis, or has bodies with collectives in them."""
+        if primitive.contextual:
+            return params["axis_name"] == self.axis_name
+        return primitive.runs_user_code and any(
+            equation.contextual for _, graph in subgraphs(params) for equation in graph.equations
+        )
 
     def concrete(self, tracer: BatchTracer, operation: str) -> Any:
         """The one value of a batched one: there is none."""
@@ -87,15 +113,11 @@ class BatchInterpreter(Interpreter):
 
 
 def batch(
-    fun: Callable[..., Sequence[Any]],
-    values: Sequence[Any],
-    batched: Sequence[bool],
-    size: int,
-    site: Any = None,
-    axis_name: Any = None,
+    fun: Callable[..., Sequence[Any]], values: Sequence[Any], batched: Sequence[bool], size: int
 ) -> tuple[list[Any], list[bool]]:
-    """(results, whether each is batched) of a function from values to a flat sequence of values; batch axes lead."""
-    return run(BatchInterpreter(site, size, axis_name), fun, values, batched)
+    """(results, whether each is batched) of a function from values to a flat sequence of values; batch axes lead. For
+    batching rules: what is mapped is a part of the operation, and its axis that of the level which asks."""
+    return run(BatchInterpreter(None, size, MAPPED.get()), fun, values, batched)
 
 
 def run(
@@ -104,7 +126,7 @@ def run(
     values: Sequence[Any],
     batched: Sequence[bool],
 ) -> tuple[list[Any], list[bool]]:
-    """`batch`, by an interpreter that was made for it."""
+    """`batch`, by an interpreter that is made for it."""
     args = [BatchTracer(interpreter, v) if b else v for v, b in zip(values, batched)]
     with opened(interpreter):
         results = list(fun(*args))
@@ -134,9 +156,9 @@ def vmap(
             mapped over axis 0.
         out_axes: where the mapped axis goes in the results: a pytree prefix of them; None for results that do
             not depend on the mapped arguments.
-        axis_name: a name for the axis, for collectives.
+        axis_name: a name for the axis, for collectives (`fx.lax.psum` and others).
         axis_size: its size; needed where no argument is mapped.
-        chunk_size: map over this many entries at a time, to bound memory.
+        chunk_size: map over this many entries at a time, to bound memory; there are no collectives then.
         control: "split" lets Python's `if` and `while` depend on mapped values: `fun`, which must be pure, is run on
             the entries that take each way, and the results are merged.
 
@@ -196,7 +218,8 @@ def vmap(
             values = [v if a is None else leading(v, a, start, stop, size) for v, a in zip(leaves, axes)]
             batched, count = [a is not None for a in axes], stop - start
             if control is None:
-                results, flags = batch(flat, values, batched, count, site, axis_name)
+                name = axis_name if count == size else None  # a part of the axis has no collectives
+                results, flags = run(BatchInterpreter(site, count, name), flat, values, batched)
             else:
                 from .split import batch_in_groups
 

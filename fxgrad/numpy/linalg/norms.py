@@ -1,4 +1,4 @@
-"""`fxgrad.numpy.linalg`: norms that need no singular values, and the products that NumPy keeps here too."""
+"""Norms and condition numbers."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..core.errors import ShapeError, UnsupportedError
-from ..ops.operators import rooted
-from . import contraction, manipulation
-from .composite import axes_tuple, cast, composite, dtype_of, operand
-from .reductions import finished, max, min, squared_modulus, sum
-
-matmul, matrix_transpose = contraction.matmul, manipulation.matrix_transpose
-
-
-# -- norms ------------------------------------------
-def inexact(x: Any) -> Any:
-    """An array of a dtype that NumPy has norms of; others are converted to float64."""
-    return x if np.issubdtype(dtype_of(x), np.inexact) else cast(x, np.float64)
+from ... import ops
+from ...core.errors import ShapeError
+from ...ops.operators import rooted
+from ..composite import axes_tuple, composite, dtype_of, operand
+from ..manipulation import moveaxis
+from ..reductions import any, finished, max, min, squared_modulus, sum
+from .decompositions import svdvals
+from .matrices import inexact, matrix, square
 
 
 def euclidean(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -49,23 +43,27 @@ def of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
-    """Frobenius' norm, and the greatest or least column (1, -1) or row (inf, -inf) sum."""
+    """Frobenius' norm; the greatest or least column (1, -1) or row (inf, -inf) sum or singular value (2, -2); the sum
+    of the singular values ("nuc"), whose derivative is UVᴴ with the vectors to values that are not zero."""
     if ord in (None, "fro", "f"):
         return euclidean(x, axes, keepdims)
     if ord in ("nuc", 2, -2):
-        raise UnsupportedError(f"the matrix norm of order {ord!r} needs singular values, which are not there yet",
-                               hint="orders None, 'fro', 1, -1, inf and -inf")  # fmt: skip
+        s = svdvals(moveaxis(x, axes, (-2, -1)))
+        y = min(s[..., -1:], -1) if ord == -2 else sum(s if ord == "nuc" else s[..., :1], -1)
+        return finished(y, x.shape, axes, keepdims)
     if ord not in (1, -1, np.inf, -np.inf):
         raise ShapeError("Invalid norm order for matrices.")
     sums = sum(ops.absolute(x), axes[0] if ord in (1, -1) else axes[1], keepdims=True)
-    return finished((max if ord > 0 else min)(sums, axes), x.shape, axes, keepdims)
+    y = max(sums, axes, initial=0) if ord > 0 else min(sums, axes)
+    return finished(y, x.shape, axes, keepdims)
 
 
 @composite(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors (one axis) or matrices (two axes); without `axis` and `ord`, of all entries.
 
-    At the origin its derivative is 0 by convention; its square is differentiable there.
+    At the origin its derivative is 0 by convention; its square is differentiable there. Singular values that are zero
+    have derivative 0 likewise; where the greatest (`ord=2`) or least (`ord=-2`) is a repeated one the gradient is NaN.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.linalg.norm)(fnp.array([3.0, 4.0]))
@@ -98,43 +96,26 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 
-# -- products and diagonals, with the signatures of numpy.linalg ------------------------------------------
-@composite(np.linalg.vecdot)
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return contraction.vecdot(x1, x2, axis=axis)
+@composite(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    """‖x‖·‖x⁻¹‖ in the matrix norm of order p; None is 2, by singular values. Infinite for singular matrices.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.linalg.cond)(fnp.array([[4.0, 0.0], [0.0, 2.0]]))
+    array([[ 0.5,  0. ],
+           [ 0. , -1. ]])
+    """
+    x = matrix(x)
+    if 0 in x.shape[-2:]:
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        above, below = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
+        y = ops.divide(above, ops.where(ops.equal(below, 0), np.nan, below))
+    else:
+        y = norm(x, p, (-2, -1)) * norm(ops.inv(square(x), strict=False), p, (-2, -1))
+    unknown = ops.logical_and(ops.isnan(y), ops.logical_not(any(ops.isnan(x), (-2, -1))))
+    return ops.graft(ops.where(unknown, np.inf, ops.stop_gradient(y)), y)
 
 
-@composite(np.linalg.cross)
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return contraction.cross(x1, x2, axis=axis)
-
-
-@composite(np.linalg.outer)
-def outer(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = operand(x1), operand(x2)
-    if x1.ndim != 1 or x2.ndim != 1:
-        raise ShapeError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
-    return contraction.outer(x1, x2)
-
-
-@composite(np.linalg.tensordot)
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    return contraction.tensordot(x1, x2, axes)
-
-
-@composite(np.linalg.diagonal)
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonals of the matrices in the last two axes."""
-    return manipulation.diagonal(x, offset, -2, -1)
-
-
-@composite(np.linalg.trace)
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The traces of the matrices in the last two axes."""
-    return contraction.trace(x, offset, -2, -1, dtype)
-
-
-__all__ = [
-    "cross", "diagonal", "matmul", "matrix_norm", "matrix_transpose", "norm", "outer", "tensordot", "trace",
-    "vecdot", "vector_norm",
-]  # fmt: skip
+__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]

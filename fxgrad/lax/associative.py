@@ -1,0 +1,100 @@
+"""Prefix sums of any associative operation, in logarithmic depth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..core import tree, where
+from ..core.aval import aval_of
+from ..core.errors import AxisError, ShapeError, StructureError
+from ..core.interpreter import boundary
+from .functions import flattened, mismatch, released
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["associative_scan"]
+
+
+@boundary
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """The combinations e₀, e₀∘e₁, e₀∘e₁∘e₂, … along an axis, by O(log n) vectorized applications of `fn`.
+
+    Neighbours are combined, the scan of the half as many pairs gives every other result, and one more combination the
+    rest (G. Blelloch, "Prefix sums and their applications", 1990).
+
+    Args:
+        fn: an associative operation on pytrees like `elems`, of any size along the axis: it is applied to slices.
+        elems: a pytree of arrays with the same size along `axis`.
+        reverse: combine from the end: …, eₙ₋₁∘eₙ₋₂, eₙ₋₁.
+        axis: the axis of each array.
+
+    Raises:
+        StructureError: `fn` changes structure, shapes or dtypes.
+        ShapeError: the sizes along the axis differ.
+
+    >>> import numpy as np
+    >>> from fxgrad import lax
+    >>> lax.associative_scan(np.maximum, np.array([1.0, 3.0, 2.0, 5.0]))
+    array([1., 3., 3., 5.])
+    """
+    site = where.caller()
+    leaves, structure = flattened("associative_scan: elems", (elems,))
+    (inner,) = structure.children()
+    axes = []
+    for leaf in leaves:
+        rank = aval_of(leaf).ndim
+        if not -rank <= axis < rank:
+            raise AxisError(f"associative_scan: axis {axis} is out of bounds for an array with {rank} axes")
+        axes.append(axis % rank)
+    sizes = {aval_of(v).shape[a] for v, a in zip(leaves, axes)}
+    if len(sizes) > 1:
+        raise ShapeError(f"associative_scan: the sizes along axis {axis} differ: {sorted(sizes)}")
+
+    def rows(values: Sequence[Any], start: int, stop: int, step: int = 1) -> list[Any]:
+        return [
+            ops.getitem(
+                v, index=tuple(slice(start, stop, step) if i == a else slice(None) for i in range(v.ndim))
+            )
+            for v, a in zip(values, axes)
+        ]
+
+    def combined(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        results, found = tree.flatten(fn(tree.unflatten(inner, a), tree.unflatten(inner, b)))
+        if found != inner:
+            raise StructureError(
+                f"associative_scan: fn has a result of structure {found}, elems has {inner}", site=site
+            )
+        for i, (v, r) in enumerate(zip(a, results)):
+            if aval_of(v) != aval_of(r):
+                when = ("as operand", "as result of fn")
+                raise mismatch("associative_scan: a part", inner, i, when, (aval_of(v), aval_of(r)), site)
+        return results
+
+    def prefixes(values: Sequence[Any], size: int) -> list[Any]:
+        if size < 2:
+            return list(values)
+        half, rest = size // 2, (size - 1) // 2
+        odd = prefixes(combined(rows(values, 0, 2 * half, 2), rows(values, 1, size, 2)), half)
+        even = rows(values, 0, 1)
+        if rest:
+            later = combined(rows(odd, 0, rest), rows(values, 2, size, 2))
+            even = [ops.concatenate(e, r, axis=a) for e, r, a in zip(even, later, axes)]
+        woven = [
+            ops.reshape(
+                ops.stacked(pair, axis=a + 1), shape=(*pair[0].shape[:a], 2 * half, *pair[0].shape[a + 1 :])
+            )
+            for *pair, a in zip(rows(even, 0, half), odd, axes)
+        ]
+        if size % 2:
+            woven = [
+                ops.concatenate(w, e, axis=a) for w, e, a in zip(woven, rows(even, half, half + 1), axes)
+            ]
+        return woven
+
+    flipped = [ops.flip(v, axes=(a,)) for v, a in zip(leaves, axes)] if reverse else leaves
+    results = prefixes(flipped, sizes.pop() if sizes else 0)
+    if reverse:
+        results = [ops.flip(v, axes=(a,)) for v, a in zip(results, axes)]
+    return tree.unflatten(inner, released(results, leaves))

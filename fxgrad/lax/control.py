@@ -1,0 +1,394 @@
+"""Control flow on traced values: branches and loops that all transforms go through.
+
+Each function stages those that it is given once, to a Graph, whatever they close over; Python's own `if` and `for`
+serve as well under `grad` and `jvp`, but not under `jit`, nor on values that differ between the entries of a batch.
+Names and semantics are those of `jax.lax`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core import tree, where
+from ..core.aval import Aval, aval_of, kind_of
+from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
+from ..core.interpreter import boundary, concrete
+from ..transforms.branches import switch as switch_operation
+from ..transforms.inputs import Named, leaf_path
+from ..transforms.steps import scan_loop
+from ..transforms.steps import while_loop as while_operation
+from ..transforms.vmap import vmap
+from .functions import (
+    Function,
+    as_aval,
+    closed_together,
+    flattened,
+    joined,
+    mismatch,
+    released,
+    settled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+
+
+@boundary
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """true_fun(*operands) where `pred` holds, false_fun(*operands) where not.
+
+    Only the chosen function is run. (Where `pred` is batched by `vmap`, both are, and the results selected.)
+
+    Args:
+        pred: a boolean or number without axes.
+        true_fun, false_fun: functions of the operands, whose results have the same structure, shapes and dtypes.
+        operands: pytrees of arrays.
+
+    Raises:
+        StructureError: the results of the two functions differ.
+        DTypeError: `pred` is not one boolean or number.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> root = lambda x: lax.cond(x > 0, fnp.sqrt, lambda x: 0.0 * x, x)
+    >>> float(root(4.0)), float(fx.grad(root)(4.0))
+    (2.0, 0.25)
+    """
+    check_scalar(pred, "cond: pred", "bool()")
+    pred = ops.not_equal(pred, 0) if kind_of(aval_of(pred).dtype) != "b" else pred
+    names = ("false_fun", "true_fun")
+    return branched("cond", pred, (false_fun, true_fun), names, operands)
+
+
+@boundary
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """branches[index](*operands); an index out of range counts as the nearest in range.
+
+    Args:
+        index: an integer without axes.
+        branches: functions of the operands, whose results have the same structure, shapes and dtypes.
+        operands: pytrees of arrays.
+
+    Raises:
+        StructureError: there is no branch, or their results differ.
+        DTypeError: `index` is not one integer.
+
+    >>> from fxgrad import lax
+    >>> [lax.switch(i, [lambda x: x, lambda x: -x], 2.0) for i in range(3)]
+    [2.0, -2.0, -2.0]
+    """
+    check_scalar(index, "switch: index", "use as an index", "iu")
+    if not branches:
+        raise StructureError("switch: there is no branch")
+    names = [f"branches[{i}]" for i in range(len(branches))]
+    return branched("switch", index, branches, names, operands)
+
+
+def check_scalar(value: Any, what: str, operation: str, kinds: str = "biufc") -> None:
+    """Raise unless the value is one number of these kinds."""
+    flattened(what, (value,))
+    aval = aval_of(value)
+    if aval.shape or kind_of(aval.dtype) not in kinds:
+        raise DTypeError(
+            f"{what} must be {'an integer' if kinds == 'iu' else 'a boolean'} without axes, not {aval!r}",
+            hint="for a choice in every entry use fnp.where, or fx.vmap of the function"
+            if aval.shape
+            else None,
+        )
+
+
+def branched(
+    place: str, index: Any, functions: Sequence[Callable], names: Sequence[str], operands: tuple
+) -> Any:
+    """The result of the function that the index says."""
+    site = where.caller()
+    leaves, structure = flattened(place, operands)
+    avals = [aval_of(v) for v in leaves]
+    branches = [Function(f, structure, avals, f"{place}: {name}", site) for f, name in zip(functions, names)]
+    first, *others = branches
+    common: list[Any] = first.graph.out_avals
+    for other in others:
+        if other.out_structure != first.out_structure:
+            raise StructureError(
+                f"{place}: the result of {names[0]} has the structure {first.out_structure}, that of "
+                f"{names[branches.index(other)]} {other.out_structure}",
+                site=site,
+            )
+        common = [joined(a, b) for a, b in zip(common, other.graph.out_avals)]
+        if None in common:
+            i = common.index(None)
+            both = first.graph.out_avals[i], other.graph.out_avals[i]
+            when = f"by {names[0]}", f"by {names[branches.index(other)]}"
+            raise mismatch(f"{place}: the result", first.out_structure, i, when, both, site)
+    graphs, consts = closed_together(*(b.converted(common).graph for b in branches))
+    values = [*consts, *leaves]
+    results = switch_operation(index, *values, branches=tuple(graphs))
+    return tree.unflatten(first.out_structure, released(results, values))
+
+
+@boundary
+def while_loop(
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    max_steps: int | None = None,
+) -> Any:
+    """`body_fun` applied to `init_val` again and again, as long as `cond_fun` of the value holds.
+
+    Forward mode works as it is. Reverse mode keeps something of every step, and needs `max_steps`: memory for as many
+    steps as there are, at most that many, and one run more to count them. Where `vmap` makes `cond_fun` differ between
+    entries, the loop runs until it holds for none, and entries for which it does not are left as they are.
+
+    Args:
+        cond_fun: a function from the value to one boolean.
+        body_fun: a function from the value to the next, of the same structure, shapes and dtypes.
+        init_val: a pytree of arrays.
+        max_steps: stop after this many steps in any case.
+
+    Raises:
+        StructureError: `body_fun` changes structure, shapes or dtypes; the message names the leaf.
+        DTypeError: `cond_fun` does not give one boolean.
+        NotDifferentiableError: reverse mode without `max_steps`.
+
+    >>> import fxgrad as fx
+    >>> from fxgrad import lax
+    >>> grown = lambda x: lax.while_loop(lambda v: v < 100.0, lambda v: v * v, x)
+    >>> float(grown(2.0)), float(fx.jvp(grown, (2.0,), (1.0,))[1])
+    (256.0, 1024.0)
+    """
+    check_count(max_steps, "while_loop: max_steps")
+    return repeated("while_loop", cond_fun, body_fun, init_val, max_steps)
+
+
+def repeated(
+    place: str, cond_fun: Callable, body_fun: Callable, init_val: Any, max_steps: int | None = None
+) -> Any:
+    """The while loop."""
+    site = where.caller()
+    leaves, structure = flattened(f"{place}: init_val", (init_val,))
+    (inner,) = structure.children()
+    body, avals = settled(
+        body_fun,
+        structure,
+        [aval_of(v) for v in leaves],
+        range(len(leaves)),
+        inner,
+        lambda out: out,
+        f"{place}: body_fun",
+        site,
+    )
+    decide = Function(cond_fun, structure, avals, f"{place}: cond_fun", site)
+    outs = decide.graph.out_avals
+    if not decide.out_structure.num_leaves == 1 == len(outs) or outs[0].shape or outs[0].dtype.kind != "b":
+        raise DTypeError(
+            f"{place}: cond_fun must give one boolean, not {tree.unflatten(decide.out_structure, outs)!r}",
+            site=site,
+        )
+    (goes_on, step), consts = closed_together(decide.graph, body.graph)
+    values = [*consts, *(as_aval(v, a) for v, a in zip(leaves, avals))]
+    results = while_operation(*values, cond=goes_on, body=step, consts=len(consts), max_steps=max_steps)
+    return tree.unflatten(inner, released(results, values))
+
+
+@boundary
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """`for i in range(lower, upper): val = body_fun(i, val)`, from `init_val`.
+
+    Where the bounds are numbers this is a `scan`, and reverse mode works; where they are abstract (under `jit`) it is a
+    `while_loop`, and only forward mode does.
+
+    Args:
+        lower, upper: integers without axes.
+        body_fun: (i, value) → the next value, of the same structure, shapes and dtypes.
+        init_val: a pytree of arrays.
+        unroll: accepted for JAX's sake; results do not depend on it.
+
+    Raises:
+        StructureError: `body_fun` changes structure, shapes or dtypes; the message names the leaf.
+        DTypeError: a bound is not one integer.
+
+    >>> from fxgrad import lax
+    >>> lax.fori_loop(1, 5, lambda i, product: product * i, 1)
+    24
+    """
+    check_unroll(unroll, "fori_loop")
+    for name, bound in (("lower", lower), ("upper", upper)):
+        check_scalar(bound, f"fori_loop: {name}", "use as an index", "iu")
+    common = joined(aval_of(lower), aval_of(upper))
+    if common is None:
+        raise DTypeError(
+            f"fori_loop: the bounds have dtypes {aval_of(lower).dtype} and {aval_of(upper).dtype}"
+        )
+    start = as_aval(lower, common)
+    try:
+        first, last = (int(concrete(bound, "use as an index")) for bound in (lower, upper))
+    except ConcretizationError:
+        _, _, value = repeated(
+            "fori_loop",
+            lambda state: state[0] < state[1],
+            lambda state: (state[0] + 1, state[1], body_fun(state[0], state[2])),
+            (start, as_aval(upper, common), init_val),
+        )
+        return value
+
+    def step(state: tuple, _: None) -> tuple:
+        i, value = state
+        return (i + 1, body_fun(i, value)), None
+
+    (_, value), _ = scanned(
+        "fori_loop: body_fun, (i, val)", step, (start, init_val), None, max(last - first, 0), False
+    )
+    return value
+
+
+@boundary
+def scan(
+    f: Callable[[Any, Any], tuple],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Any, Any]:
+    """A loop over the leading axis of `xs` that carries a value along: `carry, y = f(carry, x)` for every row x.
+
+    Args:
+        f: (carry, x) → (the next carry, of the same structure, shapes and dtypes; y).
+        init: the first carry, a pytree of arrays. Python numbers take the dtype that `f` gives them.
+        xs: a pytree of arrays of the same length, or None.
+        length: the number of steps, needed where `xs` has no arrays.
+        reverse: go from the last row to the first; the rows of ys are those of xs all the same.
+        unroll: accepted for JAX's sake; results do not depend on it.
+
+    Returns:
+        (the last carry, ys): every y along a new leading axis.
+
+    Raises:
+        StructureError: `f` does not return a pair, or changes the carry; the message names the leaf.
+        ShapeError: the lengths differ.
+
+    >>> import numpy as np
+    >>> from fxgrad import lax
+    >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0.0, np.arange(4.0))
+    >>> float(total), sums
+    (6.0, array([0., 1., 3., 6.]))
+    """
+    check_unroll(unroll, "scan")
+    return scanned("scan: f", f, init, xs, length, reverse)
+
+
+def scanned(
+    place: str, f: Callable, init: Any, xs: Any, length: int | None, reverse: bool
+) -> tuple[Any, Any]:
+    """The scan."""
+    site = where.caller()
+    leaves, structure = flattened(place, (init, xs))
+    carry_structure, _ = structure.children()
+    count = carry_structure.num_leaves
+    steps = common_length(leaves[count:], structure, length)
+    avals = [aval_of(v) for v in leaves]
+    avals[count:] = [Aval(a.shape[1:], a.dtype) for a in avals[count:]]
+
+    def carry_of(out: Any) -> Any:
+        children = out.children()
+        if out.type is not tuple or len(children) != 2:
+            raise StructureError(f"{place} must return a pair (carry, y), not {out}", site=site)
+        return children[0]
+
+    body, avals = settled(f, structure, avals, range(count), carry_structure, carry_of, place, site)
+    (graph,), consts = closed_together(body.graph)
+    values = [*consts, *(as_aval(v, a) for v, a in zip(leaves, avals[:count])), *leaves[count:]]
+    results = scan_loop(
+        steps, *values, body=graph, consts=len(consts), carry=count, length=steps, reverse=bool(reverse)
+    )
+    return tree.unflatten(body.out_structure, released(results, values))
+
+
+def common_length(xs: Sequence[Any], structure: Any, length: int | None) -> int:
+    """The number of steps."""
+    check_count(length, "scan: length")
+    lengths = [None if length is None else int(length)]
+    for i, x in enumerate(xs, structure.num_leaves - len(xs)):
+        shape = aval_of(x).shape
+        name = Named("scan: xs", lambda i=i: leaf_path(structure, i)[3:])
+        if not shape:
+            raise ShapeError(
+                f"{name} has no axis to scan over", hint="values for all steps belong in the carry"
+            )
+        if lengths[0] is not None and shape[0] != lengths[0]:
+            raise ShapeError(
+                f"{name} has {shape[0]} rows, where length or another part of xs says {lengths[0]}"
+            )
+        lengths = [shape[0]]
+    if lengths[0] is None:
+        raise StructureError("scan: the number of steps is unknown: xs has no arrays", hint="give length")
+    return lengths[0]
+
+
+def check_count(value: Any, what: str) -> None:
+    """Raise unless the value is a number of steps, or None."""
+    if value is not None and (
+        not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0
+    ):
+        raise StructureError(f"{what} must be an integer that is not negative, not {value!r}")
+
+
+def check_unroll(unroll: Any, place: str) -> None:
+    if unroll is not None and not (isinstance(unroll, bool) or (isinstance(unroll, int) and unroll > 0)):
+        raise StructureError(f"{place}: unroll must be a positive integer or a boolean, not {unroll!r}")
+
+
+@boundary
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """`f` of every row of `xs`, one after the other: as `vmap`, with the memory of one call.
+
+    Args:
+        f: a function of one argument.
+        xs: a pytree of arrays of the same length.
+        batch_size: rows that are computed together, by `vmap`.
+
+    Returns:
+        The results along a new leading axis.
+
+    >>> import numpy as np
+    >>> from fxgrad import lax
+    >>> lax.map(lambda x: x * x, np.arange(3.0))
+    array([0., 1., 4.])
+    """
+    if batch_size is None:
+        return scanned("map: f", lambda _, x: (None, f(x)), None, xs, None, False)[1]
+    if not isinstance(batch_size, int | np.integer) or batch_size < 1:
+        raise StructureError(f"map: batch_size must be a positive integer, not {batch_size!r}")
+    leaves, structure = flattened("map: xs", (xs,))
+    length = common_length(leaves, structure, None)
+    whole = length // batch_size
+    mapped, done = vmap(f), whole * batch_size
+    parts = []
+    if whole or not length:
+        rows = tree.map(lambda x: chunked(x, whole, batch_size), xs)
+        ys = scanned("map: f", lambda _, x: (None, mapped(x)), None, rows, None, False)[1]
+        parts.append(tree.map(lambda y: ops.reshape(y, shape=(done, *y.shape[2:])), ys))
+    if done < length:
+        parts.append(mapped(tree.map(lambda x: rows_of(x, slice(done, length, None)), xs)))
+    return parts[0] if len(parts) == 1 else tree.map(lambda *ys: ops.concatenate(*ys, axis=0), *parts)
+
+
+def rows_of(x: Any, rows: slice) -> Any:
+    return ops.getitem(x, index=(rows, *(slice(None),) * (aval_of(x).ndim - 1)))
+
+
+def chunked(x: Any, count: int, size: int) -> Any:
+    """The first count · size rows as (count, size, …)."""
+    return ops.reshape(rows_of(x, slice(0, count * size, None)), shape=(count, size, *aval_of(x).shape[1:]))

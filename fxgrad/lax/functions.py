@@ -1,0 +1,152 @@
+"""The functions given to control flow as Graphs: staged at the avals of what they will be called with, compared with
+each other and with the carry, closed, and recognized when they come again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..core import tree
+from ..core.aval import Aval, aval_of
+from ..core.errors import StructureError, describe
+from ..core.graph import Graph, Var
+from ..core.interpreter import is_plain
+from ..core.staging import stage
+from ..ops.shaping import result_dtype
+from ..transforms.bodies import interned
+from ..transforms.inputs import Named, argument_path, check_value, leaf_path, unshared
+from ..transforms.staged import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Function:
+    """A user's function of a tree of arguments, as the Graph at given avals.
+
+    `place` is what messages call it, `site` the user's line; `wanted`, where given, are avals to which results that
+    are weak are converted.
+    """
+
+    __slots__ = ("avals", "fun", "graph", "out_structure", "place", "site", "structure")
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        structure: Any,
+        avals: Sequence[Aval],
+        place: str,
+        site: Any,
+        wanted: Sequence[Aval] | None = None,
+    ):
+        if not callable(fun):
+            raise StructureError(f"{place} must be a function, not a {type(fun).__name__}")
+        self.fun, self.structure, self.avals, self.place, self.site = fun, structure, avals, place, site
+
+        def flat(*tracers: Any) -> Sequence[Any]:
+            results, self.out_structure = tree.flatten(fun(*tree.unflatten(structure, tracers)))
+            for i, r in enumerate(results):
+                check_value(r, Named(f"{place}: the result", leaf_path, self.out_structure, i))
+            return results if wanted is None else [as_aval(r, a) for r, a in zip(results, wanted)]
+
+        self.graph = stage(flat, avals, name_of(fun), site, level=place)
+
+    def converted(self, wanted: Sequence[Aval]) -> Function:
+        """The same with results of these avals; staged anew, so that the equations keep the user's lines."""
+        if wanted == self.graph.out_avals:
+            return self
+        return Function(self.fun, self.structure, self.avals, self.place, self.site, wanted)
+
+
+def flattened(place: str, args: tuple) -> tuple[list[Any], Any]:
+    """(leaves, structure) of a tuple of arguments, which are checked."""
+    leaves, structure = tree.flatten(args)
+    for i, leaf in enumerate(leaves):
+        check_value(leaf, Named(f"{place}: the argument", argument_path, structure, i, False))
+    return leaves, structure
+
+
+def as_aval(value: Any, aval: Aval) -> Any:
+    """The value in the dtype of the aval, with its weakness lost where the aval is not weak."""
+    have = aval_of(value)
+    return (
+        value if (have.dtype, have.weak) == (aval.dtype, aval.weak) else ops.convert(value, dtype=aval.dtype)
+    )
+
+
+def joined(a: Aval, b: Aval) -> Aval | None:
+    """The aval of which both are values: weak ones give way, others must agree; None where they do not."""
+    if a.shape != b.shape:
+        return None
+    if a == b:
+        return a
+    dtype = result_dtype([a, b])
+    if not all(v.weak or v.dtype == dtype for v in (a, b)):
+        return None
+    return Aval(a.shape, dtype)
+
+
+def settled(
+    fun: Callable[..., Any],
+    structure: Any,
+    avals: Sequence[Aval],
+    carry: Sequence[int],
+    carry_structure: Any,
+    carry_of: Callable[[Any], Any],
+    place: str,
+    site: Any,
+) -> tuple[Function, list[Aval]]:
+    """(the body, the avals of its arguments) for a carry among the arguments, at the positions `carry`, that is the
+    same before and after a step: a Python number takes the dtype that the body gives it."""
+    avals = list(avals)
+    while True:
+        body = Function(fun, structure, avals, place, site)
+        outs = body.graph.out_avals
+        after = carry_of(body.out_structure)
+        if after != carry_structure:
+            raise StructureError(
+                f"{place}: the carry has the structure {carry_structure} before a step and {after} after it",
+                site=site,
+            )
+        before = [avals[i] for i in carry]
+        common = [joined(a, b) for a, b in zip(before, outs)]
+        for i, (a, b, c) in enumerate(zip(before, outs, common)):
+            if c is None or (c != a and not a.weak):
+                raise mismatch(
+                    f"{place}: the carry", carry_structure, i, ("before a step", "after it"), (a, b), site
+                )
+        if common == before:
+            return body.converted([*before, *outs[len(carry) :]]), avals
+        for i, c in zip(carry, common):
+            avals[i] = c  # type: ignore[call-overload]
+
+
+def mismatch(
+    what: str, structure: Any, index: int, when: tuple[str, str], avals: tuple[Aval, Aval], site: Any
+) -> StructureError:
+    """The error for a leaf of `what`, a tree of arrays, that is not the same in two places."""
+    path = leaf_path(structure, index)
+    (first, second), (a, b) = when, avals
+    return StructureError(
+        f"{what}{path and f', its leaf {path},'} is {describe(a)} {first} and {describe(b)} {second}",
+        hint=f"convert one of them: x.astype({a.dtype.name!r})" if a.shape == b.shape else None,
+        site=site,
+    )
+
+
+def closed_together(*graphs: Graph) -> tuple[list[Graph], list[Any]]:
+    """(the graphs with the captured values of all as leading inputs, those values)."""
+    values: dict[int, Any] = {}
+    for graph in graphs:
+        values.update((id(v), v) for v in graph.captured.values())
+    closed = []
+    for graph in graphs:
+        own = {id(v): var for var, v in graph.captured.items()}
+        consts = [own.get(key) or Var(aval_of(v)) for key, v in values.items()]
+        closed.append(Graph([*consts, *graph.inputs], graph.equations, graph.outputs, None, graph.name))
+    return list(map(interned, closed)), list(values.values())
+
+
+def released(results: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+    """Results as the caller's own where they are plain arrays."""
+    return unshared(results, operands) if is_plain(operands) else results

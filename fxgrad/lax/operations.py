@@ -1,0 +1,294 @@
+"""Elementwise operations, comparisons, bits and dtypes under the names of jax.lax.
+
+Where jax.lax wants operands of one dtype and shape, these broadcast and promote as NumPy does: a program that
+jax.lax accepts gives the same result here, one that it refuses may be accepted.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as fnp
+from .. import ops
+from ..numpy.composite import cast, composite, dtype_of, kind, operand
+from ..transforms.custom import stop_gradient
+
+# -- under NumPy's meaning ------------------------------------------
+add, sub, mul, neg, pow = fnp.add, fnp.subtract, fnp.multiply, fnp.negative, fnp.power
+rem, reciprocal, square, sqrt, cbrt = fnp.fmod, fnp.reciprocal, fnp.square, fnp.sqrt, fnp.cbrt
+exp, exp2, expm1, log, log1p = fnp.exp, fnp.exp2, fnp.expm1, fnp.log, fnp.log1p
+sin, cos, tan, asin, acos, atan, atan2 = fnp.sin, fnp.cos, fnp.tan, fnp.asin, fnp.acos, fnp.atan, fnp.atan2
+sinh, cosh, tanh, asinh, acosh, atanh = fnp.sinh, fnp.cosh, fnp.tanh, fnp.asinh, fnp.acosh, fnp.atanh
+abs, sign, floor, ceil, nextafter = fnp.abs, fnp.sign, fnp.floor, fnp.ceil, fnp.nextafter
+max, min, real, imag, conj = fnp.maximum, fnp.minimum, fnp.real, fnp.imag, fnp.conj
+eq, ne, lt, le, gt, ge = fnp.equal, fnp.not_equal, fnp.less, fnp.less_equal, fnp.greater, fnp.greater_equal
+bitwise_and, bitwise_or, bitwise_xor = fnp.bitwise_and, fnp.bitwise_or, fnp.bitwise_xor
+bitwise_not, shift_left, shift_right_arithmetic = fnp.bitwise_not, fnp.left_shift, fnp.right_shift
+is_finite = fnp.isfinite
+
+
+# -- arithmetic ------------------------------------------
+@composite()
+def div(x: Any, y: Any) -> Any:
+    """x / y; the quotient of integers is rounded toward zero.
+
+    >>> import fxgrad as fx
+    >>> print(fx.lax.div(-7, 2), fx.lax.div(-7.0, 2.0))
+    -3 -3.5
+    """
+    x, y = ops.promoted([operand(x), operand(y)])
+    return ops.floor_divide(ops.subtract(x, ops.fmod(x, y)), y) if kind(x) in "iu" else ops.divide(x, y)
+
+
+@composite()
+def integer_pow(x: Any, y: int) -> Any:
+    """x to the power of a Python integer."""
+    return pow(x, index(y))
+
+
+@composite()
+def rsqrt(x: Any) -> Any:
+    """1/√x."""
+    return reciprocal(sqrt(x))
+
+
+@composite()
+def logistic(x: Any) -> Any:
+    """1/(1 + e⁻ˣ), which neither overflows nor loses precision in its tails, like its derivatives.
+
+    >>> import fxgrad as fx
+    >>> print(fx.grad(fx.lax.logistic)(0.0), fx.grad(fx.lax.logistic)(-800.0))
+    0.25 0.0
+    """
+    x = operand(x)
+    if kind(x) == "c":
+        return reciprocal(add(exp(neg(x)), 1))
+    return exp(neg(fnp.logaddexp(neg(x), 0)))
+
+
+@composite()
+def complex(x: Any, y: Any) -> Any:
+    """x + i·y."""
+    return ops.make_complex(operand(x), operand(y))
+
+
+class RoundingMethod(IntEnum):
+    """What `round` does with halves."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+@composite()
+def round(x: Any, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """The nearest integer; halves go away from zero, or to even numbers as NumPy's do.
+
+    >>> import fxgrad as fx
+    >>> fx.lax.round(fx.numpy.array([0.5, -2.5])), fx.lax.round(fx.numpy.array([0.5, -2.5]), 1)
+    (array([ 1., -3.]), array([ 0., -2.]))
+    """
+    if RoundingMethod(rounding_method) is RoundingMethod.TO_NEAREST_EVEN:
+        return fnp.rint(x)
+    whole = fnp.trunc(x)
+    half = fnp.logical_and(ge(abs(x), add(abs(whole), 0.5)), ne(x, whole))  # large numbers are whole
+    return ops.where(half, add(whole, sign(x)), whole)
+
+
+# -- choice ------------------------------------------
+@composite()
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """x limited to an interval; where it equals a limit the two share the derivative."""
+    return fnp.minimum(fnp.maximum(x, min), max)
+
+
+@composite()
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """Entries of `on_true` where `pred` holds, of `on_false` elsewhere."""
+    return fnp.where(pred, on_true, on_false)
+
+
+@composite()
+def select_n(which: Any, *cases: Any) -> Any:
+    """Entries of the case whose number stands in `which`; False and True are 0 and 1.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.select_n(fnp.array([0, 2, 1]), fnp.zeros(3), fnp.ones(3), 2 * fnp.ones(3))
+    array([0., 2., 1.])
+    """
+    which = operand(which)
+    chosen, *others = cases
+    for number, case in enumerate(others, 1):
+        chosen = ops.where(which if kind(which) == "b" else ge(which, number), case, chosen)
+    return chosen
+
+
+# -- bits ------------------------------------------
+def as_unsigned(x: Any) -> Any:
+    """Integers as the unsigned ones of the same bits."""
+    return cast(x, f"u{dtype_of(x).itemsize}")
+
+
+@composite()
+def shift_right_logical(x: Any, y: Any) -> Any:
+    """The bits of x moved y places down, with zeros above."""
+    x = operand(x)
+    return cast(ops.right_shift(as_unsigned(x), as_unsigned(operand(y))), dtype_of(x))
+
+
+@composite()
+def population_count(x: Any) -> Any:
+    """The number of bits of integers that are set, negative ones in two's complement."""
+    x = operand(x)
+    return cast(fnp.bitwise_count(as_unsigned(x)), dtype_of(x))
+
+
+@composite()
+def clz(x: Any) -> Any:
+    """The number of leading bits of integers that are zero.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> print(fx.lax.clz(np.int32(1)), fx.lax.clz(np.int32(-1)))
+    31 0
+    """
+    x = operand(x)
+    bits, width = as_unsigned(x), dtype_of(x).itemsize * 8
+    step = 1
+    while step < width:  # the bits below the highest one are set
+        bits = ops.bitwise_or(bits, ops.right_shift(bits, step))
+        step *= 2
+    return cast(ops.subtract(width, fnp.bitwise_count(bits)), dtype_of(x))
+
+
+# -- dtypes and constants ------------------------------------------
+@composite()
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+    """The operand in another dtype; of complex numbers that become real, the real part."""
+    dtype = np.dtype(new_dtype)
+    x = fnp.asarray(operand)
+    return cast(real(x) if kind(x) == "c" and dtype.kind in "fiu" else x, dtype)
+
+
+@composite()
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The bits of the operand read as numbers of another dtype; where these have another size, a last axis is added,
+    or taken away. There is no derivative.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> print(hex(fx.lax.bitcast_convert_type(np.float32(1.0), np.uint32)))
+    0x3f800000
+    """
+    return ops.bitcast(fnp.asarray(operand), dtype=np.dtype(new_dtype))
+
+
+def dtype(x: Any) -> np.dtype:
+    """The dtype of an array or number."""
+    return dtype_of(x)
+
+
+@composite()
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """An array of one value."""
+    return fnp.full(shape, fill_value, dtype)
+
+
+@composite()
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """An array of one value, of shape and dtype of another unless these are given."""
+    x = operand(x)
+    return fnp.full(x.shape if shape is None else shape, fill_value, dtype_of(x) if dtype is None else dtype)
+
+
+def iota(dtype: Any, size: int) -> np.ndarray:
+    """0, 1, …, size − 1."""
+    return np.arange(size).astype(dtype)
+
+
+def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> np.ndarray:
+    """Indices along one axis of an array of a shape.
+
+    >>> import fxgrad as fx
+    >>> fx.lax.broadcasted_iota(int, (2, 3), 1)
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
+    return np.indices(tuple(shape), sparse=False)[dimension].astype(dtype)
+
+
+__all__ = [
+    "RoundingMethod",
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitcast_convert_type",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcasted_iota",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "clz",
+    "complex",
+    "conj",
+    "convert_element_type",
+    "cos",
+    "cosh",
+    "div",
+    "dtype",
+    "eq",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "full",
+    "full_like",
+    "ge",
+    "gt",
+    "imag",
+    "integer_pow",
+    "iota",
+    "is_finite",
+    "le",
+    "log",
+    "log1p",
+    "logistic",
+    "lt",
+    "max",
+    "min",
+    "mul",
+    "ne",
+    "neg",
+    "nextafter",
+    "population_count",
+    "pow",
+    "real",
+    "reciprocal",
+    "rem",
+    "round",
+    "rsqrt",
+    "select",
+    "select_n",
+    "shift_left",
+    "shift_right_arithmetic",
+    "shift_right_logical",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "stop_gradient",
+    "sub",
+    "tan",
+    "tanh",
+]

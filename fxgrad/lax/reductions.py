@@ -1,0 +1,292 @@
+"""Reductions, running reductions, contractions and order under the names of jax.lax. Integers keep their dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as fnp
+from .. import ops
+from ..core import tree
+from ..core.errors import ShapeError
+from ..numpy.composite import at_axis, axes_tuple, axis_index, cast, composite, dtype_of, kind
+from ..numpy.composite import operand as array
+from ..transforms.vmap import vmap
+from . import operations
+
+
+# -- over axes ------------------------------------------
+def own_dtype(x: Any) -> Any:
+    """The dtype of a sum or product: that of the operand; truth values are counted."""
+    return None if kind(x) == "b" else dtype_of(x)
+
+
+@composite()
+def reduce_sum(operand: Any, axes: Any) -> Any:
+    """The sum along axes."""
+    return fnp.sum(operand, tuple(axes), own_dtype(array(operand)))
+
+
+@composite()
+def reduce_prod(operand: Any, axes: Any) -> Any:
+    """The product along axes."""
+    return fnp.prod(operand, tuple(axes), own_dtype(array(operand)))
+
+
+@composite()
+def reduce_max(operand: Any, axes: Any) -> Any:
+    """The greatest entry along axes; entries that tie share the derivative."""
+    return fnp.max(operand, tuple(axes))
+
+
+@composite()
+def reduce_min(operand: Any, axes: Any) -> Any:
+    """The least entry along axes; entries that tie share the derivative."""
+    return fnp.min(operand, tuple(axes))
+
+
+@composite()
+def reduce_and(operand: Any, axes: Any) -> Any:
+    """Whether all hold; of integers, the bits that all have."""
+    x = array(operand)
+    return fnp.all(x, tuple(axes)) if kind(x) == "b" else reduce(x, -1, ops.bitwise_and, axes)
+
+
+@composite()
+def reduce_or(operand: Any, axes: Any) -> Any:
+    """Whether any holds; of integers, the bits that any has."""
+    x = array(operand)
+    return fnp.any(x, tuple(axes)) if kind(x) == "b" else reduce(x, 0, ops.bitwise_or, axes)
+
+
+@composite()
+def reduce_xor(operand: Any, axes: Any) -> Any:
+    """Whether an odd number of entries hold; of integers, the bits that an odd number has."""
+    return reduce(operand, 0, ops.bitwise_xor, axes)
+
+
+MONOIDS: dict[Any, Callable[..., Any]] = {
+    operations.add: reduce_sum,
+    operations.mul: reduce_prod,
+    operations.max: reduce_max,
+    operations.min: reduce_min,
+}
+
+
+def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Any) -> Any:
+    """Entries combined along axes by an associative and commutative function, by halves.
+
+    Args:
+        operands: an array, or a pytree of arrays of one shape that are reduced together.
+        init_values: what the reduction starts from, in the same structure.
+        computation: a function of two such values (without axes) to one, of which init_values is the identity.
+        dimensions: the axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reduce(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 0.0, fnp.hypot, (1,))
+    array([2.23606798, 5.        ])
+    """
+    leaves, structure = tree.flatten(operands)
+    rows = tree.leaves(init_values)
+    if len(rows) != len(leaves) or len({array(x).shape for x in leaves}) != 1:
+        raise ShapeError("reduce: the operands must have one shape, and there is one initial value for each")
+    leaves = [array(x) for x in leaves]
+    shape = leaves[0].shape
+    axes = axes_tuple(tuple(dimensions), len(shape))
+    rest = tuple(i for i in range(len(shape)) if i not in axes)
+    left = tuple(shape[i] for i in rest)
+    first = [ops.broadcast_to(cast(array(v), dtype_of(x)), shape=(1, *left)) for v, x in zip(rows, leaves)]
+
+    known = MONOIDS.get(computation) if len(leaves) == 1 else None
+    if known is not None and all(shape[i] for i in axes):
+        return tree.unflatten(structure, [computation(first[0][0], known(leaves[0], axes))])
+
+    def combine(a: list[Any], b: list[Any]) -> list[Any]:
+        return tree.leaves(computation(tree.unflatten(structure, a), tree.unflatten(structure, b)))
+
+    for _ in range(1 + len(left)):
+        combine = vmap(combine)
+    count = int(np.prod([shape[i] for i in axes]))
+    rows = [ops.reshape(ops.permute(x, axes=(*axes, *rest)), shape=(count, *left)) for x in leaves]
+    rows = [ops.concatenate(v, x, axis=0) for v, x in zip(first, rows)]
+    while (count := rows[0].shape[0]) > 1:
+        half = count // 2
+        pairs = combine([x[:half] for x in rows], [x[half : 2 * half] for x in rows])
+        rows = (
+            [ops.concatenate(y, x[2 * half :], axis=0) for y, x in zip(pairs, rows)] if count % 2 else pairs
+        )
+    return tree.unflatten(structure, [x[0] for x in rows])
+
+
+@composite()
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The position of the first greatest entry along an axis."""
+    return cast(fnp.argmax(operand, axis), index_dtype)
+
+
+@composite()
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The position of the first least entry along an axis."""
+    return cast(fnp.argmin(operand, axis), index_dtype)
+
+
+# -- running ------------------------------------------
+def running(function: Callable[..., Any], operand: Any, axis: int, reverse: bool) -> Any:
+    """A running reduction from either end."""
+    x = array(operand)
+    axis = axis_index(axis, x.ndim)
+    if reverse:
+        x = ops.flip(x, axes=(axis,))
+    y = function(x, axis)
+    return ops.flip(y, axes=(axis,)) if reverse else y
+
+
+@composite()
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The sums of the entries up to each one, or from each one on."""
+    return running(lambda x, axis: fnp.cumsum(x, axis, own_dtype(x)), operand, axis, reverse)
+
+
+@composite()
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The products of the entries up to each one, or from each one on."""
+    return running(lambda x, axis: fnp.cumprod(x, axis, own_dtype(x)), operand, axis, reverse)
+
+
+@composite()
+def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The greatest of the entries up to each one, or from each one on."""
+    return running(lambda x, axis: ops.cummax(x, axis=axis), operand, axis, reverse)
+
+
+@composite()
+def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The least of the entries up to each one, or from each one on."""
+    return running(lambda x, axis: ops.cummin(x, axis=axis), operand, axis, reverse)
+
+
+def running_logsumexp(x: Any, axis: int) -> Any:
+    """By doubling: after k steps every entry has met the 2ᵏ entries before it. No maximum is taken out, so that terms
+    of any size count as they come in."""
+    step = 1
+    while step < x.shape[axis]:
+        first, late, early = (
+            ops.getitem(x, index=at_axis(slice(*bounds), axis))
+            for bounds in ((None, step), (step, None), (None, -step))
+        )
+        x = ops.concatenate(first, ops.logaddexp(late, early), axis=axis)
+        step *= 2
+    return x
+
+
+@composite()
+def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """log Σ exp of the entries up to each one, or from each one on.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.cumlogsumexp(fnp.array([-1000.0, 0.0, 1000.0]))
+    array([-1000.,     0.,  1000.])
+    """
+    return running(running_logsumexp, operand, axis, reverse)
+
+
+# -- contractions ------------------------------------------
+def accumulated(lhs: Any, rhs: Any, dtype: Any, product: Callable[[Any, Any], Any]) -> Any:
+    """A product of arrays, computed and given in a preferred dtype if there is one."""
+    lhs, rhs = array(lhs), array(rhs)
+    if dtype is None:
+        return product(lhs, rhs)
+    common = np.result_type(dtype_of(lhs), dtype_of(rhs), dtype)
+    return cast(product(cast(lhs, common), cast(rhs, common)), np.dtype(dtype))
+
+
+@composite()
+def dot_general(
+    lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """Two arrays multiplied and summed over some axes; others are matched, the rest comes in pairs.
+
+    Args:
+        dimension_numbers: ((axes of lhs, axes of rhs) that are summed over, the same that are matched).
+        precision: has no effect.
+        preferred_element_type: the dtype of the computation and of the result.
+
+    Returns:
+        An array with the matched axes first, then those left of lhs, then those left of rhs.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.dot_general(fnp.ones((5, 2, 3)), fnp.ones((5, 3, 4)), (((2,), (1,)), ((0,), (0,)))).shape
+    (5, 2, 4)
+    """
+    (summed, with_), (matched, to) = dimension_numbers
+
+    def product(a: Any, b: Any) -> Any:
+        left, right = list(ascii_letters[: a.ndim]), list(ascii_letters[a.ndim : a.ndim + b.ndim])
+        for i, j in zip((*summed, *matched), (*with_, *to)):
+            if a.shape[i] != b.shape[j]:
+                raise ShapeError(
+                    f"axis {i} of shape {a.shape} and axis {j} of shape {b.shape} differ in size"
+                )
+            right[j] = left[i]
+        first = [left[i] for i in matched]
+        gone = {*first, *(left[i] for i in summed)}
+        out = [*first, *(c for c in left if c not in gone), *(c for c in right if c not in gone)]
+        return ops.contract(a, b, spec=f"{''.join(left)},{''.join(right)}->{''.join(out)}")
+
+    return accumulated(lhs, rhs, preferred_element_type, product)
+
+
+@composite()
+def dot(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The product of vectors and matrices; with `dimension_numbers`, `dot_general`."""
+    if dimension_numbers is not None:
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+    lhs, rhs = array(lhs), array(rhs)
+    if not (1 <= lhs.ndim <= 2 and 1 <= rhs.ndim <= 2):
+        raise ShapeError(
+            f"dot is of vectors and matrices, not of shapes {lhs.shape} and {rhs.shape}", hint="dot_general"
+        )
+    return accumulated(lhs, rhs, preferred_element_type, fnp.matmul)
+
+
+@composite()
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """The products of the matrices in the last two axes; the other axes are the same in both."""
+    lhs, rhs = array(lhs), array(rhs)
+    if lhs.ndim != rhs.ndim or lhs.shape[:-2] != rhs.shape[:-2] or lhs.ndim < 2:
+        raise ShapeError(
+            f"batch_matmul of shapes {lhs.shape} and {rhs.shape}", hint="fnp.matmul, which broadcasts"
+        )
+    return fnp.matmul(lhs, rhs)
+
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "batch_matmul",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "dot",
+    "dot_general",
+    "reduce",
+    "reduce_and",
+    "reduce_max",
+    "reduce_min",
+    "reduce_or",
+    "reduce_prod",
+    "reduce_sum",
+    "reduce_xor",
+]

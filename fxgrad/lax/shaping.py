@@ -1,0 +1,318 @@
+"""Shapes and slices under the names of jax.lax. Sizes are static; the starts of a dynamic slice may be traced."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as fnp
+from .. import ops
+from ..core.aval import aval_of
+from ..core.errors import DTypeError, IndexingError, ShapeError
+from ..numpy.composite import at_axis, axis_index, cast, composite, dtype_of, kind
+from ..numpy.composite import operand as array
+
+broadcast_shapes = np.broadcast_shapes
+
+
+# -- shapes ------------------------------------------
+@composite()
+def reshape(operand: Any, new_sizes: Any, dimensions: Any = None) -> Any:
+    """The entries in another shape, the axes first put in the order `dimensions`."""
+    x = operand if dimensions is None else fnp.transpose(operand, dimensions)
+    return fnp.reshape(x, new_sizes)
+
+
+@composite()
+def collapse(operand: Any, start_dimension: int, stop_dimension: Any = None) -> Any:
+    """The axes from start to stop as one.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.collapse(fnp.zeros((2, 3, 4)), 1).shape
+    (2, 12)
+    """
+    x = array(operand)
+    start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(x.ndim)
+    return fnp.reshape(x, (*x.shape[:start], -1, *x.shape[stop:]))
+
+
+@composite()
+def expand_dims(array: Any, dimensions: Any) -> Any:
+    """New axes of length one at these places of the result."""
+    return fnp.expand_dims(array, tuple(dimensions))
+
+
+@composite()
+def squeeze(array: Any, dimensions: Any) -> Any:
+    """The array without these axes, of length one."""
+    return fnp.squeeze(array, tuple(dimensions))
+
+
+@composite()
+def transpose(operand: Any, permutation: Any) -> Any:
+    """The axes in another order."""
+    return fnp.transpose(operand, tuple(permutation))
+
+
+@composite()
+def rev(operand: Any, dimensions: Any) -> Any:
+    """The entries in reverse order along axes."""
+    return fnp.flip(operand, tuple(dimensions))
+
+
+@composite()
+def broadcast(operand: Any, sizes: Any) -> Any:
+    """New leading axes of these sizes."""
+    return fnp.broadcast_to(operand, (*sizes, *array(operand).shape))
+
+
+@composite()
+def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any:
+    """The operand in another shape, its axis i being axis broadcast_dimensions[i] there.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.broadcast_in_dim(fnp.array([1.0, 2.0]), (2, 3), (0,))
+    array([[1., 1., 1.],
+           [2., 2., 2.]])
+    """
+    x, places = array(operand), list(broadcast_dimensions)
+    if len(places) != x.ndim or sorted(set(places)) != places:
+        raise ShapeError(
+            f"broadcast_dimensions {places} do not name one axis each for an operand of shape {x.shape}"
+        )
+    sizes = dict(zip(places, x.shape))
+    return fnp.broadcast_to(fnp.reshape(x, [sizes.get(i, 1) for i in range(len(shape))]), tuple(shape))
+
+
+@composite()
+def concatenate(operands: Any, dimension: int) -> Any:
+    """Arrays joined along an axis."""
+    return fnp.concatenate(operands, dimension)
+
+
+@composite()
+def tile(operand: Any, reps: Any) -> Any:
+    """The operand repeated along every axis."""
+    return fnp.tile(operand, tuple(reps))
+
+
+@composite()
+def split(operand: Any, sizes: Any, axis: int = 0) -> list[Any]:
+    """Consecutive parts of these sizes along an axis."""
+    x = array(operand)
+    if sum(sizes) != x.shape[axis]:
+        raise ShapeError(
+            f"the sizes {tuple(sizes)} do not add up to {x.shape[axis]}, the size of axis {axis}"
+        )
+    return fnp.split(x, np.cumsum(sizes)[:-1], axis)
+
+
+@composite()
+def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
+    """The operand among padding values: for every axis (low, high, interior), how many go before and after (negative:
+    entries are removed) and between each two entries.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.pad(fnp.array([1.0, 2.0, 3.0]), 0.0, [(-1, 2, 1)])
+    array([0., 2., 0., 3., 0., 0.])
+    """
+    x = array(operand)
+    if len(padding_config) != x.ndim:
+        raise ShapeError(
+            f"padding_config has {len(padding_config)} entries for an operand of shape {x.shape}"
+        )
+    shape, places, window = [], [], []
+    for n, (low, high, interior) in zip(x.shape, padding_config):
+        if interior < 0:
+            raise ShapeError(f"interior padding is not negative: {interior}")
+        start, wide = max(low, 0), max(n + (n - 1) * interior, 0)
+        places.append(builtins.slice(start, start + wide, interior + 1))
+        shape.append(start + wide + max(high, 0))
+        window.append(builtins.slice(max(-low, 0), shape[-1] - max(-high, 0)))
+        if low + wide + high < 0:
+            raise ShapeError(f"the padding {(low, high, interior)} removes more than an axis of size {n} has")
+    around = ops.broadcast_to(cast(array(padding_value), dtype_of(x)), shape=tuple(shape))
+    return ops.getitem(ops.update(around, x, index=tuple(places)), index=tuple(window))
+
+
+# -- slices ------------------------------------------
+@composite()
+def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None) -> Any:
+    """Every stride-th entry from start to limit along every axis; nothing is clipped or counted from the end."""
+    x = array(operand)
+    steps = (1,) * x.ndim if strides is None else tuple(strides)
+    if not len(start_indices) == len(limit_indices) == len(steps) == x.ndim:
+        raise ShapeError(f"starts, limits and strides are not one for each axis of shape {x.shape}")
+    for start, limit, step, n in zip(start_indices, limit_indices, steps, x.shape):
+        if not 0 <= start <= limit <= n or step < 1:
+            raise IndexingError(f"slice {start}:{limit}:{step} is not within an axis of size {n}")
+    return ops.getitem(x, index=tuple(map(builtins.slice, start_indices, limit_indices, steps)))
+
+
+@composite()
+def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Any:
+    """x[start:limit:stride] along one axis."""
+    x = array(operand)
+    part = builtins.slice(start_index, limit_index, stride)
+    return ops.getitem(x, index=at_axis(part, axis_index(axis, x.ndim)))
+
+
+@composite()
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+    """One entry along one axis, which is kept with length one or dropped."""
+    x = array(operand)
+    axis = axis_index(axis, x.ndim)
+    n = x.shape[axis]
+    if not -n <= index < n:
+        raise IndexingError(f"index {index} is out of bounds for axis {axis} with size {n}")
+    at = index % n
+    return ops.getitem(x, index=at_axis(builtins.slice(at, at + 1) if keepdims else at, axis))
+
+
+def clamped(starts: Any, shape: Sequence[int], sizes: Sequence[int], wrap: Any) -> list[Any]:
+    """The starts of a window in an array of a shape: negative ones count from the end (where `wrap`), and the window
+    is moved to where it lies within the array."""
+    starts = list(starts) if isinstance(starts, Sequence) else list(array(starts))
+    if not len(starts) == len(shape) == len(sizes):
+        raise ShapeError(
+            f"{len(starts)} starts and sizes {tuple(sizes)} for an array of shape {tuple(shape)}"
+        )
+    wraps = [wrap] * len(starts) if isinstance(wrap, bool) else wrap
+    return [clamped_start(*entry) for entry in zip(starts, shape, sizes, wraps)]
+
+
+def clamped_start(start: Any, have: int, size: int, wrap: bool) -> Any:
+    if not 0 <= index(size) <= have:
+        raise ShapeError(f"a slice of size {size} of an axis of size {have}")
+    start = array(start)
+    if kind(start) not in "iu" or start.ndim:
+        raise DTypeError(f"the start of a slice is an integer, not {aval_of(start)!r}")
+    start = cast(start, np.intp)
+    if wrap:
+        start = ops.where(ops.less(start, 0), ops.add(start, have), start)
+    return ops.minimum(ops.maximum(start, 0), have - size)
+
+
+@composite()
+def dynamic_slice(
+    operand: Any, start_indices: Any, slice_sizes: Any, *, allow_negative_indices: Any = True
+) -> Any:
+    """A part of the operand of these sizes, at a start that may be traced and that differs between entries of `vmap`.
+
+    Args:
+        start_indices: an integer for every axis, or an array of them. Negative ones count from the end; a slice that
+            would reach beyond the operand is moved to where it does not, as in JAX.
+        slice_sizes: static integers.
+        allow_negative_indices: False if negative starts mean 0; a bool, or one for every axis.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda i: fx.lax.dynamic_slice(fnp.arange(5.0), (i,), (2,)))(fnp.array([0, 2, 9]))
+    array([[0., 1.],
+           [2., 3.],
+           [3., 4.]])
+    """
+    x = array(operand)
+    starts = clamped(start_indices, x.shape, slice_sizes, allow_negative_indices)
+    return ops.dynamic_slice(x, *starts, sizes=tuple(slice_sizes))
+
+
+@composite()
+def dynamic_update_slice(
+    operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: Any = True
+) -> Any:
+    """The operand with a part replaced by `update`, whose place is determined as that of `dynamic_slice`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.dynamic_update_slice(fnp.zeros(4), fnp.array([1.0, 2.0]), (3,))
+    array([0., 0., 1., 2.])
+    """
+    x = array(operand)
+    u = cast(array(update), dtype_of(x))
+    if u.ndim != x.ndim:
+        raise ShapeError(f"an update of shape {u.shape} has not the axes of an operand of shape {x.shape}")
+    return ops.dynamic_update_slice(x, u, *clamped(start_indices, x.shape, u.shape, allow_negative_indices))
+
+
+def at_start(start: Any, axis: int, ndim: int) -> list[Any]:
+    """The starts of a slice that is whole but for one axis."""
+    return [start if i == axis else 0 for i in range(ndim)]
+
+
+@composite()
+def dynamic_slice_in_dim(
+    operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+) -> Any:
+    """`dynamic_slice` along one axis."""
+    x = array(operand)
+    axis = axis_index(axis, x.ndim)
+    sizes = [slice_size if i == axis else n for i, n in enumerate(x.shape)]
+    starts = at_start(start_index, axis, x.ndim)
+    return dynamic_slice(x, starts, sizes, allow_negative_indices=allow_negative_indices)
+
+
+@composite()
+def dynamic_index_in_dim(
+    operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+) -> Any:
+    """One entry along one axis, at an index that may be traced; the axis is kept with length one or dropped.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jit(lambda i: fx.lax.dynamic_index_in_dim(fnp.arange(5.0), i, keepdims=False))(3)
+    np.float64(3.0)
+    """
+    x = array(operand)
+    axis = axis_index(axis, x.ndim)
+    y = dynamic_slice_in_dim(x, index, 1, axis, allow_negative_indices=allow_negative_indices)
+    return y if keepdims else ops.getitem(y, index=at_axis(0, axis))
+
+
+@composite()
+def dynamic_update_slice_in_dim(
+    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
+    """`dynamic_update_slice` along one axis."""
+    x = array(operand)
+    starts = at_start(start_index, axis_index(axis, x.ndim), x.ndim)
+    return dynamic_update_slice(x, update, starts, allow_negative_indices=allow_negative_indices)
+
+
+@composite()
+def dynamic_update_index_in_dim(
+    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
+    """The operand with one entry along one axis replaced; `update` may lack that axis."""
+    x, u = array(operand), array(update)
+    axis = axis_index(axis, x.ndim)
+    if u.ndim != x.ndim:
+        u = fnp.expand_dims(u, axis)
+    return dynamic_update_slice_in_dim(x, u, index, axis, allow_negative_indices=allow_negative_indices)
+
+
+__all__ = [
+    "broadcast",
+    "broadcast_in_dim",
+    "broadcast_shapes",
+    "collapse",
+    "concatenate",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
+    "expand_dims",
+    "index_in_dim",
+    "pad",
+    "reshape",
+    "rev",
+    "slice",
+    "slice_in_dim",
+    "split",
+    "squeeze",
+    "tile",
+    "transpose",
+]

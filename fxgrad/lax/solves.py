@@ -1,0 +1,192 @@
+"""Roots and linear systems, solved by functions of the user's and differentiated implicitly. Names and semantics are
+those of `jax.lax`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..core import tree, where
+from ..core.aval import aval_of, is_differentiable
+from ..core.errors import StructureError
+from ..core.interpreter import boundary, is_plain
+from ..ops.transpose import transpose_graph
+from ..transforms.custom_call import Call, custom_jvp_call, zero_tangent
+from ..transforms.jvp import push, split_aux
+from ..transforms.solves import linear_solve
+from .functions import Function, closed_together, flattened, mismatch, released
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["custom_linear_solve", "custom_root"]
+
+
+@boundary
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: Any,
+    solve: Callable[[Callable, Any], Any],
+    transpose_solve: Callable[[Callable, Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """The solution x of matvec(x) = b that `solve` finds, with the derivatives of a solution.
+
+    A ẋ = ḃ − Ȧ x and Aᵀ λ = c are solved by `solve` and `transpose_solve` as well, and nothing of how they do it is
+    differentiated or kept.
+
+    Args:
+        matvec: x → A x, linear, from pytrees like `b` to such.
+        b: the right-hand side, a pytree of arrays.
+        solve: (matvec, b) → x.
+        transpose_solve: (vecmat, c) → λ; needed in reverse mode unless `symmetric`.
+        symmetric: A is its own transpose, and `solve` solves both systems.
+        has_aux: `solve` and `transpose_solve` return (x, aux); aux is handed through without derivative.
+
+    Raises:
+        StructureError: the results of `matvec` or of a solve are not like `b`.
+        NotDifferentiableError: reverse mode without `transpose_solve`.
+
+    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> b = np.array([1.0, 8.0])
+    >>> def solution(a):
+    ...     return lax.custom_linear_solve(lambda x: a * x, b, lambda mv, b: b / a, symmetric=True)
+    >>> fx.grad(lambda a: fnp.sum(solution(a)))(np.array([1.0, 2.0]))
+    array([-1., -2.])
+    """
+    site = where.caller()
+    leaves, structure = flattened("custom_linear_solve: b", (b,))
+    (inner,) = structure.children()
+    avals = [aval_of(v).update(dtype=aval_of(v).dtype) for v in leaves]
+
+    def function(fun: Callable, name: str, aux: bool = False) -> Function:
+        found = Function(fun, structure, avals, f"custom_linear_solve: {name}", site)
+        children = found.out_structure.children() if aux else [found.out_structure]
+        if aux and (found.out_structure.type is not tuple or len(children) != 2):
+            raise StructureError(f"{found.place} must return a pair (x, aux) with has_aux=True", site=site)
+        if children[0] != inner:
+            raise StructureError(
+                f"{found.place} has a result of structure {children[0]}, b has {inner}", site=site
+            )
+        for i, (a, got) in enumerate(zip(avals, found.graph.out_avals)):
+            if a != got:
+                raise mismatch(found.place, inner, i, ("in b", "in the result"), (a, got), site)
+        return found
+
+    forward = function(matvec, "matvec")
+
+    def vecmat(ct: Any) -> Any:
+        cts = transpose_graph(forward.graph, [], len(avals), tree.leaves(ct))
+        return tree.unflatten(
+            inner, [ops.zeros_like(v) if c is None else c for c, v in zip(cts, tree.leaves(ct))]
+        )
+
+    solver = function(lambda b: solve(matvec, b), "solve", has_aux)
+    graphs = [forward.graph, solver.graph]
+    if transpose_solve is not None:
+        graphs.append(function(lambda c: transpose_solve(vecmat, c), "transpose_solve", has_aux).graph)
+    (product, solution, *back), consts = closed_together(*graphs)
+    backward = back[0] if back else solution if symmetric else None
+    values = [
+        *consts,
+        *(ops.convert(v, dtype=a.dtype) if aval_of(v) != a else v for v, a in zip(leaves, avals)),
+    ]
+    results = linear_solve(
+        *values, matvec=product, solve=solution, transpose_solve=backward, consts=len(consts)
+    )
+    return tree.unflatten(solver.out_structure, released(results, values))
+
+
+@boundary
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: Any,
+    solve: Callable[[Callable, Any], Any],
+    tangent_solve: Callable[[Callable, Any], Any],
+    has_aux: bool = False,
+) -> Any:
+    """A root of `f` that `solve` finds, with the derivatives of a root with respect to what `f` closes over.
+
+    By the implicit function theorem: from f(x(p), p) = 0 follows ∂f/∂x ẋ = −∂f/∂p ṗ, which `tangent_solve` solves; it
+    is given the transposed system in reverse mode. `solve` may be ordinary Python (except under `jit`), and must close
+    over no traced values but by `f`.
+
+    Args:
+        f: a function from pytrees like `initial_guess` to such.
+        initial_guess: where `solve` starts; no derivative depends on it.
+        solve: (f, initial_guess) → x with f(x) = 0.
+        tangent_solve: (g, y) → x with g(x) = y, for the linear g that f is at its root. `lambda g, y: y / g(1.0)` for
+            scalars; for vectors `lambda g, y: fnp.linalg.solve(fx.jacobian(g)(y), y)`.
+        has_aux: `solve` returns (x, aux); aux is handed through.
+
+    Raises:
+        StructureError: the results of `f` or `solve` are not like `initial_guess`.
+
+    >>> import fxgrad as fx
+    >>> from fxgrad import lax
+    >>> def newton(f, x):
+    ...     for _ in range(10):
+    ...         x = x - f(x) / fx.grad(f)(x)
+    ...     return x
+    >>> root = lambda a: lax.custom_root(lambda x: x**2 - a, 1.0, newton, lambda g, y: y / g(1.0))
+    >>> float(root(4.0)), float(fx.grad(root)(4.0))
+    (2.0, 0.25)
+    """
+    site = where.caller()
+    guess, structure = flattened("custom_root: initial_guess", (initial_guess,))
+    (inner,) = structure.children()
+    avals = [aval_of(v).update(dtype=aval_of(v).dtype) for v in guess]
+    function = Function(f, structure, avals, "custom_root: f", site)
+    if function.out_structure != inner:
+        raise StructureError(
+            f"custom_root: f has a result of structure {function.out_structure}, initial_guess has {inner}",
+            site=site,
+        )
+    for i, (a, got) in enumerate(zip(avals, function.graph.out_avals)):
+        if a != got:
+            raise mismatch("custom_root: f", inner, i, ("in initial_guess", "in the result"), (a, got), site)
+    (graph,), consts = closed_together(function.graph)
+    count, box = len(guess), {}
+
+    def fun(*values: Any) -> list[Any]:
+        fixed, start = values[: len(consts)], values[len(consts) :]
+
+        def closed(x: Any) -> Any:
+            return tree.unflatten(inner, graph(*fixed, *tree.leaves(x)))
+
+        out = solve(closed, tree.unflatten(inner, start))
+        x, aux = split_aux(out, "custom_root") if has_aux else (out, None)
+        xs, found = tree.flatten(x)
+        if found != inner:
+            raise StructureError(
+                f"custom_root: solve has a result of structure {found}, initial_guess has {inner}", site=site
+            )
+        extra, box["aux"] = tree.flatten(aux)
+        return [*xs, *extra]
+
+    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        results = custom_jvp_call(*primals, call=call)
+        fixed, xs = primals[: len(consts)], results[:count]
+        moving = [t if is_differentiable(aval_of(p).dtype) else None for p, t in zip(fixed, tangents)]
+
+        def along(fixed_tangents: Sequence[Any], x_tangents: Sequence[Any]) -> list[Any]:
+            _, ts = push(graph, [*fixed, *xs], [*fixed_tangents, *x_tangents])
+            return [ops.zeros_like(x) if t is None else t for t, x in zip(ts, xs)]
+
+        def linear(x: Any) -> Any:
+            return tree.unflatten(inner, along([None] * len(fixed), tree.leaves(x)))
+
+        right = tree.unflatten(inner, [ops.negative(t) for t in along(moving, [None] * count)])
+        found = custom_linear_solve(linear, right, tangent_solve, tangent_solve)
+        return results, [*tree.leaves(found), *(zero_tangent(a) for a in results[count:])]
+
+    call = Call(fun, rule)
+    values = [
+        *consts,
+        *(ops.convert(v, dtype=a.dtype) if aval_of(v) != a else v for v, a in zip(guess, avals)),
+    ]
+    results = fun(*values) if is_plain(values) else custom_jvp_call(*values, call=call)
+    x = tree.unflatten(inner, results[:count])
+    return (x, tree.unflatten(box["aux"], results[count:])) if has_aux else x

@@ -1,0 +1,241 @@
+"""Functions of functions: a Python function applied to slices, entries or parts of arrays.
+
+Outside of transforms, with plain arguments, these are NumPy's own. Otherwise the function is run on all slices at
+once, by `vmap`; where it asks for values (`if x > 0`, `math.floor(x)`), on those that answer alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core import tree
+from ..core.aval import aval_of
+from ..core.errors import ShapeError
+from ..core.interpreter import CURRENT, EVAL
+from ..transforms.vmap import vmap
+from .composite import axis_index, beyond_numpy, cast, dtype_of, operand, operands
+from .manipulation import expand_dims, length, moveaxis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+fromfunction = np.fromfunction
+
+
+def is_numpys(*values: Any) -> bool:
+    """Whether NumPy's own function is to be called: nothing is traced, and no transform is open, whose traced values a
+    function may have in its closure."""
+    return CURRENT.get() is EVAL and not any(map(beyond_numpy, values))
+
+
+def over_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, ...]) -> Any:
+    """The results of a function of the entries along the leading axes, which have the given shape."""
+    if not shape:
+        return function(*rows)
+    rank = len(shape)
+    flat = [ops.reshape(x, shape=(length(shape), *aval_of(x).shape[rank:])) for x in rows]
+    results = vmap(function, control="split")(*flat)
+    return tree.map(lambda y: ops.reshape(y, shape=(*shape, *aval_of(y).shape[1:])), results)
+
+
+# -- along axes ------------------------------------------
+def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function of one-dimensional arrays applied to all slices along an axis; the axes of its results take the
+    place of that axis.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.sum(fnp.apply_along_axis(lambda v: v[0] * v[1], 1, x)))(fnp.ones((1, 3)))
+    array([[1., 1., 0.]])
+    """
+    if is_numpys(arr, args, *kwargs.values()):
+        return np.apply_along_axis(func1d, axis, arr, *args, **kwargs)
+    arr = operand(arr)
+    axis = axis_index(axis, arr.ndim)
+    rows = moveaxis(arr, axis, -1)
+    shape = rows.shape[:-1]
+    if 0 in shape:
+        raise ShapeError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = operand(over_rows(lambda row: operand(func1d(row, *args, **kwargs)), [rows], shape))
+    count = results.ndim - len(shape)
+    return moveaxis(results, range(len(shape), results.ndim), range(axis, axis + count))
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """`func(a, axis)` for one axis after another, which are kept with length one.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.apply_over_axes(fnp.sum, fnp.ones((2, 3, 4)), [0, 2])
+    array([[[8.],
+            [8.],
+            [8.]]])
+    """
+    a = operand(a)
+    for axis in [axes] if hasattr(axes, "__index__") else axes:
+        axis = axis_index(axis, a.ndim)
+        result = operand(func(a, axis))
+        if result.ndim not in (a.ndim, a.ndim - 1):
+            raise ShapeError("function is not returning an array of the correct shape")
+        a = result if result.ndim == a.ndim else expand_dims(result, axis)
+    return a
+
+
+# -- on parts ------------------------------------------
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Functions (or constants) where conditions hold; the last one that holds decides, one function more is for the
+    rest, which is 0 otherwise. Traced functions are given all of x, and their derivative goes to the chosen entries
+    alone, even if that of another function is infinite there.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> root = lambda x: fnp.piecewise(x, [x > 0], [fnp.sqrt, 0.0])
+    >>> fx.vmap(fx.grad(root))(fnp.array([0.0, 4.0]))
+    array([0.  , 0.25])
+    """
+    if is_numpys(x, condlist, funclist, *args, *kw.values()):
+        return np.piecewise(x, condlist, funclist, *args, **kw)
+    x = operand(x)
+    conditions = ops.not_equal(operand(condlist), 0)
+    if conditions.ndim == 0 or (conditions.ndim == 1 and x.ndim > 0):
+        conditions = expand_dims(conditions, 0)
+    functions = list(funclist)
+    count = len(conditions)
+    if len(functions) not in (count, count + 1):
+        raise ShapeError(
+            f"with {count} condition(s), either {count} or {count + 1} functions are expected, not {len(functions)}"
+        )
+
+    def value(function: Any) -> Any:
+        return cast(operand(function(x, *args, **kw) if callable(function) else function), dtype_of(x))
+
+    result = ops.full_like(x, value=0)
+    if len(functions) > count:
+        result = ops.broadcast_to(value(functions.pop()), shape=x.shape)
+    for condition, function in zip(conditions, functions):
+        result = ops.where(condition, value(function), result)
+    return result
+
+
+# -- entry by entry ------------------------------------------
+class vectorize:
+    """A function of scalars (or, with `signature`, of small arrays) as a function of arrays that broadcast.
+
+    Args:
+        pyfunc: the function. Without it, the result is a decorator.
+        otypes: the dtypes of the results, as type codes or a list. By default they are those that the function gives.
+        doc: the docstring. By default that of the function.
+        excluded: positions and names of arguments that are passed on as they are.
+        cache: for NumPy's sake; traced functions are never called for one result twice.
+        signature: the axes of the operands and results that belong to the function: "(m,n),(n)->(m)".
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> hinge = fnp.vectorize(lambda x, slope: x if x > 0 else slope * x)
+    >>> fx.grad(lambda x: fnp.sum(hinge(x, 0.1)))(fnp.array([-1.0, 2.0]))
+    array([0.1, 1. ])
+    """
+
+    def __init__(
+        self,
+        pyfunc: Any = None,
+        otypes: Any = None,
+        doc: str | None = None,
+        excluded: Any = None,
+        cache: bool = False,
+        signature: str | None = None,
+    ):
+        self.pyfunc, self.options = pyfunc, (otypes, doc, excluded, cache, signature)
+        self.excluded, self.signature = set(excluded or ()), signature
+        self.plain = np.vectorize(
+            *(() if pyfunc is None else (pyfunc,)),
+            otypes=otypes,
+            doc=doc,
+            excluded=excluded,
+            cache=cache,
+            signature=signature,
+        )
+        self.axes = None if signature is None else core_axes(signature)
+        self.dtypes = None if otypes is None else [np.dtype(t) for t in otypes]
+        self.__doc__ = getattr(pyfunc, "__doc__", None) if doc is None else doc
+        self.__name__ = getattr(pyfunc, "__name__", "vectorized")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.pyfunc is None:
+            (function,) = args
+            return vectorize(function, *self.options)
+        if is_numpys(*args, *kwargs.values()):
+            return self.plain(*args, **kwargs)
+        full: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+        mapped = [key for key in full if key not in self.excluded]
+
+        def call(*entries: Any) -> Any:
+            given = full | dict(zip(mapped, entries))
+            results = self.pyfunc(*[given.pop(i) for i in range(len(args))], **given)
+            return tuple(map(operand, results)) if isinstance(results, tuple) else operand(results)
+
+        inputs, outputs = self.axes or ([()] * len(mapped), None)
+        if len(inputs) != len(mapped):
+            raise TypeError(
+                f"wrong number of positional arguments: expected {len(inputs)}, got {len(mapped)}"
+            )
+        values = operands([full[key] for key in mapped])
+        sizes: dict[str, int] = {}
+        shapes = [self.loop_shape(x.shape, names, sizes) for x, names in zip(values, inputs)]
+        shape = np.broadcast_shapes(*shapes)
+        rows = [ops.broadcast_to(x, shape=(*shape, *x.shape[len(own) :])) for x, own in zip(values, shapes)]
+        results = over_rows(call, rows, shape)
+        several = isinstance(results, tuple)
+        results = list(results) if several else [results]
+        for result, names in zip(results, outputs or [()] * len(results)):
+            if self.loop_shape(result.shape, names, sizes) != shape:
+                raise ShapeError(
+                    f"{self.__name__}: a result of shape {result.shape[len(shape) :]} for each entry",
+                    hint='give the axes of the results: signature="(n)->(m)"',
+                )
+        results = [cast(y, dtype) for y, dtype in zip(results, self.dtypes or [None] * len(results))]
+        return tuple(results) if several else results[0]
+
+    def loop_shape(
+        self, shape: tuple[int, ...], names: tuple[str, ...], sizes: dict[str, int]
+    ) -> tuple[int, ...]:
+        """The shape before the axes that belong to the function, whose sizes are noted by name."""
+        count = len(shape) - len(names)
+        if count < 0:
+            raise ShapeError(
+                f"{len(shape)}-dimensional argument does not have enough dimensions for all core "
+                f"dimensions {names!r}"
+            )
+        for name, n in zip(names, shape[count:]):
+            if sizes.setdefault(name, n) != n:
+                raise ShapeError(f"inconsistent size for core dimension {name!r}: {n} vs {sizes[name]}")
+        return shape[:count]
+
+
+def core_axes(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """The names of the axes of every operand and every result: "(m,n),(n)->(m)"."""
+    arguments = r"\((\w+(,\w+)*)?\)"
+    compact = re.sub(r"\s+", "", signature)
+    if not re.fullmatch(rf"({arguments}(,{arguments})*)?->{arguments}(,{arguments})*", compact):
+        raise ShapeError(f"not a valid gufunc signature: {signature}")
+    left, right = compact.split("->")
+    inputs, outputs = (
+        [tuple(filter(None, core.split(","))) for core in re.findall(r"\((.*?)\)", side)]
+        for side in (left, right)
+    )
+    return inputs, outputs
+
+
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) -> Callable[..., Any]:
+    """As `numpy.frompyfunc`, with arrays of objects as results; of traced values as `vectorize`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> double = fnp.frompyfunc(lambda x: 2 * x, 1, 1)
+    >>> fx.grad(lambda x: fnp.sum(double(x)))(fnp.ones(2))
+    array([2., 2.])
+    """
+    plain, traced = np.frompyfunc(func, nin, nout, **kwargs), vectorize(func)
+    return lambda *args: plain(*args) if is_numpys(*args) else traced(*args)
+
+
+__all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "frompyfunc", "piecewise", "vectorize"]

@@ -1,0 +1,192 @@
+"""Factorizations, eigenvalues and singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...core.errors import UnsupportedError
+from ...ops.linalg import adjoint
+from ..composite import composite
+from .matrices import matrix, selfadjoint, square
+
+# NumPy's named tuples, which are pytrees.
+EigResult: Any = type(np.linalg.eig(np.eye(1)))
+EighResult: Any = type(np.linalg.eigh(np.eye(1)))
+QRResult: Any = type(np.linalg.qr(np.eye(1)))
+SVDResult: Any = type(np.linalg.svd(np.eye(1)))
+SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+
+
+@composite(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices (…, n, n).
+
+    One triangle is read. The derivative is that of a function of Hermitian matrices: the gradient is Hermitian.
+
+    Raises:
+        numpy.linalg.LinAlgError: a matrix is not positive definite.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> a = fnp.array([[4.0, 2.0], [2.0, 5.0]])
+    >>> fx.grad(lambda a: fnp.linalg.cholesky(a)[1, 1])(a)
+    array([[ 0.0625, -0.125 ],
+           [-0.125 ,  0.25  ]])
+    """
+    factor = ops.cholesky(selfadjoint(a, "U" if upper else "L"))
+    return adjoint(factor) if upper else factor
+
+
+@composite(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """A = QR with orthonormal columns of Q and an upper triangle R, of matrices (…, m, n).
+
+    Args:
+        mode: "reduced" for shapes (m, k), (k, n) with k = min(m, n); "complete" for (m, m), (m, n); "r" for R alone;
+            "raw" for LAPACK's form, of plain arrays only.
+
+    Returns:
+        (Q, R), or R. NaN as derivatives where R is singular.
+
+    Raises:
+        NotDifferentiableError: the derivative for mode="complete" and m > n, where columns of Q are arbitrary.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda a: fnp.linalg.qr(a, mode="r")[0, 0])(fnp.array([[3.0], [4.0]]))
+    array([[-0.6],
+           [-0.8]])
+    """
+    if mode == "raw":
+        raise UnsupportedError(
+            "qr: mode='raw' is LAPACK's own form, which has no derivative rule",
+            hint="mode='reduced', 'complete' or 'r'",
+        )
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"Unrecognized mode {mode!r}")
+    q, r = ops.qr(matrix(a), complete=mode == "complete")
+    return r if mode == "r" else QRResult(q, r)
+
+
+@composite(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """A = U·diag(s)·Vᴴ with descending s ≥ 0, of matrices (…, m, n).
+
+    Derivatives are for functions that do not depend on what is arbitrary in U and V: a common sign or phase of uᵢ and
+    vᵢ, the basis where singular values repeat, and with `full_matrices` the columns beyond min(m, n). Others get NaN,
+    as far as that is noticed: see `fxgrad.ops.spectral`. A singular value that is zero (relative to the greatest, up
+    to rounding) has derivative 0.
+
+    Args:
+        full_matrices: whether U is (m, m) and Vᴴ (n, n), or (m, k) and (k, n) with k = min(m, n).
+        compute_uv: whether U and Vᴴ are wanted, or s alone.
+        hermitian: A is Hermitian; its lower triangle is read.
+
+    Returns:
+        (U, S, Vh), or s.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda a: fnp.linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    a = selfadjoint(a) if hermitian else matrix(a)
+    u, s, vh = ops.svd(a, full=bool(full_matrices and compute_uv))
+    return SVDResult(u, s, vh) if compute_uv else s
+
+
+@composite(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    """The singular values, descending. See `svd`."""
+    return svd(x, compute_uv=False)
+
+
+@composite(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Ascending eigenvalues w and orthonormal eigenvectors V, A = V·diag(w)·Vᴴ, of Hermitian matrices (…, n, n).
+
+    The triangle `UPLO` is read. The derivative is that of a function of Hermitian matrices: the gradient is Hermitian.
+
+    Where eigenvalues repeat, single eigenvectors and single eigenvalues have no derivative: the gradient is NaN. It is
+    finite for functions of eigenvalues alone that treat equal ones alike (`w.sum()`), and for functions of eigenvectors
+    alone that depend on the space they span (V₁V₁ᴴ, with all columns for the repeated value in V₁). Functions
+    V·diag(f(w))·Vᴴ get NaN. See `fxgrad.ops.spectral`.
+
+    Returns:
+        (eigenvalues, eigenvectors) of shapes (…, n) and (…, n, n).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> a = fnp.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> fx.grad(lambda a: fnp.linalg.eigh(a).eigenvalues[1])(a)
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    >>> fx.grad(lambda a: fnp.linalg.eigh(a).eigenvalues[1])(2 * fnp.eye(2))  # no derivative: a kink
+    array([[nan, nan],
+           [nan, nan]])
+    """
+    return EighResult(*ops.eigh(selfadjoint(a, UPLO), uplo=UPLO.upper()))
+
+
+@composite(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of Hermitian matrices, ascending. See `eigh`."""
+    return ops.eigh(selfadjoint(a, UPLO), uplo=UPLO.upper())[0]
+
+
+@composite(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """Eigenvalues w and eigenvectors V of length one, AV = V·diag(w), of matrices (…, n, n).
+
+    Of traced values the results are complex, also where all are real: a dtype cannot depend on values. Derivatives are
+    for functions that do not depend on the phase of eigenvectors. They are NaN where there is no basis of eigenvectors,
+    and as for `eigh` where eigenvalues repeat.
+
+    Returns:
+        (eigenvalues, eigenvectors) of shapes (…, n) and (…, n, n).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> a = fnp.array([[1.0, 2.0], [0.0, 3.0]])
+    >>> fx.grad(lambda a: fnp.max(fnp.linalg.eig(a).eigenvalues.real))(a)
+    array([[0., 0.],
+           [1., 1.]])
+    """
+    return EigResult(*ops.eig(square(a)))
+
+
+@composite(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    """The eigenvalues. See `eig`."""
+    return ops.eig(square(a))[0]
+
+
+@composite(np.linalg.det)
+def det(a: Any) -> Any:
+    """The determinants of matrices (…, n, n).
+
+    The derivative is the adjugate, a polynomial, and so is right for singular matrices, and so is the second. The third
+    is NaN there.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.linalg.det)(fnp.array([[1.0, 0.0], [0.0, 0.0]]))
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    return ops.det(square(a))
+
+
+@composite(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    """(sign, log|det|) of matrices (…, n, n). Of a singular one that is (0, −inf), and the derivative is NaN.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda a: fnp.linalg.slogdet(a).logabsdet)(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return SlogdetResult(*ops.slogdet(square(a)))
+
+
+__all__ = [
+    "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "qr", "slogdet", "svd", "svdvals",
+]  # fmt: skip

@@ -1,0 +1,230 @@
+"""Linear systems, inverses and powers."""
+
+from __future__ import annotations
+
+import operator
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...core.errors import ConcretizationError, UnsupportedError
+from ...core.interpreter import concrete
+from ...ops.contraction import LETTERS
+from .. import contraction, manipulation
+from ..composite import cast, composite, operand
+from ..reductions import count_nonzero, max, squared_modulus, sum
+from .decompositions import eigvalsh, svdvals
+from .matrices import epsilon, identity, inexact, matrix, selfadjoint, square
+
+
+def solved(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
+    """`primitive` of matrices and right-hand sides whose batch axes broadcast. One matrix is factored once."""
+    ndim = b.ndim
+    if a.ndim == 2 and ndim > 2:
+        wide = ops.permute(b, axes=(ndim - 2, ndim - 1, *range(ndim - 2)))
+        x = primitive(a, ops.reshape(wide, shape=(b.shape[-2], b.size // b.shape[-2])), **params)
+        x = ops.reshape(x, shape=(x.shape[0], *wide.shape[1:]))
+        return ops.permute(x, axes=(*range(2, ndim), 0, 1))
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (manipulation.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
+    return primitive(a, b, **params)
+
+
+@composite(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    """x with ax = b, for matrices a (…, n, n) and b (…, n, k), or a vector b (n,).
+
+    Raises:
+        numpy.linalg.LinAlgError: a matrix is singular.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> a, b = fnp.array([[2.0, 0.0], [0.0, 4.0]]), fnp.array([2.0, 4.0])
+    >>> fx.grad(lambda a: fnp.linalg.solve(a, b).sum())(a)
+    array([[-0.5 , -0.5 ],
+           [-0.25, -0.25]])
+    """
+    a, b = ops.promoted([square(a), inexact(operand(b))])
+    vector = b.ndim == 1
+    x = solved(ops.solve, a, ops.reshape(b, shape=(*b.shape, 1)) if vector else b)
+    return ops.reshape(x, shape=x.shape[:-1]) if vector else x
+
+
+@composite(np.linalg.inv)
+def inv(a: Any) -> Any:
+    """The inverses of matrices (…, n, n).
+
+    Raises:
+        numpy.linalg.LinAlgError: a matrix is singular.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda a: fnp.linalg.inv(a).sum())(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    array([[-0.25  , -0.125 ],
+           [-0.125 , -0.0625]])
+    """
+    return ops.inv(square(a), strict=True)
+
+
+UNSET: Any = object()
+
+
+def cutoff(a: Any, rcond: Any, rtol: Any) -> float:
+    """The part of the greatest singular value up to which NumPy's `pinv` takes others for zeros."""
+    if rcond is not None and rtol is not UNSET:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    if rcond is None:
+        rcond = 1e-15 if rtol is UNSET else np.max(a.shape[-2:]) * epsilon(a) if rtol is None else rtol
+    if np.ndim(rcond):
+        raise UnsupportedError("pinv: an array of tolerances, one for each matrix", hint="one number for all")
+    return float(rcond)
+
+
+@composite(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = UNSET) -> Any:
+    """The pseudo-inverses (Moore and Penrose) of matrices (…, m, n).
+
+    Its derivative (Golub and Pereyra 1973) is that along directions that keep the rank. Singular values may repeat.
+
+    Args:
+        rcond, rtol: singular values up to this part of the greatest count as zeros.
+        hermitian: a is Hermitian; its lower triangle is read.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda a: fnp.linalg.pinv(a).sum())(fnp.array([[1.0], [1.0]]))
+    array([[-0.5],
+           [-0.5]])
+    """
+    a = selfadjoint(a) if hermitian else matrix(a)
+    rcond = cutoff(a, rcond, rtol)
+    return ops.lstsq(a, identity(a, a.shape[-2]), rcond=rcond) if a.size else manipulation.matrix_transpose(a)
+
+
+@composite(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """The shortest x among those that minimize ‖ax − b‖, for a matrix a (m, n) and b (m,) or (m, k).
+
+    The derivative is that along directions that keep the rank of a (Golub and Pereyra 1973).
+
+    Args:
+        rcond: singular values up to this part of the greatest count as zeros; None stands for ε·max(m, n), a negative
+            number for ε.
+
+    Returns:
+        (x, sums of squared residuals, rank, singular values). As in NumPy the second is empty if m ≤ n or the rank is
+        less than n; under `jit` and `vmap`, where the rank is not known, it has its entries if m > n.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> a, b = fnp.array([[1.0], [1.0], [1.0], [1.0]]), fnp.array([1.0, 3.0, 5.0, 3.0])
+    >>> fx.grad(lambda b: fnp.linalg.lstsq(a, b)[0][0])(b).round(12)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    a, b = ops.promoted([matrix(a), inexact(operand(b))])
+    vector = b.ndim == 1
+    b = ops.reshape(b, shape=(*b.shape, 1)) if vector else b
+    if a.ndim != 2 or b.ndim != 2:
+        raise np.linalg.LinAlgError(
+            f"{a.ndim}- and {b.ndim}-dimensional arrays given. Arrays must be two-dimensional"
+        )
+    m, n = a.shape
+    if b.shape[0] != m:
+        raise np.linalg.LinAlgError("Incompatible dimensions")
+    rcond = epsilon(a) * np.max(a.shape) if rcond is None else epsilon(a) if rcond < 0 else float(rcond)
+    x, s = ops.lstsq(a, b, rcond=rcond), svdvals(a)
+    rank = cast(count_nonzero(ops.greater(s, s[:1] * rcond)), np.int32)
+    try:
+        full = concrete(rank, "the rank") == n
+    except ConcretizationError:
+        full = True
+    residuals = sum(squared_modulus(b - contraction.matmul(a, x)), 0) if full and m > n else s[:0]
+    return ops.reshape(x, shape=(n,)) if vector else x, residuals, rank, s
+
+
+@composite(np.linalg.matrix_rank)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """The number of singular values above a tolerance. It has no derivative."""
+    if rtol is not None and tol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    a = ops.stop_gradient(inexact(operand(A)))
+    if a.ndim < 2:
+        return cast(ops.reduce_any(ops.not_equal(a, 0), axes=tuple(range(a.ndim))), np.intp)
+    s = ops.absolute(eigvalsh(a)) if hermitian else svdvals(a)
+    if tol is None:
+        part = operand(np.max(a.shape[-2:]) * epsilon(a) if rtol is None else rtol)
+        tol = max(s, -1, keepdims=True, initial=0) * manipulation.expand_dims(part, -1)
+    else:
+        tol = manipulation.expand_dims(operand(tol), -1)
+    return count_nonzero(ops.greater(s, tol), -1)
+
+
+@composite(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Any:
+    """The n-th power of matrices, by repeated squares; of the inverse for n < 0.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda a: fnp.linalg.matrix_power(a, 3)[0, 0])(fnp.array([[1.0, 1.0], [0.0, 1.0]]))
+    array([[3., 0.],
+           [3., 0.]])
+    """
+    n = operator.index(n)
+    a = operand(a) if n >= 0 else inv(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        square(a)  # raises
+    result, n = None, abs(n)
+    while n:
+        if n & 1:
+            result = a if result is None else contraction.matmul(result, a)
+        n >>= 1
+        a = contraction.matmul(a, a) if n else a
+    return identity(a, a.shape[-1]) if result is None else result
+
+
+@composite(np.linalg.multi_dot)
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last."""
+    factors = [operand(x) for x in arrays]
+    if len(factors) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    letters = [LETTERS[i : i + 2] for i in range(len(factors))]
+    if factors[0].ndim == 1:
+        letters[0] = letters[0][1:]
+    if factors[-1].ndim == 1:
+        letters[-1] = letters[-1][:1]
+    for x, ends in zip(factors, letters):
+        if x.ndim != len(ends):
+            raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
+    result = letters[0][:-1] + letters[-1][1:]
+    return contraction.einsum(f"{','.join(letters)}->{result}", *factors, optimize="dp")
+
+
+def product(sizes: Any) -> int:
+    return reduce(operator.mul, sizes, 1)
+
+
+@composite(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first."""
+    a, b = inexact(operand(a)), inexact(operand(b))
+    if axes is not None:
+        a = manipulation.moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
+    shape = a.shape[b.ndim :]
+    if a.size != product(shape) ** 2:
+        raise np.linalg.LinAlgError("the requirement is prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
+    x = solve(ops.reshape(a, shape=(product(shape),) * 2), ops.reshape(b, shape=(b.size,)))
+    return ops.reshape(x, shape=shape)
+
+
+@composite(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse with respect to tensordot(a, b, ind): the first `ind` axes of a are its rows."""
+    a = inexact(operand(a))
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    rows, cols = a.shape[:ind], a.shape[ind:]
+    inverse = inv(ops.reshape(a, shape=(product(rows), product(cols))))
+    return ops.reshape(inverse, shape=(*cols, *rows))
+
+
+__all__ = [
+    "inv", "lstsq", "matrix_power", "matrix_rank", "multi_dot", "pinv", "solve", "tensorinv", "tensorsolve",
+]  # fmt: skip

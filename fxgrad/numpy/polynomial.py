@@ -1,0 +1,234 @@
+"""Polynomials as one-dimensional arrays of coefficients, the highest power first.
+
+As NumPy's, but for one thing: where NumPy drops leading coefficients that happen to be zero, those of traced values
+are kept, since shapes do not depend on values that are not known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.errors import DTypeError, ShapeError
+from ..core.interpreter import concrete
+from . import linalg
+from .composite import cast, composite, dtype_of, operand
+from .contraction import outer
+from .creation import vander
+from .dtypes import finfo
+from .elementwise import floating, sqrt
+from .manipulation import append, atleast_1d, expand_dims, ravel, sliced
+from .reductions import sum
+from .signal import convolve
+
+
+# -- arithmetic ------------------------------------------
+def joined(a1: Any, a2: Any, function: Any) -> Any:
+    """An elementwise function of the coefficients of the same powers."""
+    arrays = [atleast_1d(a) for a in (a1, a2)]
+    count = max(a.size for a in arrays)
+    return function(*[ops.pad(a, widths=((count - a.size, 0),)) for a in arrays])
+
+
+@composite(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    return joined(a1, a2, ops.add)
+
+
+@composite(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    return joined(a1, a2, ops.subtract)
+
+
+@composite(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    return convolve(a1, a2)
+
+
+@composite(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """(quotient, remainder) of two polynomials.
+
+    The remainder of traced ones has as many coefficients as `v` has after the first, zeros among them.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> quotient, remainder = fx.jacobian(lambda u: fnp.polydiv(u, [1.0, 2.0]))(fnp.ones(3))
+    >>> remainder
+    array([[ 4., -2.,  1.]])
+    """
+    u, v, _ = ops.promoted([*map(atleast_1d, (u, v)), 0.0])
+    quotient, rest = [], u
+    for _ in range(u.size - v.size + 1):
+        coefficient = ops.divide(rest[:1], v[:1])
+        quotient.append(coefficient)
+        head = rest[1 : v.size] - coefficient * v[1:]
+        rest = ops.concatenate(head, rest[v.size :], axis=0)
+    zero = ops.full_like(u[:1], value=0)
+    return (ops.concatenate(*quotient, axis=0) if quotient else zero), (rest if rest.shape[0] else zero)
+
+
+# -- derivatives and values ------------------------------------------
+@composite(np.polyder)
+def polyder(p: Any, m: int = 1) -> Any:
+    """The coefficients of the m-th derivative."""
+    p = ravel(p)
+    if m < 0:
+        raise ShapeError("Order of derivative must be positive (see polyint)")
+    for _ in range(m):
+        p = ops.multiply(sliced(p, 0, None, -1), np.arange(p.size - 1, 0, -1))
+    return p
+
+
+@composite(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The coefficients of the m-th antiderivative.
+
+    Args:
+        k: the constants of integration, one for every order: zeros unless given.
+    """
+    p = ravel(p)
+    if m < 0:
+        raise ShapeError("Order of integral must be positive (see polyder)")
+    constants = ravel(0.0 if k is None else k)
+    if constants.size == 1:
+        constants = ops.broadcast_to(constants, shape=(m,))
+    if constants.size < m:
+        raise ShapeError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    for i in range(m):
+        p = append(ops.divide(p, np.arange(p.size, 0, -1)), constants[i : i + 1])
+    return p
+
+
+@composite(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """The values of a polynomial at points, by Horner's scheme.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda p: fnp.polyval(p, 3.0))(fnp.ones(3))
+    array([9., 3., 1.])
+    """
+    p, x = operand(p), operand(x)
+    y: Any = ops.full_like(x, value=0)
+    for coefficient in p:
+        y = ops.add(ops.multiply(y, x), coefficient)
+    return y
+
+
+# -- roots ------------------------------------------
+@composite(np.roots)
+def roots(p: Any) -> Any:
+    """The zeros of a polynomial: the eigenvalues of its companion matrix, in no particular order.
+
+    They are complex where `p` is traced. At multiple zeros no derivative exists. How many leading and trailing
+    coefficients are zero must be known.
+    """
+    p = atleast_1d(p)
+    if p.ndim != 1:
+        raise ShapeError("Input must be a rank-1 array.")
+    (known,) = np.nonzero(concrete(p, "roots"))
+    start, stop = (int(known[0]), int(known[-1]) + 1) if known.size else (p.size, p.size)
+    dtype = np.result_type(dtype_of(p), np.complex64)
+    zeros = np.zeros(p.size - stop, dtype)
+    p = cast(sliced(p, 0, start, stop), dtype)
+    if p.size < 2:
+        return zeros
+    below = np.eye(p.size - 2, p.size - 1, dtype=dtype)
+    top = ops.reshape(ops.divide(ops.negative(p[1:]), p[:1]), shape=(1, p.size - 1))
+    return append(linalg.eigvals(ops.concatenate(top, below, axis=0)), zeros)
+
+
+@composite(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with the given zeros, or the characteristic one of a square matrix.
+
+    Zeros that are traced and complex give complex coefficients, also where they come in conjugate pairs.
+    """
+    zeros = atleast_1d(seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.size:
+        zeros = linalg.eigvals(zeros)
+    elif zeros.ndim != 1:
+        raise ShapeError("input must be 1d or non-empty square 2d array.")
+    if not zeros.size:
+        return 1.0
+    dtype = np.dtype(np.mintypecode(dtype_of(zeros).char))
+    zeros, result = cast(zeros, dtype), np.ones(1, dtype)
+    for i in range(zeros.size):
+        result = ops.convolve(result, append(np.ones(1, dtype), ops.negative(zeros[i : i + 1])))
+    return result
+
+
+# -- fits ------------------------------------------
+@composite(np.polyfit)
+def polyfit(
+    x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
+    """The coefficients of the polynomial of degree `deg` that fits points best, in the sense of least squares.
+
+    The columns of the Vandermonde matrix are scaled to unit length and the problem goes to `linalg.lstsq`.
+
+    Args:
+        x, y: the points, `y` with shape (n,) or (n, k) for k fits at once.
+        rcond: singular values below `rcond` times the greatest count as zero; by default n·eps.
+        full: give (coefficients, residuals, rank, singular values, rcond).
+        w: weights of the residuals, shape (n,).
+        cov: give (coefficients, covariance matrix), the latter scaled by the residuals unless cov="unscaled".
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> slope = fx.grad(lambda y: fnp.polyfit([0.0, 1.0, 2.0], y, 1)[0])
+    >>> print(fnp.allclose(slope(fnp.array([1.0, 2.0, 4.0])), [-0.5, 0.0, 0.5]))
+    True
+    """
+    deg, x, y = int(deg), floating(x), floating(y)
+    if deg < 0:
+        raise ShapeError("expected deg >= 0")
+    if x.ndim != 1 or not x.size:
+        raise DTypeError("expected non-empty 1D vector for x")
+    if y.ndim not in (1, 2) or y.shape[0] != x.size:
+        raise DTypeError("expected x and y to have same length, and y to be a 1D or 2D array")
+    matrix, target = ops.promoted([vander(x, deg + 1), y])
+    if w is not None:
+        w = floating(w)
+        if w.shape != x.shape:
+            raise DTypeError("expected a 1D array for weights, and w and y to have the same length")
+        matrix, target = by_rows(ops.multiply, matrix, w), by_rows(ops.multiply, target, w)
+    scale = sqrt(sum(ops.multiply(matrix, matrix), 0))
+    matrix = ops.divide(matrix, scale)
+    rcond = x.size * finfo(dtype_of(x)).eps if rcond is None else rcond
+    scaled, residuals, rank, singular = linalg.lstsq(matrix, target, rcond)
+    coefficients = by_rows(ops.divide, scaled, scale)
+    if full:
+        return coefficients, residuals, rank, singular, rcond
+    if not cov:
+        return coefficients
+    # (AᵀA)⁻¹ = R⁻¹R⁻ᵀ for A = QR, without the square of the condition number.
+    inverse = linalg.inv(linalg.qr(matrix)[1])
+    covariance = ops.divide(inverse @ inverse.T, outer(scale, scale))
+    if cov == "unscaled":
+        return coefficients, covariance
+    freedom = x.size - deg - 1
+    if freedom <= 0:
+        raise ShapeError("the number of data points must exceed order to scale the covariance matrix")
+    apart = ops.subtract(target, matrix @ scaled)
+    variance = ops.divide(sum(ops.multiply(apart, apart), 0), freedom)
+    return coefficients, ops.multiply(covariance if y.ndim == 1 else expand_dims(covariance, 2), variance)
+
+
+def by_rows(function: Any, x: Any, factors: Any) -> Any:
+    """An elementwise function of the rows (or entries) of x and one factor each."""
+    return function(x, ops.reshape(factors, shape=(factors.size, *(1,) * (x.ndim - 1))))
+
+
+__all__ = [
+    "poly",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
+    "roots",
+]

@@ -1,0 +1,247 @@
+"""Samples of functions of one variable: convolution, differences, gradients, phases, windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.errors import DTypeError, ShapeError
+from ..core.interpreter import as_value
+from .composite import axes_tuple, axis_index, cast, composite, dtype_of, kind, operand
+from .manipulation import moveaxis, ravel, sliced
+from .reductions import cumsum, sum
+
+bartlett, blackman, hamming, hanning = np.bartlett, np.blackman, np.hamming, np.hanning
+
+
+# -- convolution ------------------------------------------
+def sequences(a: Any, v: Any) -> tuple[Any, Any]:
+    """Two non-empty one-dimensional arrays of one dtype."""
+    a, v = (ops.reshape(x, shape=(1,)) if x.ndim == 0 else x for x in map(operand, (a, v)))
+    for name, x in (("a", a), ("v", v)):
+        if x.ndim != 1:
+            raise ShapeError("object too deep for desired array")
+        if not x.size:
+            raise ShapeError(f"{name} cannot be empty")
+    a, v = ops.promoted([a, v])
+    return a, v
+
+
+def convolution(a: Any, v: Any, mode: str, offset: int) -> Any:
+    """The part of the full convolution that `mode` wants; `offset` is where 'same' begins."""
+    full, long, short = ops.convolve(a, v), max(a.size, v.size), min(a.size, v.size)
+    if mode not in ("full", "same", "valid"):
+        raise ShapeError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    if mode == "full":
+        return full
+    return sliced(full, 0, offset, offset + long) if mode == "same" else sliced(full, 0, short - 1, long)
+
+
+@composite(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Σᵢ aᵢ·vₖ₋ᵢ, also the product of polynomials.
+
+    Args:
+        mode: 'full', 'same' (as long as the longer operand) or 'valid' (where the operands overlap entirely).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(lambda v: fnp.convolve([1.0, 2.0], v, "valid"))(fnp.ones(3))
+    array([[2., 1., 0.],
+           [0., 2., 1.]])
+    """
+    a, v = sequences(a, v)
+    return convolution(a, v, mode, (min(a.size, v.size) - 1) // 2)
+
+
+@composite(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """Σₙ aₙ₊ₖ·conj(vₙ); modes as those of `convolve`."""
+    a, v = sequences(a, v)
+    short = min(a.size, v.size)
+    offset = (short - 1) // 2 if a.size >= v.size else short // 2
+    v = ops.conjugate(v) if kind(v) == "c" else v
+    return convolution(a, ops.flip(v, axes=(0,)), mode, offset)
+
+
+# -- differences ------------------------------------------
+@composite(np.diff)
+def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th difference of neighbours along an axis."""
+    a = operand(a)
+    if n < 0:
+        raise ShapeError(f"order must be non-negative but got {n}")
+    if a.ndim == 0:
+        raise ShapeError("diff requires input that is at least one dimensional")
+    axis = axis_index(axis, a.ndim)
+    parts = []
+    for part in (prepend, a, append):
+        if part is None:
+            continue
+        part = operand(part)
+        if part.ndim == 0:
+            part = ops.broadcast_to(part, shape=tuple(1 if i == axis else m for i, m in enumerate(a.shape)))
+        parts.append(part)
+    a = ops.concatenate(*ops.promoted(parts), axis=axis)
+    subtract = ops.not_equal if kind(a) == "b" else ops.subtract
+    for _ in range(n):
+        a = subtract(sliced(a, axis, 1, None), sliced(a, axis, None, -1))
+    return a
+
+
+@composite(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours among all entries, with values before and after them."""
+    ary = ravel(ary)
+    parts = [diff(ary) if kind(ary) != "b" else ops.subtract(ary[1:], ary[:-1])]
+    for name, ends, place in (("to_begin", to_begin, 0), ("to_end", to_end, 2)):
+        if ends is not None:
+            ends = ravel(ends)
+            if not np.can_cast(dtype_of(ends), dtype_of(ary), "same_kind"):
+                raise DTypeError(
+                    f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+                )
+            parts.insert(place, cast(ends, dtype_of(ary)))
+    return ops.concatenate(*parts, axis=0)
+
+
+@composite(np.gradient)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Slopes of samples along axes by second-order differences, one-sided at both ends.
+
+    Args:
+        varargs: the spacing of the samples: a number for all axes, or for each axis a number or the coordinates.
+        edge_order: 1 or 2, the order of the differences at the ends.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(lambda h: fnp.gradient(fnp.array([0.0, 1.0, 4.0]), h))(1.0)
+    array([-1., -2., -3.])
+    """
+    f = operand(f)
+    axes = axes_tuple(axis, f.ndim)
+    spacings = [operand(v) for v in varargs] or [np.float64(1)]
+    if len(spacings) == 1 and spacings[0].ndim == 0:
+        spacings *= len(axes)
+    if len(spacings) != len(axes):
+        raise TypeError("invalid number of arguments")
+    if edge_order > 2:
+        raise ShapeError("'edge_order' greater than 2 not supported")
+    if kind(f) in "iu":
+        f = cast(f, np.float64)
+    slopes = [slope(f, i, h, edge_order) for i, h in zip(axes, spacings)]
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
+
+
+def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
+    """The derivative along an axis of the parabolas (at the ends, for edge_order 1, lines) through neighbours."""
+    count = f.shape[axis]
+    if count < edge_order + 1:
+        raise ShapeError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+    if spacing.ndim == 1 and spacing.size != count:
+        raise ShapeError("when 1d, distances must match the length of the corresponding dimension")
+    if spacing.ndim > 1:
+        raise ShapeError("distances must be either scalars or 1d")
+    gaps = spacing
+    if spacing.ndim:
+        gaps = ops.reshape(spacing[1:] - spacing[:-1], shape=(count - 1, *(1,) * (f.ndim - 1)))
+
+    def share(mine: slice, other: slice) -> Any:
+        """Of two neighbouring gaps, the share of one."""
+        a, b = (gaps[mine], gaps[other]) if gaps.ndim else (gaps, gaps)
+        return a / (a + b)
+
+    samples = moveaxis(f, axis, 0)
+    chords = (samples[1:] - samples[:-1]) / gaps
+    middle = chords[:-1] + share(slice(-1), slice(1, None)) * (chords[1:] - chords[:-1])
+    first, last = chords[:1], chords[-1:]
+    if edge_order == 2:
+        first = first + share(slice(1), slice(1, 2)) * (first - chords[1:2])
+        last = last + share(slice(-1, None), slice(-2, -1)) * (last - chords[-2:-1])
+    slopes = ops.concatenate(*ops.promoted([first, middle, last]), axis=0)
+    return cast(moveaxis(slopes, 0, axis), dtype_of(f))
+
+
+@composite(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
+    """The integral of samples along an axis by the trapezoidal rule."""
+    y = operand(y)
+    axis = axis_index(axis, y.ndim)
+    if x is None:
+        width = as_value(dx)
+    else:
+        x = operand(x)
+        width = diff(x, axis=-1 if x.ndim == 1 else axis)
+    if np.ndim(width) == 1:
+        width = ops.reshape(width, shape=tuple(width.shape[0] if i == axis else 1 for i in range(y.ndim)))
+    both = ops.add(sliced(y, axis, 1, None), sliced(y, axis, None, -1))
+    return sum(ops.divide(ops.multiply(width, both), 2.0), axis)
+
+
+@composite(np.unwrap)
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+    """Phases with multiples of the period added, so that no neighbours are further apart than half of it.
+
+    The multiples are steps: the derivative with respect to `p` is 1.
+    """
+    p = operand(p)
+    axis, period = axis_index(axis, p.ndim), as_value(period)
+    jumps = diff(p, axis=axis)
+    dtype = ops.result_dtype([jumps, period])
+    integral = dtype.kind in "iu"
+    half = ops.floor_divide(period, 2) if integral else ops.divide(period, 2)
+    low = ops.negative(half)
+    wrapped = ops.add(ops.remainder(ops.subtract(jumps, low), period), low)
+    ambiguous = ops.equal(ops.remainder(period, 2), 0) if integral else True
+    at_low = ops.logical_and(ops.equal(wrapped, low), ops.greater(jumps, 0))
+    wrapped = ops.where(ops.logical_and(ambiguous, at_low), half, wrapped)
+    small = ops.less(ops.absolute(jumps), half if discont is None else as_value(discont))
+    turns = ops.where(small, 0, ops.subtract(wrapped, jumps))
+    later = ops.add(sliced(p, axis, 1, None), cumsum(turns, axis))
+    return ops.concatenate(cast(sliced(p, axis, None, 1), dtype), cast(later, dtype), axis=axis)
+
+
+# -- windows ------------------------------------------
+@composite(np.i0)
+def i0(x: Any) -> Any:
+    """The modified Bessel function of order 0, with exact derivatives of every order (the first one is I₁).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> print(fnp.isclose(fx.grad(fx.grad(fnp.i0))(0.0), 0.5))
+    True
+    """
+    x = operand(x)
+    if kind(x) == "c":
+        raise DTypeError("i0 not implemented for complex values")
+    return ops.bessel_i(x if kind(x) == "f" else cast(x, np.float64), order=0)
+
+
+@composite(np.kaiser)
+def kaiser(M: int, beta: Any) -> Any:
+    """The Kaiser window of `M` points: I₀(β·√(1 − u²)) / I₀(β) for u from −1 to 1."""
+    beta = cast(operand(beta), np.result_type(dtype_of(operand(beta)), np.float64))
+    if M <= 1:
+        return np.ones(max(M, 0), dtype_of(beta))
+    middle = (M - 1) / 2
+    height = np.sqrt(1 - ((np.arange(M) - middle) / middle) ** 2)
+    return ops.divide(i0(ops.multiply(beta, height)), i0(beta))
+
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "convolve",
+    "correlate",
+    "diff",
+    "ediff1d",
+    "gradient",
+    "hamming",
+    "hanning",
+    "i0",
+    "kaiser",
+    "trapezoid",
+    "unwrap",
+]

@@ -1,0 +1,190 @@
+"""Entries put in, taken out and replaced: the result is always a new array.
+
+`put`, `place`, `put_along_axis` and `fill_diagonal` write into their first argument in NumPy and return nothing.
+Here, as in JAX, they must be called with `inplace=False`, and return the updated copy.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from operator import mul
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.errors import ImmutableError, ShapeError
+from ..core.interpreter import as_value, concrete
+from .absent import WRITING
+from .composite import axis_index, cast, composite, dtype_of, operand
+from .indexing import known_mask, positions
+from .manipulation import length, ravel, taken
+
+
+# -- entries in and out ------------------------------------------
+@composite(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """An array without some entries along an axis; which ones must be known."""
+    arr = operand(arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_index(axis, arr.ndim)
+    obj = obj if isinstance(obj, slice) else concrete(as_value(obj), "delete")
+    return taken(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
+
+
+@composite(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """An array with values put in before some positions along an axis; which ones must be known.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(lambda x: fnp.insert(fnp.ones(2), 1, x))(5.0)
+    array([0., 1., 0.])
+    """
+    arr = operand(arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_index(axis, arr.ndim)
+    size = arr.shape[axis]
+    places = np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(concrete(as_value(obj), "insert"))
+    if places.dtype == bool:
+        places = places.nonzero()[0]
+    values = cast(operand(values), dtype_of(arr))
+    values = ops.reshape(values, shape=(*(1,) * (arr.ndim - values.ndim), *values.shape))
+    if places.ndim == 0:  # the first axis of the values is the one along which they are put in
+        values = ops.move_axis(values, 0, axis)
+    places = places.astype(np.intp) if not places.size else places
+    count = values.shape[axis] if places.size == 1 else places.size
+    shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
+    order = np.insert(
+        np.arange(size), places.item() if places.size == 1 else places, np.arange(size, size + count)
+    )
+    return taken(ops.concatenate(arr, ops.broadcast_to(values, shape=shape), axis=axis), order, axis)
+
+
+@composite(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    a = ravel(a)
+    shape = (int(new_shape),) if hasattr(new_shape, "__index__") else tuple(int(n) for n in new_shape)
+    if not a.size:
+        return np.zeros(shape, dtype_of(a))
+    return ops.reshape(taken(a, np.arange(length(shape)) % a.size, 0), shape=shape)
+
+
+@composite(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """An array without zeros at its beginning ('f') and end ('b'); where these are must be known."""
+    filt = operand(filt)
+    places = np.indices(filt.shape).reshape(filt.ndim, -1)[
+        :, known_mask(ops.not_equal(filt, 0), "trim_zeros").ravel()
+    ]
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise ShapeError(f"unexpected character(s) in `trim`: {trim!r}")
+    axes = range(filt.ndim) if axis is None else [axis_index(i, filt.ndim) for i in np.atleast_1d(axis)]
+    index = [slice(None)] * filt.ndim
+    for i in axes:
+        start, stop = (places[i].min(), places[i].max() + 1) if places.size else (0, 0)
+        if not places.size and trim == "f":
+            start = stop = filt.shape[i]
+        index[i] = slice(
+            int(start) if "f" in trim else None, int(stop) if "b" in trim or not places.size else None
+        )
+    return ops.getitem(filt, index=tuple(index))
+
+
+# -- entries replaced ------------------------------------------
+def updated(name: str, inplace: bool) -> None:
+    """Raise unless the caller knows that nothing is written into."""
+    if inplace:
+        raise ImmutableError(
+            f"{name} with inplace=True would write into an array, which fxgrad never does",
+            hint=f"x = fnp.{name}(x, …, inplace=False), or {WRITING[name]}",
+        )
+
+
+def replaced(a: Any, targets: Any, values: Any) -> Any:
+    """A copy with the entries at flat positions replaced by values, which are repeated as often as needed."""
+    a, values, targets = operand(a), ravel(values), ravel(targets)
+    if not values.size or not targets.size:
+        return a
+    values = taken(cast(values, dtype_of(a)), np.arange(targets.size) % values.size, 0)
+    return ops.reshape(ops.update(ravel(a), values, targets, index=(ops.ARRAY,)), shape=a.shape)
+
+
+@composite()
+def put(a: Any, ind: Any, v: Any, mode: str = "raise", *, inplace: bool = True) -> Any:
+    """A copy with the entries at flat positions replaced; `inplace=False` must be given.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.put(fnp.zeros(3), [0, 2], [1.0, 2.0], inplace=False)
+    array([1., 0., 2.])
+    """
+    updated("put", inplace)
+    return replaced(a, positions(ind, operand(a).size, mode), v)
+
+
+@composite()
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+    """A copy with the entries inside the mask replaced by the values one after another; `inplace=False` must be given.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.place(fnp.zeros(4), [True, False, True, True], [1.0, 2.0], inplace=False)
+    array([1., 0., 2., 1.])
+    """
+    updated("place", inplace)
+    arr, vals = operand(arr), ravel(vals)
+    mask = ops.not_equal(ops.reshape(operand(mask), shape=arr.shape), 0)
+    if not vals.size:
+        if np.any(known_mask(mask, "place")):
+            raise ShapeError("Cannot insert from an empty array!")
+        return arr
+    serial = ops.subtract(ops.cumsum(ravel(mask), axis=0), 1)
+    chosen = ops.getitem(cast(vals, dtype_of(arr)), ops.remainder(serial, vals.size), index=(ops.ARRAY,))
+    return ops.where(mask, ops.reshape(chosen, shape=arr.shape), arr)
+
+
+@composite()
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any, *, inplace: bool = True) -> Any:
+    """A copy with the entries that `take_along_axis` takes replaced; `inplace=False` must be given.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.put_along_axis(fnp.zeros((2, 2)), fnp.array([[1], [0]]), 5.0, 1, inplace=False)
+    array([[0., 5.],
+           [5., 0.]])
+    """
+    updated("put_along_axis", inplace)
+    arr = operand(arr)
+    if axis is None:
+        return ops.reshape(put_along_axis(ravel(arr), indices, values, 0, inplace=False), shape=arr.shape)
+    axis, indices = axis_index(axis, arr.ndim), operand(indices)
+    if indices.ndim != arr.ndim:
+        raise ShapeError("`indices` and `arr` must have the same number of dimensions")
+    grid = [np.arange(n).reshape((-1,) + (1,) * (arr.ndim - i - 1)) for i, n in enumerate(arr.shape)]
+    grid[axis] = positions(indices, arr.shape[axis], "raise")
+    shape = np.broadcast_shapes(*[g.shape for g in grid])
+    values = ops.broadcast_to(cast(operand(values), dtype_of(arr)), shape=shape)
+    return ops.update(arr, values, *grid, index=(ops.ARRAY,) * arr.ndim)
+
+
+@composite()
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """A copy with the diagonal replaced; `inplace=False` must be given.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.sum(fnp.fill_diagonal(x, 0.0, inplace=False)))(fnp.ones((2, 2)))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    updated("fill_diagonal", inplace)
+    a = operand(a)
+    if a.ndim < 2:
+        raise ShapeError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ShapeError("All dimensions of input must be of equal length")
+    step = 1 + sum(accumulate(a.shape[:0:-1], mul))
+    stop = a.shape[1] ** 2 if a.ndim == 2 and not wrap else None
+    return replaced(a, np.arange(a.size)[:stop:step], val)
+
+
+__all__ = ["delete", "fill_diagonal", "insert", "place", "put", "put_along_axis", "resize", "trim_zeros"]

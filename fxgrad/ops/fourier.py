@@ -1,0 +1,116 @@
+"""Discrete Fourier transforms along axes, all linear; `norm` is NumPy's ("backward", "ortho", "forward").
+
+The matrix w^(jk) is symmetric, and cotangents pair without conjugation: `fft` is its own transpose. `rfft` and
+`irfft` keep half the spectrum of a real signal, in which every frequency stands for itself and its mirror image,
+except the one at 0 and, where n is even, the one at n/2. They are each other's transposes up to these weights.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import Aval, aval_of
+from .elementwise import convert_kernel
+from .kinds import project, register
+from .reduction import Sum, kernel_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# The scaling of the transform in the other direction by which the matrices have the same factor.
+OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def complex_operands(xp: Any) -> Callable[[Any], Any]:
+    """What complex transforms of an array library take: the standard knows only complex ones, NumPy is faster for
+    real ones."""
+    convert = convert_kernel(xp)
+
+    def as_complex(x: Any) -> Any:
+        dtype = aval_of(x).dtype
+        return x if xp is np or dtype.kind == "c" else convert(x, dtype=np.result_type(dtype, np.complex64))
+
+    return as_complex
+
+
+def fft_kernel(xp: Any) -> Callable:
+    forward, backward, operand = xp.fft.fftn, xp.fft.ifftn, complex_operands(xp)
+    return lambda x, *, axes, norm, inverse: (backward if inverse else forward)(
+        operand(x), axes=axes, norm=norm
+    )
+
+
+def rfft_kernel(xp: Any) -> Callable:
+    rfft = xp.fft.rfft
+    return lambda x, *, axis, norm: rfft(x, axis=axis, norm=norm)
+
+
+def irfft_kernel(xp: Any) -> Callable:
+    irfft, operand = xp.fft.irfft, complex_operands(xp)
+    return lambda x, *, n, axis, norm: irfft(operand(x), n=n, axis=axis, norm=norm)
+
+
+def resized(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+    return (*shape[:axis], n, *shape[axis + 1 :])
+
+
+def weighted(spectrum: Any, n: int, axis: int, weight: float) -> Any:
+    """Half a spectrum with the frequencies that stand for two multiplied by `weight`."""
+    single = np.arange(n // 2 + 1) * 2 % n == 0
+    single = single.reshape((-1,) + (1,) * (spectrum.ndim - axis - 1))
+    return ops.where(single, spectrum, spectrum * weight)
+
+
+def rfft_transposed(ct: Any, x: Aval, *, axis: int, norm: str) -> Any:
+    n = x.shape[axis]
+    halved = weighted(ops.conjugate(ct), n, axis, 0.5)
+    return project(irfft(halved, n=n, axis=axis, norm=OPPOSITE[norm]), x)
+
+
+def irfft_transposed(ct: Any, x: Aval, *, n: int, axis: int, norm: str) -> Any:
+    spectrum = rfft(ct, axis=axis, norm=OPPOSITE[norm])
+    return project(weighted(ops.conjugate(spectrum), n, axis, 2.0), x)
+
+
+# Complex, also of real operands. An axis that occurs twice is transformed twice.
+fft = register(
+    Sum(
+        "fft",
+        fft_kernel,
+        rule=lambda self, x, **params: Aval(x.shape, kernel_dtype(self, x, **{**params, "axes": (0,)})),
+        transposed=lambda ct, x, **params: project(fft(ct, **params), x),
+        batched=lambda x, *, size, axes, **params: fft(x, axes=tuple(a + 1 for a in axes), **params),
+        structural=False,
+    )
+).call
+
+# Of a real operand: the frequencies 0 … n//2.
+rfft = register(
+    Sum(
+        "rfft",
+        rfft_kernel,
+        rule=lambda self, x, *, axis, norm: Aval(
+            resized(x.shape, axis, x.shape[axis] // 2 + 1), kernel_dtype(self, x, axis=0, norm=norm)
+        ),
+        transposed=rfft_transposed,
+        batched=lambda x, *, size, axis, norm: rfft(x, axis=axis + 1, norm=norm),
+        structural=False,
+    )
+).call
+
+# Of n//2 + 1 frequencies: n real entries.
+irfft = register(
+    Sum(
+        "irfft",
+        irfft_kernel,
+        rule=lambda self, x, *, n, axis, norm: Aval(
+            resized(x.shape, axis, n), kernel_dtype(self, x, n=1, axis=0, norm=norm)
+        ),
+        transposed=irfft_transposed,
+        batched=lambda x, *, size, n, axis, norm: irfft(x, n=n, axis=axis + 1, norm=norm),
+        structural=False,
+    )
+).call

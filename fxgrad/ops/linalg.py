@@ -1,0 +1,515 @@
+"""Linear systems and factorizations of stacks of matrices: the last two axes are those of the matrix, all axes before
+are batch axes, the same for all operands. Decompositions into eigen- and singular values are in `spectral`.
+
+Formulas: M. B. Giles, "An extended collection of matrix derivative results", Oxford 2008; for pseudo-inverses and
+least squares G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10 (1973); for QR S. F. Walter and L. Lehmann (2010).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import Aval, aval_of, kind_of
+from ..core.errors import DTypeError, NotDifferentiableError, ShapeError
+from .contraction import LETTERS
+from .kinds import General, general, register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+# -- matrices in rules ------------------------------------------
+@cache
+def product_spec(ndim: int) -> str:
+    batch = LETTERS[: ndim - 2]
+    return f"{batch}XY,{batch}YZ->{batch}XZ"
+
+
+def product(a: Any, b: Any) -> Any:
+    """The matrix product."""
+    return ops.contract(a, b, spec=product_spec(aval_of(a).ndim))
+
+
+def transposed(a: Any) -> Any:
+    """Aᵀ."""
+    ndim = aval_of(a).ndim
+    return ops.permute(a, axes=(*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def is_complex(a: Any) -> bool:
+    return kind_of(aval_of(a).dtype) == "c"
+
+
+def adjoint(a: Any) -> Any:
+    """Aᴴ."""
+    return ops.conjugate(transposed(a)) if is_complex(a) else transposed(a)
+
+
+def hermitian(a: Any) -> Any:
+    """(A + Aᴴ)/2."""
+    return (a + adjoint(a)) * 0.5
+
+
+def skew(a: Any) -> Any:
+    """(A − Aᴴ)/2."""
+    return (a - adjoint(a)) * 0.5
+
+
+def column(v: Any) -> Any:
+    """A vector as a matrix of one column."""
+    return ops.reshape(v, shape=(*aval_of(v).shape, 1))
+
+
+def row(v: Any) -> Any:
+    """A vector as a matrix of one row."""
+    shape = aval_of(v).shape
+    return ops.reshape(v, shape=(*shape[:-1], 1, shape[-1]))
+
+
+def diagonal(a: Any) -> Any:
+    """The diagonal of square matrices."""
+    aval = aval_of(a)
+    entries = ops.where(np.eye(aval.shape[-1], dtype=bool), a, 0)
+    return ops.reduce_sum(entries, axes=(aval.ndim - 1,))
+
+
+def lower(a: Any, k: int = 0) -> Any:
+    """The entries on and below the k-th diagonal, zeros above."""
+    m, n = aval_of(a).shape[-2:]
+    return ops.where(np.tri(m, n, k, dtype=bool), a, 0)
+
+
+def upper(a: Any, k: int = 0) -> Any:
+    """The entries on and above the k-th diagonal, zeros below."""
+    m, n = aval_of(a).shape[-2:]
+    return ops.where(~np.tri(m, n, k - 1, dtype=bool), a, 0)
+
+
+def columns(a: Any, start: int | None, stop: int | None) -> Any:
+    """The columns from `start` up to `stop`."""
+    return ops.getitem(a, index=(*(slice(None),) * (aval_of(a).ndim - 1), slice(start, stop, None)))
+
+
+def refused(x: Any, where: Any) -> Any:
+    """x, but NaN where there is no derivative: as a product, so that what is derived from it is NaN, too."""
+    return x * ops.where(where, np.nan, ops.full_like(x, value=1))
+
+
+# -- declaring ------------------------------------------
+SUPPORTED = frozenset(map(np.dtype, ("f4", "f8", "c8", "c16")))
+
+
+def field(name: str, *avals: Aval) -> Any:
+    """The dtype in which NumPy computes: float64 for integers and booleans; half precisions are refused."""
+    for aval in avals:
+        if kind_of(aval.dtype) not in "biu" and aval.dtype not in SUPPORTED:
+            raise DTypeError(
+                f"{name}: array type {aval.dtype.name} is unsupported in linalg",
+                hint="x.astype(np.float32), or another of float32, float64, complex64, complex128",
+            )
+    dtype = np.result_type(*[a.dtype for a in avals])
+    return dtype if dtype in SUPPORTED else np.dtype(float)
+
+
+def real_field(dtype: Any) -> Any:
+    """The dtype of moduli."""
+    return np.empty(0, dtype).real.dtype
+
+
+def square(name: str, a: Aval) -> None:
+    if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(
+            f"{name}: the last two axes must make square matrices, the operand has shape {a.shape}"
+        )
+
+
+def supported(name: str, make: Callable[[Any], Callable]) -> Callable[[Any], Callable]:
+    """A kernel factory for the dtypes of `field`, in which it computes."""
+
+    def make_kernel(xp: Any) -> Callable:
+        kernel = make(xp)
+        if xp is not np:
+            return kernel
+
+        def checked(*operands: Any, **params: Any) -> Any:
+            for x in operands:
+                if x.dtype not in SUPPORTED:
+                    dtype = field(name, x)
+                    operands = tuple(y if y.dtype in SUPPORTED else y.astype(dtype) for y in operands)
+            return kernel(*operands, **params)
+
+        return checked
+
+    return make_kernel
+
+
+def on_matrices(name: str, make: Any, **rules: Any) -> Callable[..., Any]:
+    """Declare an operation on matrices. Its batch axes lead, so that one more of them is nothing new."""
+
+    def batched(*operands: Any, size: int, **params: Any) -> Any:
+        return call(*operands, **params)
+
+    call = general(name, supported(name, make), batched=batched, **rules)
+    return call
+
+
+class Solver(General):
+    """Linear in its second operand; of one matrix (the first), all columns of a batch are solved for together."""
+
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, bool]:
+        if batched[0]:
+            return super().batch(values, batched, size, params)
+        a, b = values
+        ndim, wide = aval_of(b).ndim, aval_of(b).shape[-1]
+        b = ops.permute(b, axes=(*range(1, ndim), 0))
+        x = self.call(a, ops.reshape(b, shape=(*aval_of(b).shape[:-2], wide * size)), **params)
+        x = ops.reshape(x, shape=(*aval_of(x).shape[:-1], wide, size))
+        return ops.permute(x, axes=(ndim - 1, *range(ndim - 1))), True
+
+
+def solver(name: str, make: Any, **rules: Any) -> Callable[..., Any]:
+    """Declare a `Solver`."""
+
+    def batched(a: Any, b: Any, *, size: int, **params: Any) -> Any:
+        return call(a, b, **params)
+
+    call = register(Solver(name, supported(name, make), batched=batched, **rules)).call
+    return call
+
+
+def total(*terms: Any) -> Any:
+    """The sum of the terms that are not None."""
+    present = [t for t in terms if t is not None]
+    result = present[0]
+    for term in present[1:]:
+        result = ops.add(result, term)
+    return result
+
+
+# -- matrices in kernels ------------------------------------------
+def on_diagonal(xp: Any, a: Any) -> Any:
+    """The truth values of i = j."""
+    i = xp.arange(a.shape[-1])
+    return i[:, None] == i
+
+
+def daggered(xp: Any, a: Any) -> Any:
+    """Aᴴ."""
+    flip = xp.matrix_transpose if hasattr(xp, "matrix_transpose") else lambda z: xp.swapaxes(z, -1, -2)
+    return xp.conj(flip(a))
+
+
+# -- linear systems ------------------------------------------
+def solve_aval(self: Any, a: Aval, b: Aval, **params: Any) -> Aval:
+    square(self.name, a)
+    if len(b.shape) != len(a.shape) or b.shape[:-1] != a.shape[:-1]:
+        raise ShapeError(f"{self.name}: matrices of shape {a.shape}, right-hand sides of shape {b.shape}")
+    return Aval(b.shape, field(self.name, a, b))
+
+
+def solve_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """A⁻¹(ḃ − Ȧx)."""
+    (a, _), (ta, tb) = primals, tangents
+    return solve(a, total(tb, None if ta is None else -product(ta, x)))
+
+
+solve = solver(
+    "solve",
+    lambda xp: lambda a, b: xp.linalg.solve(a, b),
+    abstract=solve_aval,
+    tangent=solve_tangent,
+    transposed=lambda ct, a, b: [None, solve(transposed(a), ct)],
+)
+
+
+def triangular_kernel(xp: Any) -> Any:
+    """LAPACK's general solver does it: on two cores it took 0.6 to 1.5 times the time of its triangular one, which
+    NumPy does not have, for orders from 3 to 500. A zero on the diagonal gives NaN."""
+
+    def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any:
+        a = xp.tril(a) if lower else xp.triu(a)
+        pivots = xp.ones_like(a) if unit_diagonal else xp.where(a == 0, xp.full_like(a, xp.nan), a)
+        return xp.linalg.solve(xp.where(on_diagonal(xp, a), pivots, a), b)
+
+    return triangular_solve
+
+
+def triangular_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """A⁻¹(ḃ − Ȧx), where Ȧ counts in the triangle only."""
+    (a, _), (ta, tb) = primals, tangents
+    if ta is not None:
+        beyond = params["unit_diagonal"]
+        ta = lower(ta, -beyond) if params["lower"] else upper(ta, beyond)
+    return triangular_solve(a, total(tb, None if ta is None else -product(ta, x)), **params)
+
+
+# Reads one triangle of A, and with `unit_diagonal` not the diagonal.
+triangular_solve = solver(
+    "triangular_solve",
+    triangular_kernel,
+    abstract=solve_aval,
+    tangent=triangular_tangent,
+    transposed=lambda ct, a, b, *, lower, unit_diagonal: [
+        None,
+        triangular_solve(transposed(a), ct, lower=not lower, unit_diagonal=unit_diagonal),
+    ],
+)
+
+
+def matrix_aval(self: Any, a: Aval, **params: Any) -> Aval:
+    square(self.name, a)
+    return Aval(a.shape, field(self.name, a))
+
+
+def inv_kernel(xp: Any) -> Any:
+    def inv(a: Any, *, strict: bool) -> Any:
+        if strict:
+            return xp.linalg.inv(a)
+        singular = xp.linalg.slogdet(a)[0] == 0  # the same elimination meets the same zero pivot
+        hollow = xp.where(singular[..., None, None], xp.nan, a)
+        return xp.linalg.inv(hollow)
+
+    return inv
+
+
+def inv_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """−A⁻¹ȦA⁻¹."""
+    return -product(product(y, tangents[0]), y)
+
+
+# Of a singular matrix: an error with `strict`, otherwise NaN.
+inv = on_matrices("inv", inv_kernel, abstract=matrix_aval, tangent=inv_tangent)
+
+
+# -- least squares ------------------------------------------
+def lstsq_kernel(xp: Any) -> Any:
+    def lstsq(a: Any, b: Any, *, rcond: float) -> Any:
+        u, s, vh = xp.linalg.svd(a, full_matrices=False)
+        if s.shape[-1] == 0:
+            return xp.zeros(
+                (*a.shape[:-2], a.shape[-1], b.shape[-1]), dtype=(a[..., :0] @ b[..., :0, :]).dtype
+            )
+        large = s > rcond * s[..., :1]
+        weight = xp.where(large, 1 / xp.where(large, s, xp.ones_like(s)), xp.zeros_like(s))
+        return daggered(xp, vh) @ (weight[..., None] * (daggered(xp, u) @ b))
+
+    return lstsq
+
+
+def lstsq_aval(self: Any, a: Aval, b: Aval, *, rcond: float) -> Aval:
+    if len(a.shape) < 2 or len(b.shape) != len(a.shape) or b.shape[:-1] != a.shape[:-1]:
+        raise ShapeError(f"lstsq: matrices of shape {a.shape}, right-hand sides of shape {b.shape}")
+    return Aval((*a.shape[:-2], a.shape[-1], b.shape[-1]), field("lstsq", a, b))
+
+
+def lstsq_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """A⁺(ḃ − Ȧx) + A⁺A⁺ᴴȦᴴ(b − Ax) + (I − A⁺A)ȦᴴA⁺ᴴx, where the rank is constant (Golub and Pereyra)."""
+    (a, b), (ta, tb) = primals, tangents
+    if ta is None:
+        return lstsq(a, tb, **params)
+    ah, tah = adjoint(a), adjoint(ta)
+    inside = lstsq(ah, product(tah, b - product(a, x)), **params)
+    aside = product(tah, lstsq(ah, x, **params))
+    change = total(tb, -product(ta, x), inside, -product(a, aside))
+    return lstsq(a, change, **params) + aside
+
+
+# A⁺b: of the x that minimize ‖Ax − b‖ the shortest. Singular values ≤ rcond·(the greatest) count as zeros.
+lstsq = solver(
+    "lstsq",
+    lstsq_kernel,
+    abstract=lstsq_aval,
+    tangent=lstsq_tangent,
+    transposed=lambda ct, a, b, *, rcond: [None, lstsq(transposed(a), ct, rcond=rcond)],
+)
+
+
+# -- determinants ------------------------------------------
+def number_aval(self: Any, a: Aval) -> Aval:
+    square(self.name, a)
+    return Aval(a.shape[:-2], field(self.name, a))
+
+
+def pairing(a: Any, b: Any) -> Any:
+    """tr(AB)."""
+    y = a * transposed(b)
+    return ops.reduce_sum(y, axes=(y.ndim - 2, y.ndim - 1))
+
+
+# The derivative is tr(adj(A)Ȧ), for singular matrices, too: the adjugate is a polynomial.
+det = on_matrices(
+    "det",
+    lambda xp: lambda a: xp.linalg.det(a),
+    abstract=number_aval,
+    tangent=lambda y, primals, tangents, params: pairing(adjugate(primals[0]), tangents[0]),
+)
+
+
+def without_one(xp: Any, s: Any) -> Any:
+    """The products of all singular values but one."""
+    s = s[..., None, :]
+    return xp.prod(xp.where(on_diagonal(xp, s), xp.ones_like(s), s), axis=-1)
+
+
+def frame(xp: Any, a: Any) -> tuple[Any, Any, Any, Any]:
+    """(Uᴴ, s, V, φ) with A = U diag(s) Vᴴ and adj(A) = φ·V adj(diag(s)) Uᴴ."""
+    u, s, vh = xp.linalg.svd(a)
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
+    return daggered(xp, u), s, daggered(xp, vh), phase[..., None, None]
+
+
+def adjugate_kernel(xp: Any) -> Any:
+    def adjugate(a: Any) -> Any:
+        uh, s, v, phase = frame(xp, a)
+        return phase * (v @ (without_one(xp, s)[..., None] * uh))
+
+    return adjugate
+
+
+# adj(A) = det(A)·A⁻¹ without the quotient, by singular values: right for every rank.
+adjugate = on_matrices(
+    "adjugate",
+    adjugate_kernel,
+    abstract=matrix_aval,
+    tangent=lambda y, primals, tangents, params: adjugate_slope(primals[0], tangents[0]),
+)
+
+
+def slope_kernel(xp: Any) -> Any:
+    def adjugate_slope(a: Any, t: Any) -> Any:
+        uh, s, v, phase = frame(xp, a)
+        n = s.shape[-1]
+        if n < 2:
+            return xp.zeros_like(t)
+        # Products without sᵢ and sⱼ, i < j: those without the lesser, sⱼ, divided by the greater, sᵢ. Where sᵢ = 0 a
+        # third factor vanishes, too, unless these are the last two.
+        divisor = xp.where(s == 0, xp.ones_like(s), s)[..., :, None]
+        two = xp.triu(without_one(xp, s)[..., None, :] / divisor, k=1)
+        last = xp.reshape(xp.arange(n * n) == n * n - n - 1, (n, n))
+        two = xp.where(last, xp.prod(s[..., :-2], axis=-1)[..., None, None], two)
+        two = two + daggered(xp, two)
+        e, eye = phase * ((uh @ t) @ v), on_diagonal(xp, two)
+        others = two @ xp.sum(xp.where(eye, e, xp.zeros_like(e)), axis=-1)[..., None]
+        return v @ (xp.where(eye, others, -two * e) @ uh)
+
+    return adjugate_slope
+
+
+def slope_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """The third derivative of det is taken by the inverse, and so is NaN where A is singular."""
+    (a, t), (x, dt) = primals, tangents
+    if x is None:
+        return adjugate_slope(a, dt)
+    b, volume = inv(a, strict=False), ops.reshape(det(a), shape=(*a.shape[:-2], 1, 1))
+    bt, bx = product(b, t), product(b, x)
+
+    def trace(m: Any) -> Any:
+        return ops.reshape(ops.reduce_sum(diagonal(m), axes=(m.ndim - 2,)), shape=(*m.shape[:-2], 1, 1))
+
+    btbx = product(bt, bx)
+    first = trace(bx) * (b * trace(bt) - product(bt, b)) - trace(btbx) * b - trace(bt) * product(bx, b)
+    second = volume * (first + product(btbx + product(bx, bt), b))
+    return second if dt is None else second + adjugate_slope(a, dt)
+
+
+# The derivative of adj(A) along T. ⟨C, D adj(A)[T]⟩ is symmetric in Cᵀ and T: the second derivative of det.
+adjugate_slope = on_matrices(
+    "adjugate_slope",
+    slope_kernel,
+    abstract=lambda self, a, t: matrix_aval(self, a),
+    tangent=slope_tangent,
+    transposed=lambda ct, a, t: [None, transposed(adjugate_slope(a, transposed(ct)))],
+)
+
+
+def slogdet_aval(self: Any, a: Aval) -> list[Aval]:
+    sign = number_aval(self, a)
+    return [sign, Aval(sign.shape, real_field(sign.dtype))]
+
+
+def slogdet_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+    """Of log|det|: Re tr(A⁻¹Ȧ), NaN where A is singular. The sign turns by the imaginary part."""
+    change = pairing(inv(primals[0], strict=False), tangents[0])
+    if not is_complex(change):
+        return [None, change]
+    return [ys[0] * ops.make_complex(0.0, ops.imag(change)), ops.real(change)]
+
+
+slogdet = on_matrices(
+    "slogdet",
+    lambda xp: lambda a: xp.linalg.slogdet(a),
+    abstract=slogdet_aval,
+    tangent=slogdet_tangent,
+    multiple=True,
+)
+
+
+# -- factorizations ------------------------------------------
+def cholesky_kernel(xp: Any) -> Any:
+    return lambda a: xp.linalg.cholesky(a * 0.5 + daggered(xp, a) * 0.5)
+
+
+def cholesky_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """LΦ(L⁻¹ȦL⁻ᴴ), where Φ takes the lower triangle and half of the diagonal."""
+    half = triangular_solve(y, hermitian(tangents[0]), lower=True, unit_diagonal=False)
+    both = triangular_solve(y, adjoint(half), lower=True, unit_diagonal=False)
+    return product(y, (lower(both) + lower(both, -1)) * 0.5)
+
+
+# Of the Hermitian part of A, so that gradients are Hermitian.
+cholesky = on_matrices("cholesky", cholesky_kernel, abstract=matrix_aval, tangent=cholesky_tangent)
+
+
+def qr_aval(self: Any, a: Aval, *, complete: bool) -> list[Aval]:
+    if len(a.shape) < 2:
+        raise ShapeError(f"qr: the operand has shape {a.shape}, matrices have two axes")
+    *batch, m, n = a.shape
+    k, dtype = m if complete else min(m, n), field("qr", a)
+    return [Aval((*batch, m, k), dtype), Aval((*batch, k, n), dtype)]
+
+
+def qr_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+    """With C = QᴴȦR⁻¹ and Ω its skew part whose lower triangle is that of C: Ṙ = (C − Ω)R, Q̇ = ȦR⁻¹ − Q(C − Ω).
+
+    Of a wide matrix the square block on the left determines Q, and Ṙ = QᴴȦ − QᴴQ̇R holds for all columns. Where R is
+    singular, up to rounding in a column, the factors have no derivative: NaN.
+    """
+    (q, r), (t,) = ys, tangents
+    *batch, m, n = aval_of(t).shape
+    if params["complete"] and m > n:
+        raise NotDifferentiableError(
+            f"qr: the last {m - n} columns of Q for mode='complete' and {m}×{n} matrices are an arbitrary basis of a "
+            f"complement and have no derivative",
+            hint="mode='reduced', or mode='r' where only R is needed",
+        )
+    k = min(m, n)
+    corner = columns(r, None, k)
+    size = ops.norm2(corner, axes=(len(batch),))
+    deficient = ops.less_equal(
+        ops.absolute(diagonal(corner)), size * (8 * k * float(np.finfo(size.dtype).eps))
+    )
+    corner = refused(corner, row(deficient))
+    left = transposed(
+        triangular_solve(transposed(corner), transposed(columns(t, None, k)), lower=True, unit_diagonal=False)
+    )
+    c = product(adjoint(q), left)
+    turn = lower(c, -1) - adjoint(lower(c, -1))
+    if is_complex(c):  # the diagonal of R is real
+        turn = turn + ops.where(np.eye(k, dtype=bool), ops.make_complex(0.0, ops.imag(c)), 0)
+    tq = left - product(q, c - turn)
+    return [tq, upper(product(adjoint(q), t) - product(turn, r))]
+
+
+qr = on_matrices(
+    "qr",
+    lambda xp: lambda a, *, complete: xp.linalg.qr(a, mode="complete" if complete else "reduced"),
+    abstract=qr_aval,
+    tangent=qr_tangent,
+    multiple=True,
+)

@@ -1,0 +1,152 @@
+"""Random numbers: pure functions of keys, and the special functions that samples are made with and differentiated by.
+
+A key is a uint64. A primitive takes keys of any shape, which are the leading axes of the result, so that a batch of
+keys is just more of them, and mapped and unmapped calls give the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import Aval
+from ..kernels import philox, sampling, special
+from .kinds import elementwise, general
+
+UINT64 = np.dtype(np.uint64)
+
+
+# -- bits ------------------------------------------
+def bits_kernel(xp: Any) -> Any:
+    def random_bits(key: Any, *, shape: tuple[int, ...], domain: int) -> Any:
+        words = philox.stream(xp, xp.reshape(xp.asarray(key), (-1,)), domain, math.prod(shape))
+        words = xp.reshape(words, (*key.shape, *shape))
+        return words[()] if xp is np else words
+
+    return random_bits
+
+
+# The words of the key's stream in one of Philox's domains: draws, or the keys that come of a split.
+random_bits = general(
+    "random_bits",
+    bits_kernel,
+    abstract=lambda self, key, *, shape, domain: Aval((*key.shape, *shape), UINT64),
+    tangent=None,
+    batched=lambda key, *, size, shape, domain: random_bits(key, shape=shape, domain=domain),
+)
+
+
+def fold_kernel(xp: Any) -> Any:
+    def words(x: Any, shape: tuple[int, ...]) -> Any:
+        return xp.reshape(xp.broadcast_to(xp.astype(xp.asarray(x), xp.uint64), shape), (-1,))
+
+    def fold_in(key: Any, data: Any) -> Any:
+        shape = np.broadcast_shapes(np.shape(key), np.shape(data))
+        keys = words(key, shape)
+        folded = philox.blocks(xp, keys, philox.FOLD, xp.ones_like(keys), words(data, shape))[:, 0]
+        folded = xp.reshape(folded, shape)
+        return folded[()] if xp is np else folded
+
+    return fold_in
+
+
+fold_in = elementwise("fold_in", None, None, kernel=fold_kernel)
+
+
+def high_kernel(xp: Any) -> Any:
+    def multiply_high(x: Any, y: Any) -> Any:
+        x, y = (xp.astype(xp.asarray(v), xp.uint64) for v in (x, y))
+        return philox.multiply_high(x, y)
+
+    return multiply_high
+
+
+# The upper half of the product of two uint64: an integer below y for a random x.
+multiply_high = elementwise("multiply_high", None, None, kernel=high_kernel)
+
+# -- the normal distribution ------------------------------------------
+DENSITY = 1 / math.sqrt(2 * math.pi)
+normal_cdf = elementwise(
+    "normal_cdf",
+    lambda t, y, x: t * (DENSITY * ops.exp(-0.5 * x * x)),
+    kernel=special.real_kernel(special.normal_cdf, "normal_cdf"),
+)
+normal_quantile = elementwise(
+    "normal_quantile",
+    lambda t, y, p: t * (ops.exp(0.5 * y * y) / DENSITY),
+    kernel=special.real_kernel(special.normal_quantile, "normal_quantile"),
+)
+
+# -- the gamma distribution ------------------------------------------
+polygamma = elementwise(
+    "polygamma",
+    lambda t, y, x, *, n: t * polygamma(x, n=n + 1),
+    kernel=special.real_kernel(special.polygamma, "polygamma"),
+    static=("n",),
+)
+
+
+def side(upper: Any) -> Any:
+    return ops.where(upper, 1.0, -1.0)
+
+
+def moment_by_bound(t: Any, y: Any, a: Any, w: Any, upper: Any, *, n: int) -> Any:
+    """By parts: ∂Mₙ/∂w = (z − a)·Mₙ ∓ n·Mₙ₋₁, and ∓1 in the place of the latter for n = 0."""
+    boundary = 1.0 if n == 0 else n * gamma_moment(a, w, upper, n=n - 1)
+    return t * ((ops.exp(w) - a) * y - side(upper) * boundary)
+
+
+# ∫₀^∞ sⁿ·q(w ± s) ds / q(w) for the density q of log Γ(a), upwards from w where `upper` and else downwards.
+gamma_moment = elementwise(
+    "gamma_moment",
+    lambda t, y, a, w, upper, *, n: t * (side(upper) * gamma_moment(a, w, upper, n=n + 1)),
+    moment_by_bound,
+    None,
+    kernel=special.real_kernel(special.gamma_moment, "gamma_moment"),
+    static=("n",),
+)
+
+
+def log_gamma_tangent(w: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """Implicit reparameterization (Figurnov, Mohamed and Mnih, 2018): the sample moves so that the distribution
+    function F(w; a) stays as it is, dw/da = −(∂F/∂a)/q(w). With ∂q/∂a = (w − ψ(a))·q that is an integral over the
+    tail, of moments that can be differentiated again, to any order."""
+    (_, a), (_, t) = primals, tangents
+    upper = ops.greater(ops.exp(w), ops.maximum(a, 1.5))  # the shorter tail
+    centred = w - polygamma(a, n=0)
+    slope = side(upper) * centred * gamma_moment(a, w, upper, n=0) + gamma_moment(a, w, upper, n=1)
+    return t * slope
+
+
+def sample_aval(dtype: Any) -> Any:
+    """The abstract rule of samplers: the shape of the parameters."""
+    return lambda self, key, *parameters: Aval(parameters[0].shape, np.dtype(dtype))
+
+
+# The logarithm of a gamma variable of shape a, which is not lost where the variable itself is below all numbers.
+random_log_gamma = general(
+    "random_log_gamma",
+    sampling.sampler(sampling.sample_log_gamma),
+    abstract=sample_aval(np.float64),
+    tangent=log_gamma_tangent,
+    batched=lambda key, a, *, size: random_log_gamma(key, a),
+)
+
+# -- counts ------------------------------------------
+random_poisson = general(
+    "random_poisson",
+    sampling.sampler(sampling.sample_poisson),
+    abstract=sample_aval(np.int64),
+    tangent=None,
+    batched=lambda key, mean, *, size: random_poisson(key, mean),
+)
+random_binomial = general(
+    "random_binomial",
+    sampling.sampler(sampling.sample_binomial),
+    abstract=sample_aval(np.int64),
+    tangent=None,
+    batched=lambda key, n, p, *, size: random_binomial(key, n, p),
+)

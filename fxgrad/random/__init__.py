@@ -1,0 +1,23 @@
+"""Random numbers as pure functions of keys, with JAX's names and signatures.
+
+    key = fx.random.key(0)
+    key, this = fx.random.split(key)
+    x = fx.random.normal(this, (3, 4))
+
+The same key gives the same numbers: alone, under `vmap` and `jit`, in chunks, on every machine and for every array
+library. The generator is Philox, counter-based, as NumPy's `np.random.Philox` is.
+"""
+# ruff: noqa: F403
+
+from . import continuous, discrete, gammas, multivariate
+from .continuous import *
+from .discrete import *
+from .gammas import *
+from .keys import PRNGKey, bits, clone, fold_in, key, key_data, split, wrap_key_data
+from .multivariate import *
+
+__all__ = ["PRNGKey", "bits", "clone", "fold_in", "key", "key_data", "split", "wrap_key_data"]
+__all__ += continuous.__all__
+__all__ += discrete.__all__
+__all__ += gammas.__all__
+__all__ += multivariate.__all__

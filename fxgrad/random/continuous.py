@@ -1,0 +1,219 @@
+"""Continuous distributions made of uniform and normal numbers, differentiable in their parameters.
+
+Samples are computed in float64 and rounded to the dtype asked for, so that one key gives the same numbers, but for
+rounding, in every precision. Parameters outside their domain give NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .keys import as_shape, one_key, split
+from .parameters import cast, floating, fraction, inside, prepared, standard_exponential, standard_normal
+
+DIGITS = {"float32": 24, "float16": 11, "bfloat16": 8}
+
+
+def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+    """Uniform numbers in [minval, maxval): minval + u·(maxval − minval), rounded, for u a multiple of 2⁻⁵³ (2⁻²⁴ in
+    float32, 2⁻¹¹ in float16, 2⁻⁸ in bfloat16) in [0, 1).
+
+    Args:
+        key: a key.
+        shape: the shape of the result.
+        dtype: a real floating dtype, float64 by default.
+        minval, maxval: the bounds, which broadcast to the shape; both are differentiable.
+
+    Returns:
+        Array of the given shape and dtype.
+
+    Raises:
+        DTypeError: the key is no key, or the dtype no floating one.
+        ShapeError: the bounds do not broadcast to the shape.
+
+    >>> import fxgrad as fx
+    >>> x = fx.random.uniform(fx.random.key(1), (2, 3), minval=-1)
+    >>> x.shape, bool((abs(x) <= 1).all())
+    ((2, 3), True)
+    """
+    dtype, shape = floating(dtype, "uniform"), as_shape(shape, "uniform")
+    u = fraction(one_key(key, "uniform"), shape, DIGITS.get(dtype.name, 53))
+    if type(minval) in (int, float) and minval == 0 and type(maxval) in (int, float) and maxval == 1:
+        return cast(u, dtype)
+    _, shape, low, high = prepared(key, shape, "uniform", minval, maxval)
+    return cast(low + u * (high - low), dtype)
+
+
+def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Standard normal numbers, by inversion of the distribution function.
+
+    Args:
+        key: a key.
+        shape: the shape of the result.
+        dtype: a floating dtype, float64 by default; complex numbers have independent real and imaginary parts of
+            variance ½.
+
+    Returns:
+        Array of the given shape and dtype.
+
+    >>> import fxgrad as fx
+    >>> fx.random.normal(fx.random.key(0), (3,))
+    array([-2.27188415, -0.70132792, -1.21898019])
+    """
+    shape, key = as_shape(shape, "normal"), one_key(key, "normal")
+    if dtype is None or np.dtype(dtype).kind != "c":
+        return cast(standard_normal(key, shape), floating(dtype, "normal"))
+    pair = standard_normal(key, (*shape, 2)) * math.sqrt(0.5)
+    return cast(ops.make_complex(pair[..., 0], pair[..., 1]), np.dtype(dtype))
+
+
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Standard normal numbers between two bounds, by inversion: accurate also far out, as long as the nearer bound
+    is within 37 of 0.
+
+    Args:
+        key: a key.
+        lower, upper: the bounds, differentiable; may be infinite.
+        shape: the shape of the result, that of the bounds by default.
+        dtype: a real floating dtype.
+
+    Returns:
+        Array in which lower ≤ x ≤ upper; NaN where lower > upper.
+
+    >>> import fxgrad as fx
+    >>> x = fx.random.truncated_normal(fx.random.key(0), 10.0, 11.0, (1000,))
+    >>> bool((x >= 10).all() and (x <= 11).all())
+    True
+    """
+    key, shape, lower, upper = prepared(key, shape, "truncated_normal", lower, upper)
+    dtype = floating(dtype, "truncated_normal")
+    turned = ops.greater(lower, 0)  # onto the lower tail, where probabilities are small numbers
+    low = ops.normal_cdf(ops.where(turned, -upper, lower))
+    high = ops.normal_cdf(ops.where(turned, -lower, upper))
+    x = ops.normal_quantile(low + inside(key, shape) * (high - low))
+    x = ops.where(turned, -x, x)
+    x = ops.graft(ops.minimum(ops.maximum(x, lower), upper), x)  # what rounding put outside
+    return cast(ops.where(ops.greater(lower, upper), math.nan, x), dtype)
+
+
+def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Exponential numbers of mean 1, of density e⁻ˣ."""
+    dtype = floating(dtype, "exponential")
+    return cast(standard_exponential(one_key(key, "exponential"), as_shape(shape, "exponential")), dtype)
+
+
+def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Laplace numbers, of density e^(−|x|)/2."""
+    dtype = floating(dtype, "laplace")
+    u = 2 * inside(one_key(key, "laplace"), as_shape(shape, "laplace")) - 1
+    return cast(-ops.sign(u) * ops.log1p(-ops.absolute(u)), dtype)
+
+
+def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Gumbel numbers, of distribution function exp(−e⁻ˣ): the largest of many."""
+    dtype = floating(dtype, "gumbel")
+    return cast(-ops.log(standard_exponential(one_key(key, "gumbel"), as_shape(shape, "gumbel"))), dtype)
+
+
+def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Logistic numbers, of distribution function 1/(1 + e⁻ˣ)."""
+    dtype = floating(dtype, "logistic")
+    u = inside(one_key(key, "logistic"), as_shape(shape, "logistic"))
+    return cast(ops.log(u) - ops.log1p(-u), dtype)
+
+
+def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Cauchy numbers, of density 1/(π·(1 + x²))."""
+    dtype = floating(dtype, "cauchy")
+    u = inside(one_key(key, "cauchy"), as_shape(shape, "cauchy"))
+    return cast(ops.tan(math.pi * (u - 0.5)), dtype)
+
+
+def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Maxwell numbers: the length of a normal vector of three."""
+    dtype = floating(dtype, "maxwell")
+    vectors = standard_normal(one_key(key, "maxwell"), (*as_shape(shape, "maxwell"), 3))
+    return cast(ops.norm2(vectors, axes=(len(vectors.shape) - 1,)), dtype)
+
+
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """loc + scale·(a Maxwell number of either sign), of density ∝ y²·e^(−y²/2) for y = (x − loc)/scale."""
+    dtype = floating(dtype, "double_sided_maxwell")
+    key, shape, loc, scale = prepared(key, shape, "double_sided_maxwell", loc, scale)
+    size, sign = split(key)
+    signs = ops.where(ops.less(fraction(sign, shape), 0.5), -1.0, 1.0)
+    return cast(loc + scale * (maxwell(size, shape) * signs), dtype)
+
+
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Rayleigh numbers: the length of a normal vector of two, times `scale`."""
+    dtype = floating(dtype, "rayleigh")
+    key, shape, scale = prepared(key, shape, "rayleigh", scale)
+    return cast(scale * ops.sqrt(2 * standard_exponential(key, shape)), dtype)
+
+
+def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Any:
+    """exp(sigma·a normal number)."""
+    dtype = floating(dtype, "lognormal")
+    key, shape, sigma = prepared(key, shape, "lognormal", sigma)
+    return cast(ops.exp(sigma * standard_normal(key, shape)), dtype)
+
+
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Pareto numbers, of density b·x^(−b−1) for x ≥ 1."""
+    dtype = floating(dtype, "pareto")
+    key, shape, b = prepared(key, shape, "pareto", b)
+    return cast(ops.exp(standard_exponential(key, shape) / positive(b)), dtype)
+
+
+def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Weibull numbers, of distribution function 1 − exp(−(x/scale)^concentration)."""
+    dtype = floating(dtype, "weibull_min")
+    key, shape, scale, concentration = prepared(key, shape, "weibull_min", scale, concentration)
+    return cast(scale * ops.power(standard_exponential(key, shape), 1 / positive(concentration)), dtype)
+
+
+def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Numbers between `left` and `right`, of a density that is a triangle with its tip at `mode`."""
+    dtype = floating(dtype, "triangular")
+    key, shape, left, mode, right = prepared(key, shape, "triangular", left, mode, right)
+    ordered = ops.logical_and(ops.less_equal(left, mode), ops.less_equal(mode, right))
+    mode = ops.where(ordered, mode, math.nan)
+    u, width = inside(key, shape), right - left
+    x = ops.where(
+        ops.less(u * width, mode - left),
+        left + ops.sqrt(u * width * (mode - left)),
+        right - ops.sqrt((1 - u) * width * (right - mode)),
+    )
+    return cast(x, dtype)
+
+
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Wald (inverse Gaussian) numbers of the given mean and shape parameter 1.
+
+    Michael, Schucany and Haas, "Generating random variates using transformations with multiple roots" (1976).
+    """
+    dtype = floating(dtype, "wald")
+    key, shape, mean = prepared(key, shape, "wald", mean)
+    mean = positive(mean)
+    first, second = split(key)
+    y = mean * ops.square(standard_normal(first, shape))
+    # The smaller root m·(1 + y/2 − √(y + y²/4)), without its cancellation, or m² over it.
+    root = mean / (1 + 0.5 * y + ops.sqrt(y * (1 + 0.25 * y)))
+    chosen = ops.less_equal(fraction(second, shape) * (mean + root), mean)
+    return cast(ops.where(chosen, root, mean * (mean / root)), dtype)
+
+
+def positive(value: Any) -> Any:
+    """A parameter that must be positive: NaN where it is not."""
+    return ops.where(ops.greater(value, 0), value, math.nan)
+
+
+__all__ = [
+    "cauchy", "double_sided_maxwell", "exponential", "gumbel", "laplace", "logistic", "lognormal", "maxwell",
+    "normal", "pareto", "rayleigh", "triangular", "truncated_normal", "uniform", "wald", "weibull_min",
+]  # fmt: skip

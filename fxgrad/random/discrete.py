@@ -1,0 +1,143 @@
+"""Integers and truth values. None of it is differentiable: parameters have derivative 0."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import aval_of, kind_of
+from ..core.errors import DTypeError
+from ..core.interpreter import as_value
+from .keys import UINT64, as_shape, one_key
+from .parameters import cast, common_shape, floating, fraction, inside, integral, prepared, spread, words
+
+
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
+    """True with probability p, exact to 2⁻⁵³.
+
+    >>> import fxgrad as fx
+    >>> fx.random.bernoulli(fx.random.key(0), 0.3, (4,))
+    array([ True,  True,  True, False])
+    """
+    key, shape, p = prepared(key, shape, "bernoulli", p)
+    return ops.less(fraction(key, shape), p)
+
+
+def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """−1 or 1, as likely as each other; of any signed dtype, int64 by default."""
+    dtype = np.dtype(np.int64 if dtype is None else dtype)
+    if kind_of(dtype) not in "ifc":
+        raise DTypeError(f"rademacher: dtype is one of signed numbers, not {dtype}")
+    first = ops.right_shift(words(one_key(key, "rademacher"), as_shape(shape, "rademacher")), np.uint64(63))
+    return ops.convert(2 * ops.convert(first, dtype=np.dtype(np.int64)) - 1, dtype=dtype)
+
+
+def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
+    """Integers from minval up to, but not including, maxval.
+
+    Args:
+        key: a key.
+        shape: the shape of the result.
+        minval, maxval: the bounds: integers, or arrays of them that broadcast to the shape. A bound that `dtype` does
+            not hold is replaced by the nearest that it does, except that maxval may be one more, to include the last.
+        dtype: an integer dtype, int64 by default.
+
+    Returns:
+        Array of the given shape and dtype, minval where maxval ≤ minval. An integer is ⌊w·n/2⁶⁴⌋ for a word w of 64
+        bits and n = maxval − minval, so that probabilities differ from 1/n by at most 2⁻⁶⁴.
+
+    Raises:
+        DTypeError: the bounds or the dtype are not integers.
+        ShapeError: the bounds do not broadcast to the shape.
+
+    >>> import fxgrad as fx
+    >>> fx.random.randint(fx.random.key(0), (8,), 0, 10)
+    array([0, 2, 1, 5, 5, 2, 9, 9])
+    """
+    dtype = integral(dtype, "randint")
+    limits = np.iinfo(dtype)
+    low, _ = bound(minval, limits)
+    high, beyond = bound(maxval, limits)
+    shape = common_shape(as_shape(shape, "randint"), "randint", aval_of(low).shape, aval_of(high).shape)
+    low = ops.convert(low, dtype=UINT64)
+    # Modulo 2⁶⁴, where differences and sums of either sign come out right; 0 stands for 2⁶⁴ itself.
+    span = ops.convert(high, dtype=UINT64) - low + ops.convert(beyond, dtype=UINT64)
+    random = words(one_key(key, "randint"), shape)
+    offset = ops.where(ops.equal(span, np.uint64(0)), random, ops.multiply_high(random, span))
+    empty = ops.logical_not(ops.logical_or(beyond, ops.greater(high, bound(minval, limits)[0])))
+    offset = ops.where(empty, np.uint64(0), offset)
+    return spread(ops.convert(low + offset, dtype=dtype), shape)
+
+
+def bound(value: Any, limits: Any) -> tuple[Any, Any]:
+    """(a bound within the limits of a dtype, as int64 or uint64; whether it was above them)."""
+    wide = np.dtype(np.int64 if limits.kind == "i" else np.uint64)
+    if type(value) is int:
+        clipped = min(max(value, int(limits.min)), int(limits.max))
+        return np.asarray(clipped, wide), np.asarray(value > limits.max)
+    value = as_value(value)
+    aval = aval_of(value)
+    if aval.dtype.kind not in "iub":
+        raise DTypeError(f"randint: bounds are integers, not {aval!r}")
+    beyond = ops.greater(value, np.asarray(limits.max, wide))
+    below = ops.less(value, np.asarray(limits.min, wide))
+    inner = ops.convert(value, dtype=wide)
+    inner = ops.where(beyond, np.asarray(limits.max, wide), inner)
+    return ops.where(below, np.asarray(limits.min, wide), inner), beyond
+
+
+def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Poisson counts of mean `lam`: by inversion below 10, by transformed rejection above (Hörmann, 1993).
+
+    Args:
+        key: a key.
+        lam: the mean; negative numbers and NaN give −1.
+        shape: the shape of the result, that of `lam` by default.
+        dtype: an integer dtype, int64 by default.
+
+    >>> import fxgrad as fx
+    >>> fx.random.poisson(fx.random.key(0), 3.0, (8,))
+    array([0, 3, 2, 3, 2, 1, 4, 3])
+    """
+    dtype = integral(dtype, "poisson")
+    key, shape, lam = prepared(key, shape, "poisson", lam)
+    return cast(ops.random_poisson(key, spread(lam, shape)), dtype)
+
+
+def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """The number of successes among n trials of probability p: by inversion for few, else by transformed rejection
+    (Hörmann, 1993).
+
+    Args:
+        key: a key.
+        n: the number of trials, a non-negative integer; otherwise the result is NaN.
+        p: the probability; NaN outside [0, 1].
+        shape: the shape of the result, that of the parameters by default.
+        dtype: a real floating dtype, as in JAX; float64 by default.
+
+    >>> import fxgrad as fx
+    >>> fx.random.binomial(fx.random.key(0), 10, 0.5, (5,))
+    array([2., 5., 4., 5., 4.])
+    """
+    dtype = floating(dtype, "binomial")
+    key, shape, n, p = prepared(key, shape, "binomial", n, p)
+    count = ops.random_binomial(key, spread(n, shape), spread(p, shape))
+    return cast(ops.where(ops.less(count, 0), math.nan, count), dtype)
+
+
+def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """The number of trials of probability p up to the first success; −1 where p is not in (0, 1]."""
+    dtype = integral(dtype, "geometric")
+    key, shape, p = prepared(key, shape, "geometric", p)
+    valid = ops.logical_and(ops.greater(p, 0), ops.less_equal(p, 1))
+    sure = ops.greater_equal(p, 1)
+    failure = ops.log1p(-ops.where(ops.logical_and(valid, ops.logical_not(sure)), p, 0.5))
+    count = ops.where(sure, 1.0, ops.floor(ops.log(inside(key, shape)) / failure) + 1)
+    most = float(2 ** (8 * dtype.itemsize - (dtype.kind == "i"))) * (1 - 2.0**-53)
+    return ops.convert(ops.where(valid, ops.minimum(count, most), -1.0), dtype=dtype)
+
+
+__all__ = ["bernoulli", "binomial", "geometric", "poisson", "rademacher", "randint"]

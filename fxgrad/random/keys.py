@@ -1,0 +1,170 @@
+"""Keys: what random numbers are a pure function of.
+
+A key is a uint64 without axes; split(key, n) has shape (n,), and keys are mapped, reshaped and stored as arrays are.
+It is one word of the key of Philox4x64-10, whose other word says what is asked of it: draws, children of `split`,
+children of `fold_in`. So no draw is ever a key, and no child of the one a child of the other. Keys are 64 random bits:
+among n keys, however they descend from each other, some two are equal with a probability of about n²/2⁶⁵, that is
+3e-8 for a million keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import aval_of, kind_of
+from ..core.errors import DTypeError, ShapeError
+from ..core.interpreter import as_value
+
+DRAW, SPLIT = 0, 1  # domains of the primitive random_bits
+UINT64 = np.dtype(np.uint64)
+
+
+def are_keys(key: Any, name: str) -> Any:
+    """Raise `DTypeError` unless these are keys."""
+    value = as_value(key)
+    aval = aval_of(value)
+    if aval.weak or aval.dtype != UINT64:
+        raise DTypeError(
+            f"{name}: a key is a uint64, not {'a number' if aval.weak else aval!r}",
+            hint="make a key with fx.random.key(seed)",
+        )
+    return value
+
+
+def one_key(key: Any, name: str) -> Any:
+    """Raise unless this is one key."""
+    value = are_keys(key, name)
+    shape = aval_of(value).shape
+    if shape:
+        raise ShapeError(
+            f"{name}: one key is needed, not an array of shape {shape} of them",
+            hint=f"fx.vmap(lambda key: fx.random.{name}(key, …))(keys)",
+        )
+    return value
+
+
+def as_shape(shape: Any, name: str) -> tuple[int, ...]:
+    """A shape as a tuple of non-negative integers; an integer is a shape of one axis."""
+    try:
+        sizes = tuple(n.__index__() for n in ((shape,) if hasattr(shape, "__index__") else shape))
+    except (AttributeError, TypeError):
+        raise ShapeError(f"{name}: a shape is a tuple of integers, not {shape!r}") from None
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"{name}: the shape {sizes} has a negative size")
+    return sizes
+
+
+def key(seed: Any) -> Any:
+    """A key from a seed.
+
+    Args:
+        seed: an integer from −2⁶³ to 2⁶⁴ − 1; different ones give different keys.
+
+    Returns:
+        The key, a uint64.
+
+    Raises:
+        DTypeError: the seed is no integer.
+        ShapeError: the seed has axes, or does not fit into 64 bits.
+
+    >>> import fxgrad as fx
+    >>> fx.random.normal(fx.random.key(0), (2,))
+    array([-2.27188415, -0.70132792])
+    """
+    value = as_value(seed) if type(seed) is not int else seed
+    if type(value) is int:
+        if not -(2**63) <= value < 2**64:
+            raise ShapeError(f"key: the seed {value} does not fit into 64 bits")
+        return np.uint64(value % 2**64)
+    aval = aval_of(value)
+    if kind_of(aval.dtype) not in "iu":
+        raise DTypeError(f"key: a seed is an integer, not {aval!r}")
+    if aval.shape:
+        raise ShapeError(f"key: a seed has no axes, but this has the shape {aval.shape}",
+                         hint="fx.vmap(fx.random.key)(seeds), or split one key")  # fmt: skip
+    return ops.convert(value, dtype=UINT64)
+
+
+PRNGKey = key
+
+
+def split(key: Any, num: Any = 2) -> Any:
+    """Keys that are independent of each other, of the key's other children, and of what is drawn with it.
+
+    Args:
+        key: a key, which should not be used again.
+        num: how many, or the shape of an array of them. The first keys do not depend on how many there are.
+
+    Returns:
+        uint64 array of shape (num,), or of the shape `num`.
+
+    >>> import fxgrad as fx
+    >>> this, that = fx.random.split(fx.random.key(0))
+    >>> fx.random.split(this, (2, 3)).shape
+    (2, 3)
+    """
+    return ops.random_bits(one_key(key, "split"), shape=as_shape(num, "split"), domain=SPLIT)
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """The child of a key for an integer: a key for every step of a loop, say.
+
+    Args:
+        key: a key.
+        data: an integer of 64 bits.
+
+    Returns:
+        A key.
+
+    >>> import fxgrad as fx
+    >>> keys = [fx.random.fold_in(fx.random.key(0), step) for step in range(100)]
+    >>> len(set(keys))
+    100
+    """
+    key, data = one_key(key, "fold_in"), as_value(data)
+    aval = aval_of(data)
+    if kind_of(aval.dtype) not in "iu" or aval.shape:
+        raise DTypeError(f"fold_in: data is one integer, not {aval!r}")
+    return ops.fold_in(key, data)
+
+
+def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Random bits: the words that np.random.Philox(key=[key, 0]) gives.
+
+    Args:
+        key: a key.
+        shape: the shape of the result.
+        dtype: an unsigned dtype, uint64 by default; narrower ones have the leading bits.
+
+    Returns:
+        Array of unsigned integers.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> words = fx.random.bits(fx.random.key(3), 5)
+    >>> np.array_equal(words, np.random.Philox(key=[3, 0]).random_raw(5))
+    True
+    """
+    dtype = UINT64 if dtype is None else np.dtype(dtype)
+    if dtype.kind != "u":
+        raise DTypeError(f"bits: dtype is an unsigned integer, not {dtype}")
+    words = ops.random_bits(one_key(key, "bits"), shape=as_shape(shape, "bits"), domain=DRAW)
+    spare = 64 - 8 * dtype.itemsize
+    return words if spare == 0 else ops.convert(ops.right_shift(words, np.uint64(spare)), dtype=dtype)
+
+
+def key_data(keys: Any) -> Any:
+    """The numbers that keys are, for storing: here the keys themselves."""
+    return are_keys(keys, "key_data")
+
+
+def wrap_key_data(key_bits_array: Any) -> Any:
+    """The keys of which `key_data` gave the numbers."""
+    return are_keys(key_bits_array, "wrap_key_data")
+
+
+def clone(key: Any) -> Any:
+    """The key again: a name for using it twice on purpose."""
+    return are_keys(key, "clone")

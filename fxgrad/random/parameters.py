@@ -1,0 +1,97 @@
+"""What distributions have in common: dtypes, shapes, and uniform numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import aval_of, kind_of
+from ..core.errors import DTypeError, ShapeError
+from ..core.interpreter import as_value
+from .keys import DRAW, as_shape, one_key
+
+FLOAT64 = np.dtype(float)
+
+
+def floating(dtype: Any, name: str) -> Any:
+    """A real floating dtype; None is float64."""
+    dtype = FLOAT64 if dtype is None else np.dtype(dtype)
+    if kind_of(dtype) != "f":
+        raise DTypeError(f"{name}: dtype is a real floating one, not {dtype}")
+    return dtype
+
+
+def integral(dtype: Any, name: str) -> Any:
+    """An integer dtype; None is int64."""
+    dtype = np.dtype(np.int64 if dtype is None else dtype)
+    if dtype.kind not in "iu":
+        raise DTypeError(f"{name}: dtype is an integer one, not {dtype}")
+    return dtype
+
+
+def parameter(value: Any, name: str) -> Any:
+    """A real parameter as a float64 array."""
+    value = as_value(value)
+    aval = aval_of(value)
+    if kind_of(aval.dtype) == "c":
+        raise DTypeError(f"{name}: parameters are real numbers, not {aval!r}")
+    return ops.convert(value, dtype=FLOAT64) if aval.weak or aval.dtype != FLOAT64 else value
+
+
+def common_shape(shape: Any, name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a result: that of the parameters for None, else the given one, to which theirs broadcast."""
+    given = [*shapes] if shape is None else [*shapes, as_shape(shape, name)]
+    try:
+        result = np.broadcast_shapes(*given)
+    except ValueError:
+        result = None
+    if result is None or (shape is not None and result != given[-1]):
+        raise ShapeError(
+            f"{name}: parameters of shape {', '.join(map(str, shapes))} do not broadcast "
+            f"to {'each other' if shape is None else f'the shape {given[-1]}'}"
+        )
+    return result
+
+
+def prepared(key: Any, shape: Any, name: str, *values: Any) -> tuple[Any, ...]:
+    """(the key, the shape of the result, parameters in float64)."""
+    parameters = [parameter(v, name) for v in values]
+    shapes = [aval_of(p).shape for p in parameters]
+    return one_key(key, name), common_shape(shape, name, *shapes), *parameters
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """x in another dtype."""
+    return x if aval_of(x).dtype == dtype else ops.convert(x, dtype=dtype)
+
+
+def spread(x: Any, shape: tuple[int, ...]) -> Any:
+    """x broadcast to a shape."""
+    return x if aval_of(x).shape == shape else ops.broadcast_to(x, shape=shape)
+
+
+def words(key: Any, shape: tuple[int, ...]) -> Any:
+    """Random words of 64 bits."""
+    return ops.random_bits(key, shape=shape, domain=DRAW)
+
+
+def fraction(key: Any, shape: tuple[int, ...], digits: int = 53) -> Any:
+    """Uniform multiples of 2^−digits in [0, 1)."""
+    return ops.multiply(ops.right_shift(words(key, shape), np.uint64(64 - digits)), 2.0**-digits)
+
+
+def inside(key: Any, shape: tuple[int, ...]) -> Any:
+    """Uniform numbers in (0, 1), symmetric about ½: the middles of 2⁵² intervals."""
+    return ops.add(fraction(key, shape, 52), 2.0**-53)
+
+
+def standard_normal(key: Any, shape: tuple[int, ...]) -> Any:
+    """Normal numbers in float64, by inversion; at most 8.2 in size."""
+    return ops.normal_quantile(inside(key, shape))
+
+
+def standard_exponential(key: Any, shape: tuple[int, ...]) -> Any:
+    """Exponential numbers in float64."""
+    return ops.negative(ops.log(inside(key, shape)))

@@ -1,0 +1,152 @@
+"""Choosing among given entries: categories, permutations, samples with and without replacement."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import numpy as fnp
+from .. import ops
+from ..core.aval import aval_of
+from ..core.errors import ShapeError
+from .discrete import randint
+from .keys import as_shape, one_key
+from .parameters import common_shape, fraction, inside, parameter, words
+
+
+def gumbels(key: Any, shape: tuple[int, ...]) -> Any:
+    """Gumbel numbers in float64. Added to log-probabilities they make the largest entries a sample without
+    replacement, and the largest a category."""
+    return -ops.log(-ops.log(inside(key, shape)))
+
+
+def largest(x: Any, count: int, axis: int) -> Any:
+    """The positions of the largest entries along an axis, in descending order."""
+    order = fnp.argsort(-x, axis=axis)
+    return order[(slice(None),) * axis + (slice(count),)]
+
+
+def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True) -> Any:
+    """Categories: the positions of entries, with probabilities proportional to e^logits.
+
+    Args:
+        key: a key.
+        logits: logarithms of the probabilities, up to a constant, along `axis`; −∞ is never drawn.
+        axis: the axis of the categories.
+        shape: the shape of the result; it ends in that of logits without the axis, or in what that broadcasts to, and
+            is that by default. What it begins with counts draws.
+        replace: whether draws are independent; if not, no two have the same category, and the first axes of `shape`
+            hold them in the order in which they are drawn.
+
+    Returns:
+        int64 array.
+
+    Raises:
+        ShapeError: the shape does not fit, or more draws without replacement than categories.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.random.categorical(fx.random.key(0), np.log([0.1, 0.6, 0.3]), shape=(8,))
+    array([0])
+    """
+    key, logits = one_key(key, "categorical"), parameter(logits, "categorical")
+    sizes = aval_of(logits).shape
+    if not sizes:
+        raise ShapeError("categorical: logits have at least one axis")
+    logits = fnp.moveaxis(logits, axis, -1)
+    *batch, count = aval_of(logits).shape
+    shape = common_shape(shape, "categorical", tuple(batch))
+    if count == 0 and math.prod(shape):
+        raise ShapeError("categorical: there are no categories to draw from")
+    if replace:
+        scores = gumbels(key, (*shape, count)) + logits
+        return ops.argmax(scores, axis=len(shape))
+    draws = shape[: len(shape) - len(batch)]
+    if shape[len(draws) :] != tuple(batch) or math.prod(draws) > count:
+        raise ShapeError(
+            f"categorical: the shape {shape} without replacement, for logits of {count} categories and the shape "
+            f"{tuple(batch)} without that axis",
+            hint="shape = (*draws, *batch) with at most as many draws as categories",
+        )
+    found = largest(gumbels(key, (*batch, count)) + logits, math.prod(draws), len(batch))
+    return ops.reshape(fnp.moveaxis(found, -1, 0), shape=shape)
+
+
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+    """The entries of an array in random order.
+
+    Args:
+        key: a key.
+        x: an array, or an integer n for the numbers 0, …, n − 1.
+        axis: the axis along which entries are permuted.
+        independent: whether every row along the axis gets an order of its own.
+
+    Returns:
+        Array of the shape and dtype of x, differentiable in it.
+
+    >>> import fxgrad as fx
+    >>> fx.random.permutation(fx.random.key(0), 5)
+    array([0])
+    """
+    key, x = one_key(key, "permutation"), entries_of(x)
+    axis = range(x.ndim)[axis]
+    if independent:
+        return fnp.take_along_axis(x, fnp.argsort(words(key, x.shape), axis=axis), axis)
+    return fnp.take(x, fnp.argsort(words(key, (x.shape[axis],))), axis)
+
+
+def entries_of(x: Any) -> Any:
+    """An array to choose from."""
+    if fnp.ndim(x) == 0 and fnp.result_type(x).kind in "iu":
+        return fnp.arange(x)
+    x = fnp.asarray(x)
+    if not x.shape:
+        raise ShapeError(
+            f"an array with axes, or the number of integers to choose from, is needed, not {x!r}"
+        )
+    return x
+
+
+def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
+    """Entries of an array, drawn at random.
+
+    Args:
+        key: a key.
+        a: an array, or an integer n for the numbers 0, …, n − 1.
+        shape: the shape of the draws.
+        replace: whether an entry may be drawn more than once.
+        p: probabilities along the axis, up to a factor; all are alike by default.
+        axis: the axis along which entries are drawn.
+
+    Returns:
+        Array of the shape of `a` with the axis replaced by `shape`, differentiable in `a`.
+
+    Raises:
+        ShapeError: p has another shape than (a.shape[axis],), or more draws without replacement than entries.
+
+    >>> import fxgrad as fx
+    >>> fx.random.choice(fx.random.key(0), 10, (4,), replace=False)
+    array([0])
+    """
+    key, a, shape = one_key(key, "choice"), entries_of(a), as_shape(shape, "choice")
+    axis = range(a.ndim)[axis]
+    count, draws = a.shape[axis], math.prod(shape)
+    if draws and (count == 0 or (not replace and draws > count)):
+        raise ShapeError(
+            f"choice: {draws} draws from {count} entries{'' if replace else ' without replacement'}"
+        )
+    if p is not None:
+        p = parameter(p, "choice")
+        if aval_of(p).shape != (count,):
+            raise ShapeError(f"choice: p has the shape {aval_of(p).shape}, the axis has {count} entries")
+    if not replace:
+        noise = words(key, (count,)) if p is None else -(gumbels(key, (count,)) + ops.log(p))
+        index = fnp.argsort(noise)[:draws].reshape(shape)
+    elif p is None:
+        index = randint(key, shape, 0, count)
+    else:
+        total = ops.cumsum(p, axis=0)
+        index = fnp.searchsorted(total, total[-1] * fraction(key, shape), side="right")
+    return fnp.take(a, index, axis)
+
+
+__all__ = ["categorical", "choice", "permutation"]

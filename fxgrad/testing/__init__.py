@@ -1,0 +1,25 @@
+"""Checks of derivatives and of `vmap`, for programs written with fxgrad and for fxgrad itself.
+
+* `check_grads`, `check_jvp`, `check_vjp`: against numerical derivatives, with the signatures of `jax.test_util`.
+* `check_vmap`: against the loop.
+* `measured_jvp`, `random_like`, `inner`: what these are made of.
+* `coverage`: the table of operations and their rules.
+* `strategies`: for property-based tests with hypothesis.
+"""
+
+from ..transforms.measure import inner, measured_jvp, random_like
+from . import strategies
+from .coverage import coverage
+from .gradients import check_grads, check_jvp, check_vjp, check_vmap
+
+__all__ = [
+    "check_grads",
+    "check_jvp",
+    "check_vjp",
+    "check_vmap",
+    "coverage",
+    "inner",
+    "measured_jvp",
+    "random_like",
+    "strategies",
+]

@@ -1,0 +1,209 @@
+"""`check_grads`, `check_jvp`, `check_vjp`: derivatives against numerical ones. `check_vmap`: against the loop."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import tree
+from ..core.aval import aval_of, is_differentiable
+from ..core.errors import CheckError, StructureError
+from ..transforms.check import Point, compare, compare_pullback, pushed, same
+from ..transforms.jvp import jvp
+from ..transforms.measure import Tolerance, direction, on_host, precision, random_like
+from ..transforms.staged import name_of
+from ..transforms.vjp import vjp
+from ..transforms.vmap import vmap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int = 2,
+    modes: Sequence[str] = ("fwd", "rev"),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check the derivatives of `f` at `args` up to an order against numerical derivatives along random directions.
+
+    Each derivative but the last is differentiated again, in each mode: for order 2, "fwd of fwd", "fwd of rev", and so
+    on. Directions are the same in every run.
+
+    Args:
+        f: a function of pytrees of arrays.
+        args: tuple of its arguments; integers are held fixed.
+        order: the highest order of derivatives.
+        modes: "fwd", "rev", or both.
+        atol, rtol, eps: see `check_jvp`.
+
+    Raises:
+        CheckError: the message names mode and order, and the argument in which the discrepancy is largest.
+        ConcretizationError: an argument is traced.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> fx.testing.check_grads(lambda x, y: fnp.sin(x) * y, (np.ones(3), 2.0), order=3)
+    """
+    unknown = set(modes) - {"fwd", "rev"}
+    if unknown or isinstance(modes, str):
+        raise StructureError(f"check_grads: modes={modes!r}", hint='modes=("fwd", "rev"), or one of them')
+
+    def examine(g: Callable[..., Any], number: int, trail: str) -> None:
+        for mode in modes:
+            label = f"{mode} of {trail}" if trail else mode
+            what = f"check_grads of {name_of(f)}: order {number}, {label}"
+            if mode == "fwd":
+                check_jvp(g, partial(jvp, g), args, atol, rtol, eps, what)
+            else:
+                check_vjp(g, partial(vjp, g), args, atol, rtol, eps, what)
+            if number < order:
+                examine(along(g, args, mode), number + 1, label)
+
+    examine(f, 1, "")
+
+
+def along(f: Callable[..., Any], args: Sequence[Any], mode: str) -> Callable[..., list[Any]]:
+    """The derivative of `f` for a fixed random tangent or cotangent, as a function of the arguments: flat."""
+    rng = np.random.default_rng(2)
+    if mode == "fwd":
+        leaves, structure = tree.flatten(tuple(args))
+        ts = tree.unflatten(structure, random_like(rng, *leaves))
+        return lambda *args: floating(jvp(f, args, ts)[1])
+    leaves, structure = tree.flatten(f(*args))
+    cts = tree.unflatten(structure, random_like(rng, *leaves))
+    return lambda *args: floating(vjp(f, *args)[1](cts))
+
+
+def floating(values: Any) -> list[Any]:
+    """The leaves that carry derivatives."""
+    return [v for v in tree.leaves(values) if is_differentiable(aval_of(v).dtype)]
+
+
+def check_jvp(
+    f: Callable[..., Any],
+    f_jvp: Callable[[tuple, tuple], tuple],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+    err_msg: str = "",
+) -> None:
+    """Check a function that computes values and tangents against `f` and its numerical derivative.
+
+    Args:
+        f: a function of pytrees of arrays.
+        f_jvp: (primals, tangents) → (result, its tangent), such as `partial(fx.jvp, f)`.
+        args: tuple of arguments; integers are held fixed.
+        atol, rtol: what the derivatives may differ by. By default rtol is the cube root of the precision of arguments
+            and results (8e-6, in single precision 4e-3), and atol the estimated error of the numerical derivative.
+        eps: the first step of the central differences (by default the sixth root of the precision).
+        err_msg: how the message begins.
+
+    Raises:
+        CheckError: they disagree; or there is a kink, or noise, and nothing can be said.
+        ConcretizationError: an argument is traced.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.testing.check_jvp(fnp.sin, lambda primals, ts: (fnp.sin(*primals), fnp.cos(*primals) * ts[0]), (0.5,))
+    """
+    point = Point(err_msg or f"check_jvp of {name_of(f)}", f, args)
+    results = point.results(*point.values)
+    tolerance = Tolerance([*point.values, *results], atol, rtol, eps)
+    ts = direction(point.values)
+    same(point.what, tree.leaves(f_jvp(point.args, point.tangents(ts))[0]), results, tolerance.root**2)
+    compare(point, ts, pushed(point, f_jvp), tolerance)
+
+
+def check_vjp(
+    f: Callable[..., Any],
+    f_vjp: Callable[..., tuple],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+    err_msg: str = "",
+) -> None:
+    """Check a function that computes a value and a pullback against `f` and its numerical derivative.
+
+    Args:
+        f: a function of pytrees of arrays.
+        f_vjp: (*args) → (result, pullback), such as `partial(fx.vjp, f)`; the pullback gives a tuple of cotangents.
+        args, atol, rtol, eps, err_msg: as for `check_jvp`, with the same errors.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.testing.check_vjp(fnp.sin, lambda x: (fnp.sin(x), lambda ct: (fnp.cos(x) * ct,)), (0.5,))
+    """
+    point = Point(err_msg or f"check_vjp of {name_of(f)}", f, args)
+    results = point.results(*point.values)
+    tolerance = Tolerance([*point.values, *results], atol, rtol, eps)
+    value, pullback = f_vjp(*args)
+    values, structure = tree.flatten(value)
+    same(point.what, values, results, tolerance.root**2)
+    cts = random_like(np.random.default_rng(1), *results)
+    compare_pullback(point, floating(cts), tree.leaves(pullback(tree.unflatten(structure, cts))), tolerance)
+
+
+def check_vmap(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    in_axes: Any = 0,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> None:
+    """Check `vmap(f, in_axes)` against a loop of calls of `f`.
+
+    Args:
+        f: a function of pytrees of arrays.
+        args: tuple of arguments with a mapped axis, for `fx.vmap(f, in_axes)`. For in_axes=None, those of one call:
+            batches are made of them (scaled by 1, 17/16, 18/16; integers are repeated), and each argument is
+            in turn not mapped, mapped over its first, and over its last axis, in every combination.
+        in_axes: as for `fx.vmap`, or None.
+        rtol: by default the precision to the power 3/4 (2e-12 for double precision).
+        atol: by default rtol times the largest entry of a result.
+
+    Raises:
+        CheckError: values, shapes, dtypes or the structure differ; the message names the axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> fx.testing.check_vmap(fnp.dot, (np.ones((5, 3)), np.ones(3)), in_axes=(0, None))
+    >>> fx.testing.check_vmap(fnp.matmul, (np.ones((2, 3)), np.ones(3)), in_axes=None)
+    """
+    name = name_of(f)
+    for axes, batch in [(in_axes, tuple(args))] if in_axes is not None else batches(tuple(args)):
+        what = f"check_vmap of {name}: in_axes={axes}"
+        found = tree.leaves(vmap(f, axes)(*batch))
+        leaves, structure = tree.flatten(batch)
+        places = tree.flatten_prefix(tuple(axes) if isinstance(axes, list) else axes, batch, what)
+        size = next(np.shape(x)[a] for x, a in zip(leaves, places) if a is not None)
+        rows = [[x if a is None else np.take(x, k, a) for x, a in zip(leaves, places)] for k in range(size)]
+        results = [tree.leaves(f(*tree.unflatten(structure, row))) for row in rows]
+        for i, (y, *single) in enumerate(zip(found, *results)):
+            dtype = aval_of(single[0]).dtype
+            if aval_of(y).dtype != dtype:
+                raise CheckError(f"{what}: result {i} has dtype {aval_of(y).dtype}, expected {dtype}")
+        expected = [np.stack([on_host(y) for y in single]) for single in zip(*results)]
+        same(what, found, expected, precision([*leaves, *found]) ** 0.75 if rtol is None else rtol, atol)
+
+
+def batches(args: tuple) -> Iterator[tuple[tuple, tuple]]:
+    """(in_axes, arguments with mapped axes) for every way to map over single arguments."""
+
+    def stacked(x: Any, axis: int) -> Any:
+        scales = (1, 17 / 16, 18 / 16) if is_differentiable(aval_of(x).dtype) else (1, 1, 1)
+        return np.stack([np.asarray(x * s, aval_of(x).dtype) for s in scales], axis)
+
+    for axes in itertools.product((None, 0, -1), repeat=len(args)):
+        if any(a is not None for a in axes):
+            yield (
+                axes,
+                tuple(
+                    arg if axis is None else tree.map(partial(stacked, axis=axis), arg)
+                    for arg, axis in zip(args, axes)
+                ),
+            )

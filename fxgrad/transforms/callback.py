@@ -1,0 +1,372 @@
+"""Python functions called in the middle of a program, staged or not: `pure_callback` for their results, and
+`debug.callback`, `debug.print`, `debug.breakpoint` for what they do."""
+
+from __future__ import annotations
+
+import string
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import tree
+from ..core.arrays import namespace_of
+from ..core.aval import SCALARS, Aval, aval_of, check_dtype, is_differentiable, kind_of
+from ..core.errors import DTypeError, NotDifferentiableError, ShapeError, StructureError, UnsupportedError
+from ..core.interpreter import Tracer, boundary
+from ..core.primitive import Primitive, bind
+from ..ops.kinds import spread
+from .inputs import Named, leaf_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Call:
+    """A function of pytrees as one of flat values. Leaves that are no arrays (strings, say) stay as they are."""
+
+    __slots__ = ("fixed", "function", "structure")
+
+    def __init__(self, function: Callable[..., Any], fixed: list[Any], structure: Any):
+        self.function, self.fixed, self.structure = function, fixed, structure
+
+    __name__ = property(lambda self: getattr(self.function, "__name__", type(self.function).__name__))
+
+    def __call__(self, *values: Any) -> Any:
+        rest = iter(values)
+        leaves = [next(rest) if leaf is VALUE else leaf for leaf in self.fixed]
+        # Arrays are the function's own: it may keep them, and write into them.
+        leaves = [leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves]
+        args, kwargs = tree.unflatten(self.structure, leaves)
+        return self.function(*args, **kwargs)
+
+
+VALUE = object()  # stands in `Call.fixed` for a value
+
+
+def flat_call(name: str, function: Callable[..., Any], args: tuple, kwargs: dict) -> tuple[Call, list[Any]]:
+    """(the function of flat values, the values among the leaves of the arguments)."""
+    if not callable(function):
+        raise StructureError(f"{name} takes a function, not a {type(function).__name__}")
+    leaves, structure = tree.flatten((args, kwargs))
+    given = [is_value(leaf) for leaf in leaves]
+    fixed = [VALUE if g else leaf for leaf, g in zip(leaves, given)]
+    return Call(function, fixed, structure), [leaf for leaf, g in zip(leaves, given) if g]
+
+
+def is_value(leaf: Any) -> bool:
+    """Whether a leaf is an array, a number or a traced value that fxgrad computes with."""
+    if isinstance(leaf, type) or not (isinstance(leaf, Tracer) or namespace_of(leaf) is not None):
+        return False
+    return kind_of(aval_of(leaf).dtype) in "biufc"
+
+
+class OverEntries:
+    """A function of flat values, applied to one batch entry after the other; a list of its results."""
+
+    __slots__ = ("batched", "function", "size")
+
+    def __init__(self, function: Callable[..., Any], batched: Sequence[bool], size: int):
+        self.function, self.batched, self.size = function, tuple(batched), size
+
+    __name__ = property(lambda self: self.function.__name__)
+
+    def __call__(self, *values: Any) -> list[Any]:
+        batched, function = self.batched, self.function
+        return [function(*[v[i] if b else v for v, b in zip(values, batched)]) for i in range(self.size)]
+
+
+# -- effects
+class DebugCallback(Primitive):
+    """callback(*values), for what it does; there is no result."""
+
+    multiple_results = True
+    runs_user_code = True
+    effect = True
+
+    def __init__(self) -> None:
+        super().__init__("debug_callback", lambda xp: call_and_forget)
+
+    def make_call(self) -> Callable[..., Any]:
+        """Always through the interpreter: a level that stages keeps the effect, also where it is of plain values."""
+        return lambda *args, **params: bind(self, args, params)
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+        return []
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        return self.call(*primals, **params), []
+
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        return apply(*values, **params), None, None
+
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, Any]:
+        return self.call(*values, callback=OverEntries(params["callback"], batched, size)), []
+
+
+def call_and_forget(*values: Any, callback: Callable[..., Any]) -> list[Any]:
+    callback(*values)
+    return []
+
+
+call_for_effect = DebugCallback().call
+
+
+@boundary
+def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """Call callback(*args, **kwargs) with NumPy arrays each time the program comes to this place, under `jit` too.
+
+    Under `grad`, `jvp` and `vjp` it is called once, with the primal values; under `vmap` once for each batch entry;
+    under `checkpoint` again when values are computed again. What it returns is ignored.
+
+    Args:
+        callback: a function of pytrees of arrays, which are its own. Other objects are handed through.
+        ordered: accepted as by JAX; calls are made in the order of the program in any case.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> seen = []
+    >>> @fx.jit
+    ... def f(x):
+    ...     y = fnp.exp(x)
+    ...     fx.debug.callback(seen.append, y)
+    ...     return y
+    >>> _ = f(0.0), f(1.0)
+    >>> [f"{y:.3f}" for y in seen]
+    ['1.000', '2.718']
+    """
+    call, values = flat_call("debug.callback", callback, args, kwargs)
+    call_for_effect(*values, callback=call)
+
+
+@boundary
+def debug_print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """Print fmt.format(*args, **kwargs) each time the program comes to this place: `debug.callback` of `print`.
+
+    Args:
+        fmt: a format string, no f-string, which would show the traced value.
+        ordered: accepted as by JAX; lines come in the order of the program in any case.
+
+    Raises:
+        StructureError: an argument that the format does not use; IndexError, KeyError: one that it lacks.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> @fx.jit
+    ... def f(x):
+    ...     fx.debug.print("x = {x:.2f}", x=x)
+    ...     return x * x
+    >>> _ = fx.vmap(fx.grad(f))(np.array([1.0, 2.0]))
+    x = 1.00
+    x = 2.00
+    """
+    checker = Checker()
+    checker.vformat(fmt, args, kwargs)
+    if checker.unused:
+        raise StructureError(
+            f"debug.print: the format does not use the argument {', '.join(map(repr, checker.unused))}",
+            hint='fx.debug.print("x = {x}", x=x), with a plain string: an f-string is filled in at once',
+        )
+
+    def printed(*args: Any, **kwargs: Any) -> None:
+        print(fmt.format(*args, **kwargs))
+
+    call, values = flat_call("debug.print", printed, args, kwargs)
+    call_for_effect(*values, callback=call)
+
+
+class Checker(string.Formatter):
+    """Goes through a format string, formatting nothing, and finds the arguments that it lacks or does not use."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return value
+
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+        self.unused = [key for key in (*range(len(args)), *kwargs) if key not in used_args]
+
+
+@boundary
+def debug_breakpoint(*args: Any, **kwargs: Any) -> None:
+    """Stop in the debugger (`sys.breakpointhook`) each time the program comes to this place, under `jit` too, where
+    Python's own `breakpoint()` stops while staging. There, `args` and `kwargs` are the values that are given here.
+
+    >>> import fxgrad as fx
+    >>> f = fx.jit(lambda x: (fx.debug.breakpoint(x=x), x * x)[1])
+    """
+    call, values = flat_call("debug.breakpoint", stop, args, kwargs)
+    call_for_effect(*values, callback=call)
+
+
+def stop(*args: Any, **kwargs: Any) -> None:
+    """Where the debugger stops: `args` and `kwargs` are the values."""
+    sys.breakpointhook()
+
+
+# -- results
+METHODS = ("sequential", "expand_dims", "broadcast_all")
+
+
+class Returning:
+    """A Call whose result must have the declared structure; it is given flat."""
+
+    __slots__ = ("call", "structure")
+
+    def __init__(self, call: Call, structure: Any):
+        self.call, self.structure = call, structure
+
+    __name__ = property(lambda self: self.call.__name__)
+
+    def __call__(self, *values: Any) -> list[Any]:
+        results, structure = tree.flatten(self.call(*values))
+        if structure != self.structure:
+            raise StructureError(
+                f"pure_callback: {self.__name__} returned the structure {structure}, declared is {self.structure}"
+            )
+        return results
+
+
+class Stacked(OverEntries):
+    """A function with flat results, applied to one batch entry after the other; its results stacked."""
+
+    __slots__ = ("avals",)
+
+    def __init__(self, function: Any, batched: Sequence[bool], size: int, avals: Sequence[Aval]):
+        super().__init__(function, batched, size)
+        self.avals = avals
+
+    def __call__(self, *values: Any) -> list[Any]:
+        entries = [as_declared(results, self.avals, self.__name__) for results in super().__call__(*values)]
+        if not entries:
+            return [np.empty((0, *a.shape), a.dtype) for a in self.avals]
+        return [namespace_of(column[0]).stack(column) for column in zip(*entries)]
+
+
+def as_declared(results: Sequence[Any], avals: Sequence[Aval], name: str) -> list[Any]:
+    """The results as arrays that nobody else has, of the declared shapes and dtypes."""
+    arrays = []
+    for result, aval in zip(results, avals):
+        weak = type(result) in SCALARS and np.can_cast(aval_of(result).dtype, aval.dtype, "same_kind")
+        if weak or namespace_of(result) in (None, np):
+            result = np.array(result, aval.dtype if weak else None)[()]
+        have = aval_of(result)
+        if have.shape != aval.shape:
+            raise ShapeError(
+                f"pure_callback: {name} returned shape {have.shape}, declared is {aval.shape}",
+                hint="declare what is returned: fx.ShapeDtypeStruct(shape, dtype)",
+            )
+        if have.dtype != aval.dtype:
+            raise DTypeError(
+                f"pure_callback: {name} returned dtype {have.dtype}, declared is {aval.dtype}",
+                hint=f"convert it, result.astype({aval.dtype.name!r}), or declare {have.dtype.name!r}",
+            )
+        arrays.append(result)
+    return arrays
+
+
+def refuse_derivative(callback: Any, avals: Sequence[Aval], active: Sequence[Any]) -> None:
+    """Raise where a result would have a derivative."""
+    if any(a is not None for a in active) and any(is_differentiable(a.dtype) for a in avals):
+        raise NotDifferentiableError(
+            f"pure_callback: {callback.__name__} has no derivative that fxgrad knows",
+            hint="wrap it in fx.custom_jvp or fx.custom_vjp with a rule, or give it fx.stop_gradient(x)",
+        )
+
+
+class PureCallback(Primitive):
+    """callback(*values) → flat results of the declared `avals`."""
+
+    multiple_results = True
+    runs_user_code = True
+
+    def __init__(self) -> None:
+        super().__init__("pure_callback", lambda xp: call_for_results)
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+        return list(params["avals"])
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        refuse_derivative(params["callback"], params["avals"], tangents)
+        return self.call(*primals, **params), [None] * len(params["avals"])
+
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        refuse_derivative(params["callback"], params["avals"], needed)
+        return apply(*values, **params), None, None
+
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, Any]:
+        callback, avals, method = params["callback"], params["avals"], params["method"]
+        if method is None:
+            raise UnsupportedError(
+                f"vmap of pure_callback: it is not said how {callback.__name__} takes a batch",
+                hint=f"vmap_method={' or '.join(map(repr, METHODS))}",
+            )
+        if method == "sequential":
+            callback = Stacked(callback, batched, size, avals)
+        else:
+            repeats = size if method == "broadcast_all" else 1
+            values = [spread(v, b, repeats) for v, b in zip(values, batched)]
+        mapped = tuple([Aval((size, *a.shape), a.dtype) for a in avals])
+        return self.call(*values, callback=callback, avals=mapped, method=method), [True] * len(mapped)
+
+
+def call_for_results(
+    *values: Any, callback: Callable[..., Any], avals: Sequence[Aval], method: Any
+) -> list[Any]:
+    return as_declared(callback(*values), avals, callback.__name__)
+
+
+pure_callback_call = PureCallback().call
+
+
+@boundary
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """callback(*args, **kwargs), a Python function of NumPy arrays, in the middle of a program, under `jit` too.
+
+    Args:
+        callback: a function of pytrees of arrays without side effects: how often it is called is not said.
+        result_shape_dtypes: what it returns: a pytree of `ShapeDtypeStruct`, or of anything with `shape` and `dtype`.
+        args, kwargs: pytrees of arrays. Other objects are handed through.
+        vmap_method: how it takes a batch: "sequential", called for one entry after the other; "expand_dims", called
+            once, with a leading axis of all arguments, of size 1 for those that are not mapped, and of the results;
+            "broadcast_all", likewise, with arguments that are not mapped repeated. None: not at all.
+
+    Returns:
+        The result, of the declared structure, shapes and dtypes.
+
+    Raises:
+        StructureError, ShapeError, DTypeError: the result is not as declared.
+        UnsupportedError: under `vmap` without `vmap_method`.
+        NotDifferentiableError: under `grad`, `jvp`, … of the arguments; write a rule (`custom_jvp`, `custom_vjp`).
+
+    >>> import math, fxgrad as fx
+    >>> def gamma(x):
+    ...     return fx.pure_callback(math.gamma, fx.ShapeDtypeStruct((), float), x, vmap_method="sequential")
+    >>> float(fx.jit(gamma)(5.0))
+    24.0
+    """
+    if vmap_method not in (None, *METHODS):
+        raise StructureError(
+            f"pure_callback: there is no vmap_method {vmap_method!r}",
+            hint=f"{', '.join(map(repr, METHODS))} or None",
+        )
+    declared, structure = tree.flatten(result_shape_dtypes)
+    avals = []
+    for index, leaf in enumerate(declared):
+        aval = aval_of(leaf)
+        check_dtype(aval.dtype, Named("pure_callback: the declared result", leaf_path, structure, index))
+        avals.append(Aval(aval.shape, aval.dtype))
+    call, values = flat_call("pure_callback", callback, args, kwargs)
+    results = pure_callback_call(
+        *values, callback=Returning(call, structure), avals=tuple(avals), method=vmap_method
+    )
+    return tree.unflatten(structure, results)

@@ -1,0 +1,120 @@
+"""Samples of the primitives of random numbers. The oracles are NumPy's Philox and SciPy's distributions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.special
+from sample import DOMAINS, Sample, drawn, written
+
+WORD = 2**64
+DOMAINS["key"] = lambda rng, shape: rng.integers(0, WORD, shape, np.uint64)
+DOMAINS["open unit"] = lambda rng, shape: rng.uniform(0.02, 0.98, shape)
+DOMAINS["low"] = lambda rng, shape: rng.uniform(-2, 0.3, shape)
+DOMAINS["middle"] = lambda rng, shape: rng.uniform(0.5, 1.0, shape)
+DOMAINS["many"] = lambda rng, shape: rng.uniform(3, 9, shape)
+DOMAINS["above"] = lambda rng, shape: np.ones(shape, bool)
+DOMAINS["below"] = lambda rng, shape: np.zeros(shape, bool)
+DOMAINS["mean"] = lambda rng, shape: rng.choice([0.3, 3.0, 30.0, 3e3], shape)
+DOMAINS["trials"] = lambda rng, shape: rng.choice([3, 30, 3000], shape)
+
+
+def words(key: int, domain: int, count: int, counter: Any = None) -> np.ndarray:
+    """The words of NumPy's generator."""
+    return np.random.Philox(key=np.array([key, domain], np.uint64), counter=counter).random_raw(count)
+
+
+def bits(keys: np.ndarray, shape: tuple[int, ...], domain: int) -> np.ndarray:
+    rows = [words(key, domain, int(np.prod(shape))) for key in keys.ravel()]
+    return np.array(rows, np.uint64).reshape(keys.shape + shape)
+
+
+def folded(key: int, data: int) -> int:
+    """The first word of the block of counter (1, data, 0, 0): NumPy adds 1 to a counter before it is used."""
+    return words(key, 2, 1, np.array([0, int(data) % WORD, 0, 0], np.uint64))[0]
+
+
+def high(x: int, y: int) -> int:
+    return int(x) * int(y) // WORD
+
+
+def entries(function: Any) -> Any:
+    """A function of Python numbers applied entry by entry."""
+    return lambda *xs: np.vectorize(function, otypes=[np.uint64])(*xs)
+
+
+def quantile(sample_of: Any, a: Any) -> Any:
+    """log of the gamma quantile at which the sample stands: what implicit reparameterization differentiates."""
+    sample = sample_of()
+    _, (key, drawn_a) = drawn(sample)
+    z = np.exp(sample.call(key, drawn_a))
+    low, p = z < drawn_a, scipy.special.gammainc(drawn_a, z)
+    q = scipy.special.gammaincc(drawn_a, z)
+    return np.log(np.where(low, scipy.special.gammaincinv(a, p), scipy.special.gammainccinv(a, q)))
+
+
+def log_gammas(keys: tuple[int, ...], shape: tuple[int, ...]) -> Sample:
+    holder: list[Sample] = []
+    sample = Sample(
+        "random_log_gamma",
+        (("key", keys), ("positive", (*keys, *shape))),
+        model=partial(quantile, lambda: holder[0]),
+    )
+    holder.append(sample)
+    return sample
+
+
+SAMPLES = [
+    *(
+        written(
+            "random_bits",
+            ("key", keys),
+            shape=shape,
+            domain=domain,
+            reference=partial(bits, shape=shape, domain=domain),
+        )
+        for keys, shape, domain in [
+            ((), (), 0), ((), (3,), 0), ((), (2, 5), 1), ((3,), (3,), 1), ((40,), (5,), 0), ((2,), (0,), 0),
+            ((0,), (3,), 0), ((), (1001,), 0),
+        ]
+    ),
+    *(
+        written("fold_in", ("key", shape), (data, shape), reference=entries(folded))
+        for shape in [(), (3,)]
+        for data in ["int", "key"]
+    ),
+    written("fold_in", ("key", ()), ("int", (4,)), reference=entries(folded)),
+    written("multiply_high", ("key", (5,)), ("key", (5,)), reference=entries(high)),
+    written("multiply_high", ("key", ()), ("key", ()), reference=entries(high)),
+    written("normal_cdf", ("real", (2, 3)), reference=scipy.special.ndtr),
+    written("normal_cdf", ("real", ()), reference=scipy.special.ndtr),
+    written("normal_quantile", ("open unit", (2, 3)), reference=scipy.special.ndtri),
+    written("normal_quantile", ("open unit", ()), reference=scipy.special.ndtri),
+    *(
+        written("polygamma", ("positive", (3,)), n=n, reference=partial(scipy.special.polygamma, n))
+        for n in range(4)
+    ),
+    *(
+        written("gamma_moment", (a, (3,)), (w, shape), (side, ()), n=n)
+        for a, w, side, shape in [
+            ("positive", "low", "below", (3,)), ("many", "middle", "below", (2, 1)), ("many", "middle", "below", (3,)),
+            ("positive", "above1", "above", (2, 3)), ("positive", "above1", "above", ()),
+        ]
+        for n in (0, 2)
+    ),
+    log_gammas((), ()),
+    log_gammas((), (2, 3)),
+    log_gammas((3,), (3,)),
+    log_gammas((2,), ()),
+    log_gammas((), (0,)),
+    *(
+        Sample("random_poisson", (("key", keys), ("mean", (*keys, *shape))))
+        for keys, shape in [((), ()), ((), (6,)), ((2,), (3,)), ((3,), ()), ((), (0, 2))]
+    ),
+    *(
+        Sample("random_binomial", (("key", keys), ("trials", (*keys, *shape)), ("open unit", (*keys, *shape))))
+        for keys, shape in [((), ()), ((), (6,)), ((2,), (3,)), ((), (0,))]
+    ),
+]  # fmt: skip

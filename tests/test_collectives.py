@@ -1,0 +1,359 @@
+"""Collectives: every rule of every primitive, names in scope, dtypes, errors, and what jit keeps.
+
+They need an open axis, so that the tests that are generated from the registry do not fit; here each is taken through
+the same ways. JAX is the reference for values in tests/parity/test_jax_collectives.py.
+"""
+
+import numpy as np
+import pytest
+
+import fxgrad as fx
+import fxgrad.numpy as fnp
+from fxgrad import lax
+from fxgrad.core.primitive import Primitive
+from fxgrad.ops import collective
+from tests.ways import same
+
+RNG = np.random.default_rng(0)
+SIZE = 3
+X = RNG.normal(size=(SIZE, 4))
+C = RNG.normal(size=(SIZE, SIZE, 2, SIZE))
+
+# Primitive → (params, the whole result for the whole operand).
+PRIMITIVES = {
+    "psum": [({}, lambda x: np.stack([x.sum(0)] * SIZE))],
+    "all_gather": [
+        ({"axis": axis}, lambda x, axis=axis: np.stack([np.moveaxis(x, 0, axis)] * SIZE))
+        for axis in (0, 2, 3)
+    ],
+    "psum_scatter": [
+        ({"axis": axis}, lambda x, axis=axis: np.moveaxis(x.sum(0), axis, 0)) for axis in (0, 2)
+    ],
+    "ppermute": [
+        ({"perm": ((0, 1), (1, 2), (2, 0))}, lambda x: x[[2, 0, 1]]),
+        ({"perm": ((0, 2), (1, 0))}, lambda x: np.stack([x[1], 0 * x[0], x[0]])),
+        ({"perm": ()}, np.zeros_like),
+    ],
+    "all_to_all": [
+        (
+            {"split_axis": at, "concat_axis": to},
+            lambda x, at=at, to=to: np.stack(
+                [np.stack([np.take(row, i, at) for row in x], to) for i in range(SIZE)]
+            ),
+        )
+        for at in (0, 2)
+        for to in (0, 1, 2)
+    ],
+}
+CASES = [(name, *case) for name, cases in PRIMITIVES.items() for case in cases]
+each = pytest.mark.parametrize(
+    "name, params, reference", CASES, ids=lambda v: str(v) if type(v) is not dict else ""
+)
+
+
+def bound(name, params):
+    return lambda x: getattr(collective, name)(x, axis_name="i", **params)
+
+
+def mapped(f, **options):
+    return fx.vmap(f, axis_name="i", **options)
+
+
+def test_every_collective_is_among_the_cases():
+    linear = {
+        n
+        for n, f in vars(collective).items()
+        if isinstance(getattr(f, "primitive", None), Primitive) and f.primitive.contextual
+    }
+    assert linear == {*PRIMITIVES, "axis_index"}
+
+
+@each
+def test_values_over_dtypes(name, params, reference):
+    f = bound(name, params)
+    for dtype in (float, "float32", complex, "int8"):
+        x = (10 * C).astype(dtype)
+        expected = reference(x) if dtype != "int8" else reference(x.astype(int)).astype("int8")
+        same(mapped(f)(x), expected, 1e-5 if dtype == "float32" else 1e-12)
+    same(mapped(lambda x: f(C[0]) + 0 * x)(np.zeros(SIZE)), reference(np.stack([C[0]] * SIZE)))
+    same(mapped(f, in_axes=2)(np.moveaxis(C, 0, 2)), reference(C))
+
+
+@each
+def test_derivatives(name, params, reference):
+    """Tangents, adjoints and second derivatives, with the differentiation outside and inside of the map."""
+    f = bound(name, params)
+    x, t, y = C, RNG.normal(size=C.shape), RNG.normal(size=reference(C).shape)
+    same(fx.jvp(mapped(f), (x,), (t,))[1], reference(t))
+    same(mapped(lambda x, t: fx.jvp(f, (x,), (t,))[1])(x, t), reference(t))
+    (adjoint,) = fx.vjp(mapped(f), x)[1](y)
+    np.testing.assert_allclose(np.sum(adjoint * t), np.sum(y * reference(t)), rtol=1e-12)
+    same(mapped(lambda x, y: fx.vjp(f, x)[1](y)[0])(x, y), adjoint)
+    same(mapped(lambda x, y: fx.linear_transpose(f, x)(y)[0])(x, y), adjoint)
+
+    def loss(x):
+        return fnp.sum(f(x) ** 3)
+
+    whole = fx.grad(lambda x: fnp.sum(mapped(loss)(x)))
+    same(whole(x), fx.vjp(mapped(f), x)[1](3 * reference(x) ** 2)[0])
+    same(mapped(fx.grad(loss))(x), whole(x))
+    same(mapped(lambda x, t: fx.jvp(fx.grad(loss), (x,), (t,))[1])(x, t), fx.jvp(whole, (x,), (t,))[1])
+    same(
+        mapped(lambda x, t: fx.grad(lambda x: fnp.sum(fx.grad(loss)(x) * t))(x))(x, t),
+        fx.jvp(whole, (x,), (t,))[1],
+    )
+
+
+@each
+def test_other_levels_take_it_for_an_ordinary_operation(name, params, reference):
+    f = bound(name, params)
+    pairs = np.stack([C, 2 * C], -1)
+    same(mapped(fx.vmap(f, -1, -1))(pairs), np.stack([reference(C), reference(2 * C)], -1))
+    same(fx.vmap(mapped(f), -1, -1)(pairs), np.stack([reference(C), reference(2 * C)], -1))
+    same(mapped(fx.vmap(f, axis_name="other"))(C[:, None]), reference(C)[:, None])
+
+
+@each
+def test_staging(name, params, reference):
+    """The abstract rule gives what is computed; a Graph and its code do the same."""
+    f, graphs = bound(name, params), []
+
+    def staged(x):
+        graphs.append(fx.make_graph(f)(x))
+        return graphs[-1].check()(x)[0]
+
+    same(mapped(staged)(C), reference(C))
+    (graph,) = graphs
+    assert graph.out_avals[0].shape == reference(C).shape[1:]
+    assert name in repr(graph)
+    same(mapped(fx.jit(f))(C), reference(C))
+    same(fx.jit(mapped(f))(C), reference(C))
+    same(
+        mapped(fx.jit(lambda x: f(x) * 2 + f(C[0])))(C), 2 * reference(C) + reference(np.stack([C[0]] * SIZE))
+    )
+    same(mapped(lambda x: fx.jit(f)(C[0]) + 0 * x)(np.zeros(SIZE)), reference(np.stack([C[0]] * SIZE)))
+
+
+# -- functions ------------------------------------------
+def test_containers_and_several_axes():
+    def f(x):
+        total = lax.psum({"a": x, "b": (x, None)}, ("i", "j"))
+        assert total["b"][1] is None
+        return total["a"] - total["b"][0], lax.axis_index(("j", "i")), lax.all_gather(x, ("j", "i"))
+
+    table = np.arange(6.0).reshape(2, 3)  # j outside, i inside
+    difference, position, gathered = fx.vmap(mapped(f), axis_name="j")(table)
+    same(difference, 0 * table)
+    same(position, np.arange(6).reshape(2, 3))
+    same(gathered, np.broadcast_to(np.arange(6.0), (2, 3, 6)))
+    tiled = fx.vmap(mapped(lambda x: lax.all_gather(x[None], ("i", "j"), tiled=True)), axis_name="j")(table)
+    same(tiled[0, 0], table.T.ravel())
+
+
+def test_extrema_share_the_derivative():
+    x = np.array([1.0, 3.0, 3.0])
+    same(fx.grad(lambda x: mapped(lambda x: lax.pmax(x, "i"))(x)[0])(x), np.array([0, 0.5, 0.5]))
+    same(mapped(fx.grad(lambda x: lax.pmax(x, "i")))(x), np.array([0, 1.5, 1.5]))
+    same(mapped(fx.grad(lambda x: lax.pmin(x, "i") ** 2))(x), np.array([6.0, 0, 0]))
+    same(mapped(lambda x: lax.pmax(x, "i"))(np.array([1, np.nan, 2])), np.full(3, np.nan))
+
+
+def test_numbers_stay_numbers():
+    kept = []
+
+    def f(x):
+        kept.extend([lax.psum(1, "i"), lax.psum(0.5, "i"), lax.axis_size("i")])
+        return x * lax.psum(2.0, "i")
+
+    assert mapped(f)(np.ones(SIZE, np.float32)).dtype == np.float32
+    assert kept == [3, 1.5, 3] and [type(v) for v in kept] == [int, float, int]
+
+
+def test_truth_values_are_counted():
+    same(mapped(lambda x: lax.psum(x > 0, "i"))(np.array([1.0, -1.0, 2.0])), np.array([2, 2, 2]))
+
+
+def test_an_inner_axis_hides_one_of_the_same_name():
+    x = RNG.normal(size=(2, 3))
+    same(mapped(mapped(lambda x: lax.psum(x, "i")))(x), np.stack([x.sum(1)] * 3, 1))
+
+
+def test_names_are_any_hashable():
+    for name in ("i", 0, ("a", 1)[0], object):
+        same(fx.vmap(lambda x, n=name: lax.psum(x, n), axis_name=name)(X), np.stack([X.sum(0)] * SIZE))
+
+
+def test_an_empty_axis():
+    same(mapped(lambda x: lax.psum(x, "i"), out_axes=None)(np.zeros((0, 2))), np.zeros(2))
+    assert mapped(lambda x: lax.all_gather(x, "i"))(np.zeros((0, 2))).shape == (0, 0, 2)
+
+
+def test_arrays_of_another_library():
+    strict = pytest.importorskip("array_api_strict")
+    x = strict.asarray(X)
+    for f in (
+        lambda x: lax.psum(x, "i"),
+        lambda x: lax.pmax(x, "i"),
+        lambda x: lax.all_gather(x, "i"),
+    ):
+        result = mapped(f)(x)
+        assert type(result) is type(x)
+        same(np.asarray(result), mapped(f)(X))
+
+
+# -- jit ------------------------------------------
+def test_compiled_code_is_not_used_for_another_axis():
+    gather = fx.jit(lambda x: lax.all_gather(x, "i"))
+    total = fx.jit(lambda x: lax.psum(np.float64(1.0), "i") * x)
+    for size in (2, 5, 2):
+        assert mapped(gather)(np.ones(size)).shape == (size, size)
+        same(mapped(total)(np.ones(size)), np.full(size, float(size)))
+        same(fx.vmap(mapped(total), axis_name="j")(np.ones((3, size))), np.full((3, size), float(size)))
+        same(fx.vmap(mapped(total, in_axes=None, axis_size=4))(np.ones(2)), np.full((2, 4), 4.0))
+    with pytest.raises(fx.UnboundAxisError):
+        total(1.0)
+
+
+def test_compiled_code_is_used_again_for_the_same_axis():
+    traces = []
+
+    @fx.jit
+    def f(x):
+        traces.append(1)
+        return lax.psum(x, "i")
+
+    for _ in range(3):
+        mapped(f)(X)
+    assert len(traces) == 1
+    mapped(f)(X[:2])
+    assert len(traces) == 2
+
+
+def test_positions_are_compiled_too():
+    traces = []
+
+    @fx.jit
+    def f(x):
+        traces.append(1)
+        return x + lax.axis_index("i")
+
+    for _ in range(2):
+        same(mapped(f)(np.zeros(3)), np.arange(3.0))
+    assert len(traces) == 1
+
+
+# -- errors ------------------------------------------
+def test_an_axis_that_is_not_open():
+    with pytest.raises(fx.UnboundAxisError, match=r"'k'.*'i' of size 3, 'j' of size 2") as error:
+        fx.vmap(mapped(lambda x: lax.psum(x, "k")), axis_name="j")(np.ones((2, 3)))
+    assert isinstance(error.value, NameError) and "axis_name='k'" in str(error.value)
+    for call in (lax.axis_index, lax.axis_size, lambda n: lax.pmax(1.0, n), lambda n: lax.psum(1, n)):
+        with pytest.raises(fx.UnboundAxisError, match="open are: none"):
+            call("i")
+    with pytest.raises(fx.UnboundAxisError):
+        fx.jit(lambda x: lax.all_gather(x, "i"))(X)
+    with pytest.raises(fx.UnboundAxisError):  # a chunk is not the axis
+        mapped(lambda x: lax.psum(x, "i"), chunk_size=2)(X)
+    same(mapped(lambda x: lax.psum(x, "i"), chunk_size=3)(X), np.stack([X.sum(0)] * 3))
+
+
+ERRORS = {
+    "a source twice": (fx.ShapeError, lambda x: lax.ppermute(x, "i", [(0, 1), (0, 2)])),
+    "a target twice": (fx.ShapeError, lambda x: lax.ppermute(x, "i", [(0, 1), (2, 1)])),
+    "out of range": (fx.ShapeError, lambda x: lax.ppermute(x, "i", [(0, 3)])),
+    "no permutation": (fx.ShapeError, lambda x: lax.pshuffle(x, "i", [0, 0, 1])),
+    "all_to_all, size": (fx.ShapeError, lambda x: lax.all_to_all(x, "i", 0, 0)),
+    "all_to_all, tiled": (fx.ShapeError, lambda x: lax.all_to_all(x, "i", 0, 0, tiled=True)),
+    "psum_scatter, size": (fx.ShapeError, lambda x: lax.psum_scatter(x, "i")),
+    "psum_scatter, tiled": (fx.ShapeError, lambda x: lax.psum_scatter(x, "i", tiled=True)),
+    "axis": (fx.AxisError, lambda x: lax.all_to_all(x, "i", 2, 0)),
+    "groups": (fx.UnsupportedError, lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1], [2]])),
+    "two axes": (fx.UnsupportedError, lambda x: lax.ppermute(x, ("i", "j"), [(0, 1)])),
+}
+
+
+@pytest.mark.parametrize("error, f", ERRORS.values(), ids=ERRORS)
+def test_errors(error, f):
+    with pytest.raises(error):
+        mapped(f)(X)
+
+
+# -- inside of other functions ------------------------------------------
+@fx.custom_jvp
+def with_jvp(x):
+    return lax.psum(x, "i") * x
+
+
+@with_jvp.defjvp
+def with_jvp_rule(primals, tangents):
+    return fx.jvp(lambda x: lax.psum(x, "i") * x, primals, tangents)
+
+
+@fx.custom_vjp
+def with_vjp(x):
+    return lax.psum(x, "i") * x
+
+
+with_vjp.defvjp(
+    lambda x: (with_vjp(x), (x, lax.psum(x, "i"))),
+    lambda residuals, ct: (ct * residuals[1] + lax.psum(ct * residuals[0], "i"),),
+)
+
+BODIES = {
+    "nothing": lambda x: lax.psum(x, "i") * x,
+    "jit": fx.jit(lambda x: lax.psum(x, "i") * x),
+    "checkpoint": fx.checkpoint(lambda x: lax.psum(x, "i") * x),
+    "custom_jvp": with_jvp,
+    "custom_vjp": with_vjp,
+    "scan": lambda x: lax.scan(lambda c, _: (lax.psum(c, "i") * x, None), x, None, length=1)[0],
+    "fori_loop": lambda x: lax.fori_loop(0, 1, lambda _, y: lax.psum(y, "i") * y, x),
+    "cond": lambda x: lax.cond(x * 0 == 0, lambda x: lax.psum(x, "i") * x, lambda x: 0 * x, x),
+    "switch": lambda x: lax.switch(1, [lambda x: x, lambda x: lax.psum(x, "i") * x], x),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bodies_are_mapped_over_the_axis_as_well(name):
+    f, x = BODIES[name], X[:, 0]
+    slope = x.sum() + np.full(SIZE, x.sum())
+    for way in (mapped, lambda f: mapped(fx.jit(f)), lambda f: fx.jit(mapped(f))):
+        same(way(f)(x), x.sum() * x)
+        same(way(fx.grad(f))(x), slope)
+    same(fx.grad(lambda x: fnp.sum(mapped(f)(x)))(x), slope)
+    if not name.startswith(
+        "custom"
+    ):  # of whose functions only evaluation knows that there are collectives in them
+        same(mapped(lambda x: f(2.0) + 0 * x)(x), np.full(SIZE, 12.0))
+    assert name == "nothing" or mapped(fx.vmap(f))(x[:, None]).shape == (SIZE, 1)
+
+
+def test_a_loop_body_is_not_taken_for_that_of_another_axis():
+    def total(x):
+        return lax.scan(lambda c, _: (lax.psum(c, "i"), None), x, None, length=2)[0]
+
+    table = RNG.normal(size=(3, 3))
+    inner = fx.vmap(mapped(total))(table)  # over the second axis
+    outer = mapped(fx.vmap(total))(table)  # over the first
+    same(inner, 3 * np.stack([table.sum(1)] * 3, 1))
+    same(outer, 3 * np.stack([table.sum(0)] * 3))
+    with pytest.raises(fx.UnboundAxisError):
+        fx.vmap(total, axis_name="j")(table)
+
+
+def test_training_in_parallel():
+    """Gradients are averaged over the axis in every step of a loop, so that all entries keep the same weights."""
+    inputs, targets = RNG.normal(size=(4, 5)), RNG.normal(size=(4, 5))
+
+    def loss(w, x, y):
+        return fnp.mean((w * x - y) ** 2)
+
+    def train(x, y):
+        def step(w, _):
+            return w - 0.1 * lax.pmean(fx.grad(loss)(w, x, y), "i"), None
+
+        return lax.scan(step, 0.0, None, length=7)[0]
+
+    w = 0.0
+    for _ in range(7):
+        w -= 0.1 * fx.grad(loss)(w, inputs, targets)
+    same(mapped(train)(inputs, targets), np.full(4, w))
