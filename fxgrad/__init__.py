@@ -52,7 +52,7 @@ _HOMES = {
         "UnsupportedError",
     ),
     "core.graph": ("Graph",),
-    "core.interpreter": ("Interpreter", "Tracer"),
+    "core.interpreter": ("Interpreter", "Tracer", "opened"),
     "core.where": ("set_traceback_filtering",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from .core.graph import Graph
-    from .core.interpreter import Interpreter, Tracer
+    from .core.interpreter import Interpreter, Tracer, opened
     from .core.where import set_traceback_filtering
     from .transforms.callback import pure_callback
     from .transforms.checkpoint import checkpoint

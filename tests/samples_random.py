@@ -36,6 +36,10 @@ def folded(key: int, data: int) -> int:
     return words(key, 2, 1, np.array([0, int(data) % WORD, 0, 0], np.uint64))[0]
 
 
+def normals(keys: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return scipy.special.ndtri((bits(keys, shape, 0) >> np.uint64(12)) * 2.0**-52 + 2.0**-53)
+
+
 def high(x: int, y: int) -> int:
     return int(x) * int(y) // WORD
 
@@ -88,6 +92,10 @@ SAMPLES = [
     written("fold_in", ("key", ()), ("int", (4,)), reference=entries(folded)),
     written("multiply_high", ("key", (5,)), ("key", (5,)), reference=entries(high)),
     written("multiply_high", ("key", ()), ("key", ()), reference=entries(high)),
+    *(
+        written("random_normal", ("key", keys), shape=shape, reference=partial(normals, shape=shape))
+        for keys, shape in [((), ()), ((), (3,)), ((3,), (2, 2)), ((0,), (3,)), ((), (40_000,))]
+    ),
     written("normal_cdf", ("real", (2, 3)), reference=scipy.special.ndtr),
     written("normal_cdf", ("real", ()), reference=scipy.special.ndtr),
     written("normal_quantile", ("open unit", (2, 3)), reference=scipy.special.ndtri),

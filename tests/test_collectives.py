@@ -169,6 +169,12 @@ def test_numbers_stay_numbers():
     assert kept == [3, 1.5, 3] and [type(v) for v in kept] == [int, float, int]
 
 
+def test_integers_keep_their_dtype_however_long_the_axis():
+    same(
+        mapped(lambda x: lax.psum(np.int8(2), "i") + 0 * x)(np.zeros(300, np.int8)), np.full(300, 88, np.int8)
+    )
+
+
 def test_truth_values_are_counted():
     same(mapped(lambda x: lax.psum(x > 0, "i"))(np.array([1.0, -1.0, 2.0])), np.array([2, 2, 2]))
 

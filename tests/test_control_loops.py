@@ -64,6 +64,7 @@ def test_a_bounded_while_loop_under_every_transform():
 @pytest.mark.parametrize("derivative", [
     lambda f: fx.grad(f, (0, 1)), lambda f: fx.jacfwd(f, (0, 1)), lambda f: fx.hessian(f, (0, 1)),
     lambda f: fx.jacrev(fx.jacrev(f, (0, 1)), (0, 1)), lambda f: fx.jacrev(fx.jacfwd(f, (0, 1)), (0, 1)),
+    lambda f: lambda *args: fx.linearize(f, *args)[1](*args),
 ])  # fmt: skip
 def test_derivatives_are_those_of_the_python_loop(derivative):
     def scanned(w, xs, scan):
@@ -81,6 +82,15 @@ def test_derivatives_are_those_of_the_python_loop(derivative):
     expected = derivative(partial(repeated, loop=python_while))(X, X + 0.1)
     same(derivative(partial(repeated, loop=bounded))(X, X + 0.1), expected, 1e-10)
     same(fx.jit(derivative(partial(repeated, loop=bounded)))(X, X + 0.1), expected, 1e-10)
+
+
+def test_loops_inside_checkpoint():
+    def f(w, xs):
+        hidden, total, ys = recurrent(w, xs)
+        return fnp.sum(hidden) * total + fnp.sum(grown(ys, xs**2, bounded)[0])
+
+    for derivative in (fx.grad, fx.hessian, lambda f: fx.jit(fx.jacrev(fx.jacfwd(f)))):
+        same(derivative(fx.checkpoint(f))(W, XS), derivative(f)(W, XS), 1e-10)
 
 
 def test_entries_of_a_batch_end_at_different_steps():

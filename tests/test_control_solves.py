@@ -33,8 +33,6 @@ def test_its_derivatives():
     same(fx.jacrev(solution, 1)(M, B), inverse)
     same(fx.jacfwd(solution)(M, B), -np.einsum("ij,k->ijk", inverse, x))
     same(fx.jacrev(solution)(M, B), -np.einsum("ij,k->ijk", inverse, x))
-    second = np.einsum("ij,kl,m->ijklm", inverse, inverse, x)
-    second = second + np.einsum("ijklm->ilmjk", np.einsum("ij,kl,m->ijklm", inverse, inverse, x)) * 0
     expected = np.einsum("ip,qr,s->ipqrs", inverse, inverse, x) + np.einsum(
         "ir,sp,q->ipqrs", inverse, inverse, x
     )

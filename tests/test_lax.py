@@ -126,6 +126,9 @@ ERRORS = {
     "dot, sizes": (fx.ShapeError, lambda x: lax.dot(x, x)),
     "dot_general": (fx.ShapeError, lambda x: lax.dot_general(x, x, (((0,), (1,)), ((), ())))),
     "batch_matmul": (fx.ShapeError, lambda x: lax.batch_matmul(x[None], x)),
+    "top_k": (fx.ShapeError, lambda x: lax.top_k(x, 5)),
+    "sort, shapes": (fx.ShapeError, lambda x: lax.sort((x, x[0]))),
+    "sort, keys": (fx.ShapeError, lambda x: lax.sort((x, x), num_keys=3)),
     "reduce": (fx.ShapeError, lambda x: lax.reduce((x, x), 0.0, lax.add, (0,))),
 }
 

@@ -369,3 +369,32 @@ def test_a_complement_has_no_derivative():
     thin = fx.grad(lambda a: (fnp.linalg.svd(a)[0][:, :2] ** 3).sum())(a)
     np.testing.assert_array_equal(thin, fx.grad(lambda a: (fnp.linalg.svd(a, False)[0] ** 3).sum())(a))
     assert np.isnan(fx.jvp(lambda a: fnp.linalg.svd(a)[0], (a,), (a**2,))[1][:, 2]).all()
+
+
+# -- other array libraries ------------------------------------------
+OVER_THE_STANDARD = {
+    "solve": lambda a: fnp.sum(fnp.linalg.solve(a, a * a)),
+    "det": fnp.linalg.det,
+    "slogdet": lambda a: fnp.linalg.slogdet(a)[1],
+    "cholesky": lambda a: fnp.sum(fnp.linalg.cholesky(a)),
+    "qr": lambda a: fnp.sum(fnp.linalg.qr(a)[1]),
+    "svd": lambda a: fnp.sum(fnp.linalg.svd(a)[0] ** 2 * fnp.linalg.svdvals(a)),
+    "eigh": lambda a: fnp.sum(fnp.linalg.eigh(a)[1] ** 2 * fnp.linalg.eigvalsh(a)),
+    "eigvals": lambda a: fnp.sum(fnp.real(fnp.linalg.eigvals(a) ** 2)),
+    "pinv": lambda a: fnp.sum(fnp.linalg.pinv(a)),
+    "lstsq": lambda a: fnp.sum(fnp.linalg.lstsq(a, a * a)[0]),
+    "norms": lambda a: fnp.linalg.norm(a, "nuc") + fnp.linalg.norm(a, 2) + fnp.linalg.cond(a),
+    "matrix_power": lambda a: fnp.sum(fnp.linalg.matrix_power(a, -2)),
+    "matrix_rank": lambda a: fnp.sum(a) * fnp.linalg.matrix_rank(a),
+}
+
+
+@pytest.mark.filterwarnings("ignore:You are comparing a array_api_strict dtype")
+@pytest.mark.parametrize("name", OVER_THE_STANDARD)
+def test_over_the_standard(name):
+    strict = pytest.importorskip("array_api_strict")
+    f, h = OVER_THE_STANDARD[name], OPERANDS["h"]
+    for transformed in (f, fx.grad(f), lambda x: fx.jvp(fx.grad(f), (x,), (x,))[1]):
+        result = transformed(strict.asarray(h))
+        assert type(result) is type(strict.zeros(1))
+        np.testing.assert_allclose(np.asarray(result), transformed(h), rtol=1e-9, atol=1e-11)

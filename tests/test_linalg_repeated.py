@@ -6,6 +6,8 @@ one, and one of rank 2. Numbers come from calculus, or from differences of a smo
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
@@ -128,6 +130,25 @@ def test_nearly_equal_is_not_equal():
 def test_projections_onto_whole_clusters(name, columns):
     f, a = on_projection(columns), EQUAL[name]
     np.testing.assert_allclose(in_both_ways(f, a), differences(f, a), atol=1e-9)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(st.lists(st.integers(0, 2), min_size=2, max_size=6), st.integers(0, 2**32 - 1), st.booleans())
+def test_any_multiplicities(values, seed, turned):
+    """The projection P onto the space of the least eigenvalue λ: Σ (PCPᵤ + PᵤCP)/(λ − μ) over the others (Kato)."""
+    w = np.sort(np.array(values, float))
+    rng = np.random.default_rng(seed)
+    v = np.linalg.qr(rng.normal(size=(w.size, w.size)))[0] if turned else np.eye(w.size)
+    weight = rng.normal(size=(w.size, w.size))
+    a, weight = (v * w) @ v.T, weight + weight.T
+    count = int(np.sum(w == w[0]))
+    least = eigenvectors(lambda v: fnp.sum(weight * (v[:, :count] @ v[:, :count].T)))
+    p, rest = v[:, :count] @ v[:, :count].T, v[:, count:] / (w[0] - w[count:]) @ v[:, count:].T
+    np.testing.assert_allclose(fx.grad(least)(a), p @ weight @ rest + rest @ weight @ p, atol=1e-12)
+    mean = eigenvalues(lambda w: fnp.mean(w[:count]))
+    np.testing.assert_allclose(fx.grad(mean)(a), p / count, atol=1e-13)
+    single = fx.grad(eigenvalues(lambda w: w[0]))(a)
+    assert np.isnan(single).all() if count > 1 else np.isfinite(single).all()
 
 
 @pytest.mark.parametrize("columns", [slice(0, 1), slice(1, 3), slice(1, 4)], ids=str)

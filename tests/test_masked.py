@@ -63,7 +63,13 @@ def test_where_beside_a_root(x, derivatives, order):
 
 
 # Functions of (0, 4, 9) that drop the first entry of the square root before, or after, moving it around.
-MASK = np.array([False, True, True])
+MASK, LATE = np.array([False, True, True]), np.arange(3, 6)
+
+
+def twice(a, b):
+    return ops.concatenate(a, b, axis=0)
+
+
 DROPPING = {
     "slice": lambda x: ops.sqrt(x)[1:],
     "reversed slice": lambda x: ops.sqrt(x)[:0:-1],
@@ -90,6 +96,11 @@ DROPPING = {
     "after two slices": lambda x: ops.sqrt(x)[0:][1:],
     "after a gather of slices": lambda x: ops.sqrt(x)[1:][np.array([0, 1])],
     "after put": lambda x: ops.put(ops.sqrt(x), index=(slice(1, 4, None),), shape=(5,))[2:4],
+    "after an update": lambda x: ops.update(twice(ops.sqrt(x), x), np.zeros(3), index=(slice(3, 6, None),))[1:],
+    "after a scatter": lambda x: ops.update(twice(ops.sqrt(x), x), np.zeros(3), LATE, index=(ops.ARRAY,))[1:],
+    "update with them": lambda x: ops.update(np.zeros(4), ops.sqrt(x), index=(slice(1, 4, None),))[2:],
+    "dynamic slice": lambda x: ops.dynamic_slice(ops.sqrt(x), 1, sizes=(2,)),
+    "after a dynamic update": lambda x: ops.dynamic_update_slice(twice(ops.sqrt(x), x), np.zeros(3), 3)[1:],
     "largest": lambda x: ops.reduce_max(ops.sqrt(x), axes=(0,)) + ops.sqrt(x)[1],
     "take_along": lambda x: ops.take_along(ops.sqrt(x), np.array([2, 1]), 0),
 }  # fmt: skip

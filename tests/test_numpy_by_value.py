@@ -127,6 +127,31 @@ def test_trimming_of_several_axes():
         fx.jit(fnp.trim_zeros)(np.ones(3))
 
 
+def test_positions():
+    """Traced ones, by jit and vmap."""
+    flat, shape = np.array([0, 7, 23, 4]), (2, 3, 4)
+    for order in ("C", "F"):
+        places = np.unravel_index(flat, shape, order)
+        same(fx.jit(lambda i, o=order: fnp.unravel_index(i, shape, o))(flat), places)
+        same(fx.vmap(lambda *p, o=order: fnp.ravel_multi_index(p, shape, order=o))(*places), flat)
+    outside = (np.array([-1, 5]), np.array([4, 1]), np.array([9, -2]))
+    for mode in ("wrap", "clip", ("wrap", "clip", "clip")):
+        expected = np.ravel_multi_index(outside, shape, mode)
+        same(fx.jit(lambda *p, m=mode: np.ravel_multi_index(p, shape, m))(*outside), expected)
+    same(fx.jit(fnp.unravel_index, static_argnums=1)(5, 7), (np.int64(5),))
+    rows, columns = np.array([2, 0]), np.array([True, False, True, True])
+    same(fx.jit(lambda i: np.ix_(i, columns))(rows), np.ix_(rows, columns))
+    same(fx.jit(lambda x, i: x[fnp.ix_(i, i)])(X, rows), X[np.ix_(rows, rows)])
+    with pytest.raises(ValueError, match="1 dimensional"):
+        fx.jit(fnp.ix_)(X.astype(int))
+
+
+def test_functions_on_parts_do_not_warn_of_other_parts():
+    x = np.array([-1.0, 4.0])
+    roots = lambda x: fnp.piecewise(x, [x > 0], [fnp.sqrt])  # noqa: E731
+    same(fx.jacobian(roots)(x), np.diag([0.0, 0.25]))
+
+
 def test_real_parts_of_what_is_nearly_real():
     near, far = np.array([1 + 1e-16j, 2]), np.array([1 + 1j, 2])
     assert [fx.vjp(fnp.real_if_close, z)[0].dtype for z in (near, far)] == [float, complex]
@@ -223,6 +248,8 @@ def test_signatures():
             fx.jit(product)(*wrong)
     with pytest.raises(ValueError, match="not a valid gufunc signature"):
         fnp.vectorize(abs, signature="(n->n")
+    with pytest.raises(ValueError, match="wrong number of outputs"):
+        fx.jit(fnp.vectorize(lambda a: (a, a), signature="()->()"))(V)
     with pytest.raises(ValueError, match="give the axes of the results"):
         fx.jit(fnp.vectorize(lambda a: fnp.stack([a, a])))(V)
     assert fx.vjp(fnp.vectorize(lambda n, a: n * a, excluded=[0]), 3.0, X)[0].shape == X.shape
@@ -319,6 +346,8 @@ def test_traced_values_are_shown():
 def test_what_is_known_without_values():
     x = np.ones(3, np.float32)
     kept = []
+    fx.jit(lambda x: kept.append((fnp.iinfo(x).max, fnp.finfo(x * 1.0).bits)) or x)(np.ones(3, np.int8))
+    assert kept.pop() == (127, 64)
     fx.jit(lambda x: kept.append((fnp.common_type(x), fnp.min_scalar_type(x), fnp.iterable(x))) or x)(x)
     assert kept == [(np.float32, np.float32, True)]
     assert fnp.min_scalar_type(3) == np.uint8 and fnp.finfo(np.float32).bits == 32

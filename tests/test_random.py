@@ -54,6 +54,22 @@ DISTRIBUTIONS = {
     "binomial": lambda key, shape: random.binomial(key, np.array([3, 50, 4000]), 0.3, shape),
     "geometric": lambda key, shape: random.geometric(key, 0.2, shape),
     "multivariate_normal": lambda key, shape: random.multivariate_normal(key, np.zeros(2), np.eye(2), shape),
+    "categorical": lambda key, shape: random.categorical(key, np.log([0.1, 0.6, 0.3]), shape=shape),
+    "categorical without replacement": lambda key, shape: random.categorical(
+        key, np.zeros(30), shape=shape, replace=False
+    ),
+    "permutation": lambda key, shape: random.permutation(key, np.arange(np.prod(shape)).reshape(shape), -1),
+    "permutation of rows": lambda key, shape: random.permutation(
+        key, np.arange(np.prod(shape)).reshape(shape), -1, independent=True
+    ),
+    "choice": lambda key, shape: random.choice(key, 30, shape),
+    "choice without replacement": lambda key, shape: random.choice(key, 30, shape, replace=False),
+    "choice by p": lambda key, shape: random.choice(
+        key, np.array([1.5, 2.5, 3.5]), shape, p=np.array([1, 0, 2])
+    ),
+    "choice by p without replacement": lambda key, shape: random.choice(
+        key, 30, shape, replace=False, p=np.arange(1, 31)
+    ),
     "orthogonal": lambda key, shape: random.orthogonal(key, 2, shape),
 }
 

@@ -33,13 +33,13 @@ NO_DERIVATIVE = {
     **dict.fromkeys(
         ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift", "gcd", "lcm"],
         "defined on integers only"),
-    **dict.fromkeys(["argmax", "argmin"], "the result is a position"),
+    **dict.fromkeys(["argmax", "argmin", "argsort", "searchsorted"], "the result is a position"),
     **dict.fromkeys(
         ["floor", "ceil", "trunc", "rint", "round", "sign", "heaviside", "floor_divide"], "steps: 0 between jumps"),
     "spacing": "the distance to the neighbouring number: steps",
     "nextafter": "moves by one spacing, a property of the representation",
     "full_like": "does not depend on the values",
-    **dict.fromkeys(["random_bits", "fold_in", "multiply_high"], "random bits are a hash of the key"),
+    **dict.fromkeys(["random_bits", "random_normal", "fold_in", "multiply_high"], "random bits are a hash of the key"),
     **dict.fromkeys(["random_poisson", "random_binomial"], "the result is a count"),
     "bitcast": "reads the bits, not the number",
     "stop_gradient": "by its very purpose",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,9 @@ import numpy as np
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from . import philox
-from .special import CHUNK, double, log_gamma, normal_quantile, places
+from .special import double, in_chunks, log_gamma, normal_quantile, places, unit
 
 TINY = 1e-20  # probabilities below it end an inversion: uniform numbers are multiples of 2⁻⁵³
-
-
-def unit(xp: Any, words: Any) -> Any:
-    """Uniform numbers inside (0, 1): the middles of 2⁵² intervals."""
-    return double(xp, words >> 12) * 2.0**-52 + 2.0**-53
 
 
 def sampler(function: Callable[..., Any]) -> Callable[[Any], Callable]:
@@ -40,14 +36,8 @@ def sampler(function: Callable[..., Any]) -> Callable[[Any], Callable]:
             keys = xp.broadcast_to(xp.reshape(key, (-1, 1)), (math.prod(key.shape), count))
             index = xp.broadcast_to(xp.arange(count, dtype=xp.uint64), keys.shape)
             flat = [xp.reshape(v, (-1,)) for v in (keys, index, *(double(xp, p) for p in arrays))]
-            with np.errstate(all="ignore"):
-                if xp is not np:
-                    return xp.reshape(function(xp, *flat), shape)
-                parts = [
-                    function(np, *[v[start : start + CHUNK] for v in flat])
-                    for start in range(0, max(flat[0].size, 1), CHUNK)
-                ]
-                return np.concatenate(parts).reshape(shape)[()]
+            result = xp.reshape(in_chunks(xp, partial(function, xp), *flat), shape)
+            return result[()] if xp is np else result
 
         return kernel
 
@@ -82,7 +72,6 @@ def by_rejection(xp: Any, keys: Any, index: Any, pending: Any, propose: Callable
         result[pending] = samples
         pending = xp.asarray(pending, copy=True)
         pending[pending] = ~accepted
-    return None
 
 
 def by_inversion(xp: Any, u: Any, first: Any, ratio: Callable[[int], Any]) -> Any:
@@ -95,7 +84,6 @@ def by_inversion(xp: Any, u: Any, first: Any, ratio: Callable[[int], Any]) -> An
             return count
         count = xp.where(active, float(k), count)
         cumulated = cumulated + probability
-    return None
 
 
 # -- gamma ------------------------------------------

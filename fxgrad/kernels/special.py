@@ -7,7 +7,7 @@ are those of Wichura, "Algorithm AS 241" (1988); those of `normal_cdf` were comp
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHUNK = 1 << 15  # entries at a time, so that intermediate results stay in the processor's cache
+
+
+def in_chunks(xp: Any, function: Callable[..., Any], *flat: Any) -> Any:
+    """function(*flat) of arrays with one axis: with NumPy a chunk at a time, and without warnings."""
+    with np.errstate(all="ignore"):
+        first = function(*[x[:CHUNK] for x in flat] if xp is np else flat)
+        if xp is not np or len(flat[0]) <= CHUNK:
+            return first
+        result = np.empty(len(flat[0]), first.dtype)
+        result[:CHUNK] = first
+        for start in range(CHUNK, len(result), CHUNK):
+            part = slice(start, start + CHUNK)
+            result[part] = function(*[x[part] for x in flat])
+        return result
 
 
 def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Callable]:
@@ -35,14 +49,8 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
             dtype = xp.result_type(*floating) if floating else xp.float64
             shape = np.broadcast_shapes(*[x.shape for x in arrays])
             flat = [xp.reshape(xp.broadcast_to(double(xp, x), shape), (-1,)) for x in arrays]
-            with np.errstate(all="ignore"):
-                if xp is np:
-                    result = np.empty(flat[0].shape)
-                    for start in range(0, result.size, CHUNK):
-                        part = slice(start, start + CHUNK)
-                        result[part] = function(np, *[x[part] for x in flat], **params)
-                    return result.reshape(shape).astype(dtype, copy=False)[()]
-                return xp.astype(xp.reshape(function(xp, *flat, **params), shape), dtype)
+            result = xp.reshape(in_chunks(xp, partial(function, xp, **params), *flat), shape)
+            return result.astype(dtype, copy=False)[()] if xp is np else xp.astype(result, dtype)
 
         return kernel
 
@@ -104,6 +112,16 @@ def normal_quantile(xp: Any, p: Any) -> Any:
     tail = xp.where(r == math.inf, math.inf, tail)
     y[outer] = xp.where(q < 0, -tail, tail)
     return y
+
+
+def normal_of_bits(xp: Any, words: Any) -> Any:
+    """Normal numbers, by inversion."""
+    return normal_quantile(xp, unit(xp, words))
+
+
+def unit(xp: Any, words: Any) -> Any:
+    """Uniform numbers inside (0, 1) from random words: the middles of 2⁵² intervals."""
+    return double(xp, words >> 12) * 2.0**-52 + 2.0**-53
 
 
 # Chebyshev coefficients of e^(x²/2)·(1 − Φ(x))/t in 2t − 1, where t = 4/(4 + x).

@@ -6,7 +6,7 @@ and promote as `fxgrad.numpy` does. Sizes and axes are static, indices may be tr
 # ruff: noqa: F401, F403
 
 from ..numpy import methods, protocol  # traced values behave like arrays
-from . import associative, collectives, control, operations, reductions, shaping, solves
+from . import associative, collectives, control, operations, reductions, shaping, solves, sorting
 from .associative import *
 from .collectives import *
 from .control import *
@@ -14,6 +14,7 @@ from .operations import *
 from .reductions import *
 from .shaping import *
 from .solves import *
+from .sorting import *
 
 __all__ = []
 __all__ += associative.__all__
@@ -23,3 +24,4 @@ __all__ += operations.__all__
 __all__ += reductions.__all__
 __all__ += shaping.__all__
 __all__ += solves.__all__
+__all__ += sorting.__all__

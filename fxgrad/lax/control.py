@@ -59,7 +59,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     >>> float(root(4.0)), float(fx.grad(root)(4.0))
     (2.0, 0.25)
     """
-    check_scalar(pred, "cond: pred", "bool()")
+    check_scalar(pred, "cond: pred")
     pred = ops.not_equal(pred, 0) if kind_of(aval_of(pred).dtype) != "b" else pred
     names = ("false_fun", "true_fun")
     return branched("cond", pred, (false_fun, true_fun), names, operands)
@@ -82,23 +82,21 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     >>> [lax.switch(i, [lambda x: x, lambda x: -x], 2.0) for i in range(3)]
     [2.0, -2.0, -2.0]
     """
-    check_scalar(index, "switch: index", "use as an index", "iu")
+    check_scalar(index, "switch: index", "iu")
     if not branches:
         raise StructureError("switch: there is no branch")
     names = [f"branches[{i}]" for i in range(len(branches))]
     return branched("switch", index, branches, names, operands)
 
 
-def check_scalar(value: Any, what: str, operation: str, kinds: str = "biufc") -> None:
+def check_scalar(value: Any, what: str, kinds: str = "biufc") -> None:
     """Raise unless the value is one number of these kinds."""
     flattened(what, (value,))
     aval = aval_of(value)
     if aval.shape or kind_of(aval.dtype) not in kinds:
         raise DTypeError(
             f"{what} must be {'an integer' if kinds == 'iu' else 'a boolean'} without axes, not {aval!r}",
-            hint="for a choice in every entry use fnp.where, or fx.vmap of the function"
-            if aval.shape
-            else None,
+            hint="for a choice in every entry: fnp.where, or fx.vmap of the function" if aval.shape else None,
         )
 
 
@@ -110,20 +108,20 @@ def branched(
     leaves, structure = flattened(place, operands)
     avals = [aval_of(v) for v in leaves]
     branches = [Function(f, structure, avals, f"{place}: {name}", site) for f, name in zip(functions, names)]
-    first, *others = branches
+    first = branches[0]
     common: list[Any] = first.graph.out_avals
-    for other in others:
+    for name, other in zip(names, branches):
         if other.out_structure != first.out_structure:
             raise StructureError(
                 f"{place}: the result of {names[0]} has the structure {first.out_structure}, that of "
-                f"{names[branches.index(other)]} {other.out_structure}",
+                f"{name} {other.out_structure}",
                 site=site,
             )
         common = [joined(a, b) for a, b in zip(common, other.graph.out_avals)]
         if None in common:
             i = common.index(None)
             both = first.graph.out_avals[i], other.graph.out_avals[i]
-            when = f"by {names[0]}", f"by {names[branches.index(other)]}"
+            when = f"by {names[0]}", f"by {name}"
             raise mismatch(f"{place}: the result", first.out_structure, i, when, both, site)
     graphs, consts = closed_together(*(b.converted(common).graph for b in branches))
     values = [*consts, *leaves]
@@ -176,7 +174,6 @@ def repeated(
         body_fun,
         structure,
         [aval_of(v) for v in leaves],
-        range(len(leaves)),
         inner,
         lambda out: out,
         f"{place}: body_fun",
@@ -225,7 +222,7 @@ def fori_loop(
     """
     check_unroll(unroll, "fori_loop")
     for name, bound in (("lower", lower), ("upper", upper)):
-        check_scalar(bound, f"fori_loop: {name}", "use as an index", "iu")
+        check_scalar(bound, f"fori_loop: {name}", "iu")
     common = joined(aval_of(lower), aval_of(upper))
     if common is None:
         raise DTypeError(
@@ -307,7 +304,7 @@ def scanned(
             raise StructureError(f"{place} must return a pair (carry, y), not {out}", site=site)
         return children[0]
 
-    body, avals = settled(f, structure, avals, range(count), carry_structure, carry_of, place, site)
+    body, avals = settled(f, structure, avals, carry_structure, carry_of, place, site)
     (graph,), consts = closed_together(body.graph)
     values = [*consts, *(as_aval(v, a) for v, a in zip(leaves, avals[:count])), *leaves[count:]]
     results = scan_loop(

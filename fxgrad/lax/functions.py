@@ -90,35 +90,33 @@ def settled(
     fun: Callable[..., Any],
     structure: Any,
     avals: Sequence[Aval],
-    carry: Sequence[int],
-    carry_structure: Any,
+    carry: Any,
     carry_of: Callable[[Any], Any],
     place: str,
     site: Any,
 ) -> tuple[Function, list[Aval]]:
-    """(the body, the avals of its arguments) for a carry among the arguments, at the positions `carry`, that is the
-    same before and after a step: a Python number takes the dtype that the body gives it."""
+    """(the body, the avals of its arguments), of which the first are a carry of structure `carry`, the same before and
+    after a step: a Python number takes the dtype that the body gives it. `carry_of` finds the carry's structure in that
+    of the results."""
+    count = carry.num_leaves
     avals = list(avals)
     while True:
         body = Function(fun, structure, avals, place, site)
-        outs = body.graph.out_avals
         after = carry_of(body.out_structure)
-        if after != carry_structure:
+        if after != carry:
             raise StructureError(
-                f"{place}: the carry has the structure {carry_structure} before a step and {after} after it",
-                site=site,
+                f"{place}: the carry has the structure {carry} before a step and {after} after it", site=site
             )
-        before = [avals[i] for i in carry]
-        common = [joined(a, b) for a, b in zip(before, outs)]
-        for i, (a, b, c) in enumerate(zip(before, outs, common)):
-            if c is None or (c != a and not a.weak):
-                raise mismatch(
-                    f"{place}: the carry", carry_structure, i, ("before a step", "after it"), (a, b), site
-                )
+        before, outs = avals[:count], body.graph.out_avals
+        common: list[Aval] = []
+        for i, (a, b) in enumerate(zip(before, outs)):
+            both = joined(a, b)
+            if both is None or (both != a and not a.weak):
+                raise mismatch(f"{place}: the carry", carry, i, ("before a step", "after it"), (a, b), site)
+            common.append(both)
         if common == before:
-            return body.converted([*before, *outs[len(carry) :]]), avals
-        for i, c in zip(carry, common):
-            avals[i] = c  # type: ignore[call-overload]
+            return body.converted([*before, *outs[count:]]), avals
+        avals[:count] = common
 
 
 def mismatch(

@@ -26,6 +26,7 @@ from . import (
     polynomial,
     reductions,
     signal,
+    sorting,
     updates,
 )
 from .absent import absent
@@ -42,6 +43,7 @@ from .padding import *
 from .polynomial import *
 from .reductions import *
 from .signal import *
+from .sorting import *
 from .updates import *
 
 __all__ = ["at", "e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis", "pi"]
@@ -57,6 +59,7 @@ __all__ += padding.__all__
 __all__ += polynomial.__all__
 __all__ += reductions.__all__
 __all__ += signal.__all__
+__all__ += sorting.__all__
 __all__ += updates.__all__
 
 # For doctest, which does not look behind decorators.

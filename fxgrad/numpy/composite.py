@@ -18,8 +18,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from .. import ops
 from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
-from ..core.errors import FxgradError, ImmutableError, reword
-from ..core.interpreter import CURRENT, EVAL, Tracer, as_value
+from ..core.errors import ConcretizationError, FxgradError, ImmutableError, ShapeError, reword
+from ..core.interpreter import CURRENT, EVAL, Tracer, as_value, concrete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,11 +47,14 @@ def beyond_numpy(value: Any) -> bool:
     return not isinstance(value, np.dtype) and namespace_of(value) is not None
 
 
-def composite(reference: Callable[..., Any] | None = None) -> Callable[[F], F]:
+def composite(
+    reference: Callable[..., Any] | None = None, *, further: tuple[str, ...] = ()
+) -> Callable[[F], F]:
     """Declare a function of the namespace: its body is run on traced values, `reference` on all others.
 
-    Without a reference the body serves every value. An argument `out` is refused. Errors raised on the way get
-    the operation's name, the open transforms and the user's line. A missing docstring refers to NumPy's.
+    Without a reference the body serves every value; with one, where a keyword of `further` is given, an option that
+    NumPy's function has not. An argument `out` is refused. Errors raised on the way get the operation's name, the
+    open transforms and the user's line. A missing docstring refers to NumPy's.
     """
 
     def declare(body: F) -> F:
@@ -67,7 +70,7 @@ def composite(reference: Callable[..., Any] | None = None) -> Callable[[F], F]:
                 watcher = CURRENT.get().watching
                 if watcher is not None and watcher.looks():
                     return watcher.whole(name, function, args, kwargs)
-                if reference is None:
+                if reference is None or (further and any_given(further, kwargs)):
                     return body(*args, **kwargs)
                 for value in args:
                     if beyond_numpy(value):
@@ -85,6 +88,14 @@ def composite(reference: Callable[..., Any] | None = None) -> Callable[[F], F]:
         return function  # type: ignore[return-value]
 
     return declare
+
+
+def any_given(options: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether one of the options is given; those that are None or False are not, and taken out."""
+    for option in options:
+        if kwargs.get(option) is None or kwargs[option] is False:
+            kwargs.pop(option, None)
+    return not kwargs.keys().isdisjoint(options)
 
 
 def position_of_out(body: Callable[..., Any]) -> int:
@@ -125,6 +136,24 @@ def cast(x: Any, dtype: Any) -> Any:
 def chosen(mask: Any, x: Any, number: Any) -> Any:
     """x where the mask holds, elsewhere a number, in the dtype of x."""
     return cast(ops.where(mask, x, NUMBERS[kind(x)](number)), dtype_of(x))
+
+
+def known(value: Any, operation: str, hint: str) -> Any:
+    """The plain value of an argument that fixes a shape; where there is none, the error says what to write."""
+    try:
+        return concrete(operand(value), operation)
+    except ConcretizationError as error:
+        raise ConcretizationError(error.args[0], hint=hint) from None
+
+
+def ensure(condition: Any, message: str) -> None:
+    """Raise a ShapeError where a condition on values is known not to hold. Staged and batched values are trusted."""
+    try:
+        holds = concrete(ops.reduce_all(condition, axes=axes_tuple(None, condition.ndim)), "bool()")
+    except ConcretizationError:
+        return
+    if not holds:
+        raise ShapeError(message)
 
 
 def axis_index(axis: Any, ndim: int) -> int:

@@ -198,18 +198,18 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 class Joiner:
     """`fnp.r_[…]` and `fnp.c_[…]`: arrays, numbers and ranges between brackets, joined. As NumPy's; traced values may
-    be among them."""
+    be among them.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(lambda x: fnp.r_[0.0, x, 1:3])(fnp.ones(2))[1:3]
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     def __init__(self, plain: Any, axis: int, ndim: int, place: int):
         self.plain, self.layout = plain, (axis, ndim, place)
 
     def __getitem__(self, key: Any) -> Any:
-        """
-        >>> import fxgrad as fx, fxgrad.numpy as fnp
-        >>> fx.jacobian(lambda x: fnp.r_[0.0, x, 1:3])(fnp.ones(2))[1:3]
-        array([[1., 0.],
-               [0., 1.]])
-        """
         items = list(key) if isinstance(key, tuple) else [key]
         if not any(beyond_numpy([i.start, i.stop, i.step] if isinstance(i, slice) else i) for i in items):
             return self.plain[key]
@@ -217,8 +217,10 @@ class Joiner:
         if isinstance(items[0], str):
             numbers = items.pop(0).split(",")
             if not all(n.strip().lstrip("-").isdigit() for n in numbers) or len(numbers) > 3:
-                raise UnsupportedError(f"{','.join(numbers)!r} between the brackets, which makes a matrix",
-                                       hint="integers: 'axis,ndim,place'")  # fmt: skip
+                raise UnsupportedError(
+                    f"{','.join(numbers)!r} between the brackets, which makes a matrix",
+                    hint="integers: 'axis,ndim,place'",
+                )
             axis, ndim, place = [*map(int, numbers), *self.layout[len(numbers) :]]
         parts = [as_value(self.ranged(i) if isinstance(i, slice) else i) for i in items]
         dtype = ops.result_dtype(parts)
@@ -238,7 +240,7 @@ class Joiner:
         extra = ndim - x.ndim
         if extra <= 0:
             return x
-        before = extra if place == -1 else place + extra + 1 if place < 0 else place
+        before = place + extra + 1 if place < 0 else place
         return ops.reshape(x, shape=(*(1,) * before, *x.shape, *(1,) * (extra - before)))
 
 

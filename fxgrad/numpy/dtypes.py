@@ -25,7 +25,7 @@ generic, number, inexact, integer, floating = np.generic, np.number, np.inexact,
 complexfloating, signedinteger, unsignedinteger = np.complexfloating, np.signedinteger, np.unsignedinteger
 dtype = np.dtype
 False_, True_ = np.False_, np.True_
-iinfo, isdtype, issubdtype, promote_types = np.iinfo, np.isdtype, np.issubdtype, np.promote_types
+isdtype, issubdtype, promote_types = np.isdtype, np.issubdtype, np.promote_types
 
 
 def finfo(dtype: Any) -> Any:
@@ -36,6 +36,11 @@ def finfo(dtype: Any) -> Any:
     import ml_dtypes
 
     return ml_dtypes.finfo(dtype)
+
+
+def iinfo(int_type: Any) -> Any:
+    """As `numpy.iinfo`; a traced value stands for its dtype."""
+    return np.iinfo(int_type.dtype if isinstance(int_type, Tracer) else int_type)
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:

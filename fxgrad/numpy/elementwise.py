@@ -18,7 +18,7 @@ from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import Tracer, as_value, concrete
 from ..ops import operators
-from .composite import axis_index, cast, chosen, composite, dtype_of, kind, operand
+from .composite import at_axis, axis_index, cast, chosen, composite, dtype_of, kind, operand
 from .dtypes import finfo
 
 # -- the primitives, under all their names ------------------------------------------
@@ -179,8 +179,8 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     bits = ops.reshape(bits, shape=(*shape[:-1], size))
     wanted = size if count is None else count if count >= 0 else size + count
     bits = ops.pad(bits, widths=(*((0, 0),) * (len(shape) - 1), (0, builtins.max(wanted - size, 0))))
-    return ops.move_axis(ops.getitem(bits, index=(*(slice(None),) * (len(shape) - 1), slice(0, wanted))),
-                         len(shape) - 1, axis)  # fmt: skip
+    bits = ops.getitem(bits, index=at_axis(slice(0, wanted), len(shape) - 1))
+    return ops.move_axis(bits, len(shape) - 1, axis)
 
 
 def bit_order(name: str) -> Any:

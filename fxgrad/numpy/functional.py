@@ -108,7 +108,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         )
 
     def value(function: Any) -> Any:
-        return cast(operand(function(x, *args, **kw) if callable(function) else function), dtype_of(x))
+        with np.errstate(all="ignore"):  # of entries that are not chosen
+            return cast(operand(function(x, *args, **kw) if callable(function) else function), dtype_of(x))
 
     result = ops.full_like(x, value=0)
     if len(functions) > count:
@@ -127,7 +128,7 @@ class vectorize:
         otypes: the dtypes of the results, as type codes or a list. By default they are those that the function gives.
         doc: the docstring. By default that of the function.
         excluded: positions and names of arguments that are passed on as they are.
-        cache: for NumPy's sake; traced functions are never called for one result twice.
+        cache: whether the first result, from which NumPy takes the dtypes, is kept; no matter to traced calls.
         signature: the axes of the operands and results that belong to the function: "(m,n),(n)->(m)".
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -187,6 +188,11 @@ class vectorize:
         results = over_rows(call, rows, shape)
         several = isinstance(results, tuple)
         results = list(results) if several else [results]
+        for wanted in (outputs, self.dtypes):
+            if wanted is not None and len(wanted) != len(results):
+                raise ShapeError(
+                    f"wrong number of outputs from pyfunc: expected {len(wanted)}, got {len(results)}"
+                )
         for result, names in zip(results, outputs or [()] * len(results)):
             if self.loop_shape(result.shape, names, sizes) != shape:
                 raise ShapeError(

@@ -15,9 +15,8 @@ from ..core.interpreter import Tracer, as_value, concrete
 from .composite import at_axis, axis_index, cast, composite, dtype_of, kind, operand, operands
 from .manipulation import broadcast_arrays, ravel
 
-diag_indices, ix_, mask_indices = np.diag_indices, np.ix_, np.mask_indices
+diag_indices, mask_indices = np.diag_indices, np.mask_indices
 index_exp, ndindex, s_ = np.index_exp, np.ndindex, np.s_
-ravel_multi_index, unravel_index = np.ravel_multi_index, np.unravel_index
 tril_indices, triu_indices = np.tril_indices, np.triu_indices
 
 
@@ -76,6 +75,44 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     indices = ops.broadcast_to(indices, shape=(*shape[:axis], indices.shape[axis], *shape[axis + 1 :]))
     arr = ops.broadcast_to(arr, shape=(*shape[:axis], arr.shape[axis], *shape[axis + 1 :]))
     return ops.take_along(arr, indices, axis)
+
+
+@composite(np.ix_)
+def ix_(*args: Any) -> tuple:
+    """Index arrays for the product of sequences of positions (or known masks), one along each axis."""
+    arrays = operands(args)
+    if any(x.ndim != 1 for x in arrays):
+        raise ShapeError("Cross index must be 1 dimensional")
+    arrays = [nonzero(x)[0] if kind(x) == "b" else x for x in arrays]
+    count = len(arrays)
+    return tuple(
+        ops.reshape(x, shape=tuple(x.size if i == axis else 1 for i in range(count)))
+        for axis, x in enumerate(arrays)
+    )
+
+
+@composite(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
+    """The positions along every axis of entries given by their flat positions; traced ones are not checked."""
+    rest, shape = operand(indices), (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    places = []
+    for size in shape if order == "F" else shape[::-1]:
+        places.append(ops.remainder(rest, size))
+        rest = ops.floor_divide(rest, size)
+    return tuple(places if order == "F" else places[::-1])
+
+
+@composite(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """The flat positions of entries given by their positions along every axis; `mode` as in `take`."""
+    modes = (mode,) * len(dims) if isinstance(mode, str) else mode
+    places = [positions(x, size, m) for x, size, m in zip(multi_index, dims, modes)]
+    if len(places) != len(dims) or len(multi_index) != len(dims):
+        raise ShapeError(f"parameter multi_index must be a sequence of length {len(dims)}")
+    flat: Any = 0
+    for place, size in list(zip(places, dims))[:: -1 if order == "F" else 1]:
+        flat = ops.add(ops.multiply(flat, size), place)
+    return flat
 
 
 @composite(np.diag_indices_from)

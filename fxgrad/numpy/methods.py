@@ -40,8 +40,16 @@ WRITING = {
 DEVICE = "cpu"
 # Methods that look at memory, which a traced value has none of.
 MEMORY = (
-    "__dlpack__", "__dlpack_device__", "byteswap", "dump", "dumps", "getfield", "tobytes", "tofile", "view",
-)  # fmt: skip
+    "__dlpack__",
+    "__dlpack_device__",
+    "byteswap",
+    "dump",
+    "dumps",
+    "getfield",
+    "tobytes",
+    "tofile",
+    "view",
+)
 
 
 def delegated(name: str) -> Callable[..., Any]:

@@ -166,7 +166,8 @@ def polyfit(
 ) -> Any:
     """The coefficients of the polynomial of degree `deg` that fits points best, in the sense of least squares.
 
-    The columns of the Vandermonde matrix are scaled to unit length and the problem goes to `linalg.lstsq`.
+    The columns of the Vandermonde matrix are scaled to unit length and the problem goes to `linalg.lstsq`: where the
+    points do not determine the polynomial, that is the solution of least norm (of which NumPy warns on plain arrays).
 
     Args:
         x, y: the points, `y` with shape (n,) or (n, k) for k fits at once.

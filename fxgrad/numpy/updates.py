@@ -74,22 +74,15 @@ def resize(a: Any, new_shape: Any) -> Any:
 @composite(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """An array without zeros at its beginning ('f') and end ('b'); where these are must be known."""
-    filt = operand(filt)
-    places = np.indices(filt.shape).reshape(filt.ndim, -1)[
-        :, known_mask(ops.not_equal(filt, 0), "trim_zeros").ravel()
-    ]
-    trim = trim.lower()
+    filt, trim = operand(filt), trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ShapeError(f"unexpected character(s) in `trim`: {trim!r}")
-    axes = range(filt.ndim) if axis is None else [axis_index(i, filt.ndim) for i in np.atleast_1d(axis)]
+    places = known_mask(ops.not_equal(filt, 0), "trim_zeros").nonzero()
     index = [slice(None)] * filt.ndim
-    for i in axes:
-        start, stop = (places[i].min(), places[i].max() + 1) if places.size else (0, 0)
-        if not places.size and trim == "f":
-            start = stop = filt.shape[i]
-        index[i] = slice(
-            int(start) if "f" in trim else None, int(stop) if "b" in trim or not places.size else None
-        )
+    for i in range(filt.ndim) if axis is None else np.atleast_1d(axis):
+        i = axis_index(int(i), filt.ndim)
+        start, stop = (int(places[i].min()), int(places[i].max()) + 1) if places[i].size else (0, 0)
+        index[i] = slice(start if "f" in trim else None, stop if "b" in trim or not stop else None)
     return ops.getitem(filt, index=tuple(index))
 
 

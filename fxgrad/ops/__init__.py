@@ -132,6 +132,7 @@ from .random import (
     random_binomial,
     random_bits,
     random_log_gamma,
+    random_normal,
     random_poisson,
 )
 from .reduction import (
@@ -170,6 +171,7 @@ from .shaping import (
     zeros_like,
 )
 from .slicing import dynamic_slice, dynamic_update_slice
+from .sorting import argsort, searchsorted, sort
 from .spectral import (
     eig,
     eigh,
@@ -194,6 +196,7 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argsort",
     "bessel_i",
     "bitcast",
     "bitwise_and",
@@ -296,6 +299,7 @@ __all__ = [
     "random_binomial",
     "random_bits",
     "random_log_gamma",
+    "random_normal",
     "random_poisson",
     "ratio",
     "real",
@@ -314,12 +318,14 @@ __all__ = [
     "right_shift",
     "rint",
     "round",
+    "searchsorted",
     "sign",
     "signbit",
     "sin",
     "sinh",
     "slogdet",
     "solve",
+    "sort",
     "spacing",
     "split",
     "sqrt",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import Aval, aval_of
+from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.errors import UnboundAxisError
 from ..core.interpreter import named_axes
 from ..core.primitive import Primitive, bind
@@ -93,10 +93,10 @@ def inserted(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
 
 def total(x: Any, batched: bool, size: int) -> Any:
     """The sum over the axis, in the dtype of x."""
-    if not batched:
-        return ops.multiply(x, size)
     dtype = aval_of(x).dtype
-    y = ops.reduce_sum(x, axes=(0,))
+    if not batched and is_differentiable(dtype):
+        return ops.multiply(x, size)
+    y = ops.reduce_sum(spread(x, batched, size), axes=(0,))
     return y if aval_of(y).dtype == dtype else ops.convert(y, dtype=dtype)
 
 

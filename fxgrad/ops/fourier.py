@@ -14,8 +14,8 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, aval_of
 from .elementwise import convert_kernel
-from .kinds import project, register
-from .reduction import Sum, kernel_dtype
+from .kinds import linear, project
+from .reduction import kernel_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,41 +76,35 @@ def irfft_transposed(ct: Any, x: Aval, *, n: int, axis: int, norm: str) -> Any:
 
 
 # Complex, also of real operands. An axis that occurs twice is transformed twice.
-fft = register(
-    Sum(
-        "fft",
-        fft_kernel,
-        rule=lambda self, x, **params: Aval(x.shape, kernel_dtype(self, x, **{**params, "axes": (0,)})),
-        transposed=lambda ct, x, **params: project(fft(ct, **params), x),
-        batched=lambda x, *, size, axes, **params: fft(x, axes=tuple(a + 1 for a in axes), **params),
-        structural=False,
-    )
-).call
+fft = linear(
+    "fft",
+    fft_kernel,
+    abstract=lambda self, x, **params: Aval(x.shape, kernel_dtype(self, x, **{**params, "axes": (0,)})),
+    transposed=lambda ct, x, **params: project(fft(ct, **params), x),
+    batched=lambda x, *, size, axes, **params: fft(x, axes=tuple(a + 1 for a in axes), **params),
+    structural=False,
+)
 
 # Of a real operand: the frequencies 0 … n//2.
-rfft = register(
-    Sum(
-        "rfft",
-        rfft_kernel,
-        rule=lambda self, x, *, axis, norm: Aval(
-            resized(x.shape, axis, x.shape[axis] // 2 + 1), kernel_dtype(self, x, axis=0, norm=norm)
-        ),
-        transposed=rfft_transposed,
-        batched=lambda x, *, size, axis, norm: rfft(x, axis=axis + 1, norm=norm),
-        structural=False,
-    )
-).call
+rfft = linear(
+    "rfft",
+    rfft_kernel,
+    abstract=lambda self, x, *, axis, norm: Aval(
+        resized(x.shape, axis, x.shape[axis] // 2 + 1), kernel_dtype(self, x, axis=0, norm=norm)
+    ),
+    transposed=rfft_transposed,
+    batched=lambda x, *, size, axis, norm: rfft(x, axis=axis + 1, norm=norm),
+    structural=False,
+)
 
 # Of n//2 + 1 frequencies: n real entries.
-irfft = register(
-    Sum(
-        "irfft",
-        irfft_kernel,
-        rule=lambda self, x, *, n, axis, norm: Aval(
-            resized(x.shape, axis, n), kernel_dtype(self, x, n=1, axis=0, norm=norm)
-        ),
-        transposed=irfft_transposed,
-        batched=lambda x, *, size, n, axis, norm: irfft(x, n=n, axis=axis + 1, norm=norm),
-        structural=False,
-    )
-).call
+irfft = linear(
+    "irfft",
+    irfft_kernel,
+    abstract=lambda self, x, *, n, axis, norm: Aval(
+        resized(x.shape, axis, n), kernel_dtype(self, x, n=1, axis=0, norm=norm)
+    ),
+    transposed=irfft_transposed,
+    batched=lambda x, *, size, n, axis, norm: irfft(x, n=n, axis=axis + 1, norm=norm),
+    structural=False,
+)

@@ -281,18 +281,23 @@ update = linear(
     "update",
     update_kernel,
     count=2,
-    structural=False,
     shape=lambda x, u, *arrays, index: x.shape,
     transposed=update_transposed,
     batched=update_batched,
 )
 
 
-def take_along(x: Any, positions: Any, axis: int) -> Any:
-    """x[…, positions, …] along one axis, the other axes matched entry by entry."""
+def along(positions: Any, axis: int) -> tuple[list[Any], tuple]:
+    """(index arrays, template) for positions along one axis, the other axes matched entry by entry."""
     shape = aval_of(positions).shape
     arrays = [
         positions if i == axis else np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1))
         for i, n in enumerate(shape)
     ]
-    return getitem(x, *arrays, index=(ARRAY,) * len(shape))
+    return arrays, (ARRAY,) * len(shape)
+
+
+def take_along(x: Any, positions: Any, axis: int) -> Any:
+    """x[…, positions, …] along one axis, the other axes matched entry by entry."""
+    arrays, index = along(positions, axis)
+    return getitem(x, *arrays, index=index)

@@ -281,7 +281,7 @@ class Elementwise(Primitive):
 class Linear(Primitive):
     """Linear in its first `count` operands jointly (None: in all); the others (indices) are without derivative.
 
-    shape(*avals, **params) → the result's shape
+    shape(*avals, **params) → the result's shape; or, where its dtype is another, abstract(self, *avals, **params)
     transposed(ct, *operands, **params) → cotangent of the operand, or a list where there are several
     batched(x, *others, size, **params) → the result for operands that all have a leading batch axis, and
     `others` too where they are given
@@ -295,17 +295,21 @@ class Linear(Primitive):
         name: str,
         make_kernel: Any,
         *,
-        shape: Any,
         transposed: Any,
         batched: Any,
+        shape: Any = None,
+        abstract: Any = None,
         count: int | None = 1,
         structural: bool = True,
     ):
-        self.shape, self.transposed, self.batched = shape, transposed, batched
+        self.shape, self.rule, self.transposed, self.batched = shape, abstract, transposed, batched
         self.count, self.structural = count, structural
+        self.dtypes = Cache()
         super().__init__(name, make_kernel)
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
+        if self.rule is not None:
+            return self.rule(self, *avals, **params)
         return Aval(tuple(self.shape(*avals, **params)), avals[0].dtype)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:

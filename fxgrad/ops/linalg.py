@@ -492,7 +492,7 @@ def qr_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
     corner = columns(r, None, k)
     size = ops.norm2(corner, axes=(len(batch),))
     deficient = ops.less_equal(
-        ops.absolute(diagonal(corner)), size * (8 * k * float(np.finfo(size.dtype).eps))
+        ops.absolute(diagonal(corner)), size * (8 * k * float(np.finfo(aval_of(size).dtype).eps))
     )
     corner = refused(corner, row(deficient))
     left = transposed(

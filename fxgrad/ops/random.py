@@ -7,6 +7,7 @@ keys is just more of them, and mapped and unmapped calls give the same bits.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..kernels import philox, sampling, special
 from .kinds import elementwise, general
 
 UINT64 = np.dtype(np.uint64)
+DRAW, SPLIT = philox.DRAW, philox.SPLIT
 
 
 # -- bits ------------------------------------------
@@ -36,6 +38,27 @@ random_bits = general(
     abstract=lambda self, key, *, shape, domain: Aval((*key.shape, *shape), UINT64),
     tangent=None,
     batched=lambda key, *, size, shape, domain: random_bits(key, shape=shape, domain=domain),
+)
+
+
+def normal_kernel(xp: Any) -> Any:
+    def random_normal(key: Any, *, shape: tuple[int, ...]) -> Any:
+        words = philox.stream(xp, xp.reshape(xp.asarray(key), (-1,)), philox.DRAW, math.prod(shape))
+        normal = special.in_chunks(xp, partial(special.normal_of_bits, xp), xp.reshape(words, (-1,)))
+        normal = xp.reshape(normal, (*key.shape, *shape))
+        return normal[()] if xp is np else normal
+
+    return random_normal
+
+
+# Normal numbers by inversion, normal_quantile(u) for the uniform numbers u of the draws: as one primitive it makes no
+# large arrays in between, which take half as long again.
+random_normal = general(
+    "random_normal",
+    normal_kernel,
+    abstract=lambda self, key, *, shape: Aval((*key.shape, *shape), np.dtype(float)),
+    tangent=None,
+    batched=lambda key, *, size, shape: random_normal(key, shape=shape),
 )
 
 

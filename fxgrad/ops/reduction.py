@@ -8,8 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import Aval, aval_of
-from ..core.cache import Cache
-from .kinds import Linear, general, named, register
+from .kinds import general, linear, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,26 +72,13 @@ def running_reach(mask: Any, *avals: Aval, axis: int) -> Any:
     return ops.flip(cummax(ops.flip(mask, axes=(axis,)), axis=axis), axes=(axis,))
 
 
-class Sum(Linear):
-    """Linear, with the abstract rule of reductions or of running ones."""
-
-    def __init__(self, *args: Any, rule: Callable[..., Aval], **options: Any):
-        self.rule, self.dtypes = rule, Cache()
-        super().__init__(*args, shape=None, **options)
-
-    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
-        return self.rule(self, *avals, **params)
-
-
-reduce_sum = register(
-    Sum(
-        "reduce_sum",
-        reducing("add", "sum"),
-        rule=reduced,
-        transposed=sum_transposed,
-        batched=lambda x, *, size, axes: reduce_sum(x, axes=shifted(axes)),
-    )
-).call
+reduce_sum = linear(
+    "reduce_sum",
+    reducing("add", "sum"),
+    abstract=reduced,
+    transposed=sum_transposed,
+    batched=lambda x, *, size, axes: reduce_sum(x, axes=shifted(axes)),
+)
 
 
 def extremum_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
@@ -250,17 +236,13 @@ def running(name: str) -> Callable[[Any], Callable]:
     return make_kernel
 
 
-cumsum = register(
-    Sum(
-        "cumsum",
-        running("add"),
-        rule=accumulated,
-        transposed=lambda ct, x, *, axis: ops.flip(
-            cumsum(ops.flip(ct, axes=(axis,)), axis=axis), axes=(axis,)
-        ),
-        batched=lambda x, *, size, axis: cumsum(x, axis=axis + 1),
-    )
-).call
+cumsum = linear(
+    "cumsum",
+    running("add"),
+    abstract=accumulated,
+    transposed=lambda ct, x, *, axis: ops.flip(cumsum(ops.flip(ct, axes=(axis,)), axis=axis), axes=(axis,)),
+    batched=lambda x, *, size, axis: cumsum(x, axis=axis + 1),
+)
 
 
 def cumprod_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:

@@ -13,6 +13,7 @@ right number or NaN:
 * Forward mode does not. A value has the tangent Eᵢᵢ, which is right for every function of the values alone that is
   differentiable; a vector has the tangent NaN if the direction mixes the cluster, which is Eᵢⱼ ≠ 0.
 * Singular values that count as zeros have the derivative 0 by convention, as |x| has at 0.
+* The phase of a complex vector is arbitrary as well: reverse mode gives NaN to functions that depend on it.
 
 What is tested is a necessary condition: a cotangent that happens to vanish along the rotations although the function
 depends on the basis (V[0, 0]² where V is the identity) cannot be told from that of a projection.
@@ -221,11 +222,11 @@ def motion_transposed(cts: Any, e: Aval, w: Any, by_values: Any, by_vectors: Any
 
 def motion_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
     (_, w, *marks), (te, tw, *_) = primals, tangents
-    mean, turn = (None, None) if te is None else motion(te, w, *marks, **params)
+    rates, turn = (None, None) if te is None else motion(te, w, *marks, **params)
     if tw is not None:
         slope = rescaled(ys[1], row(tw) - column(tw), *gaps(w))
         turn = slope if turn is None else turn + slope
-    return [mean, turn]
+    return [rates, turn]
 
 
 # From E: the tangents of the values w, and X for those of the vectors, V̇ = VX. The kinds are "hermitian", "singular"

@@ -9,15 +9,17 @@ library. The generator is Philox, counter-based, as NumPy's `np.random.Philox` i
 """
 # ruff: noqa: F403
 
-from . import continuous, discrete, gammas, multivariate
+from . import continuous, discrete, gammas, multivariate, selection
 from .continuous import *
 from .discrete import *
 from .gammas import *
 from .keys import PRNGKey, bits, clone, fold_in, key, key_data, split, wrap_key_data
 from .multivariate import *
+from .selection import *
 
 __all__ = ["PRNGKey", "bits", "clone", "fold_in", "key", "key_data", "split", "wrap_key_data"]
 __all__ += continuous.__all__
 __all__ += discrete.__all__
 __all__ += gammas.__all__
 __all__ += multivariate.__all__
+__all__ += selection.__all__

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..numpy.composite import cast
 from .keys import as_shape, one_key, split
-from .parameters import cast, floating, fraction, inside, prepared, standard_exponential, standard_normal
+from .parameters import floating, fraction, inside, prepared, standard_exponential, standard_normal
 
 DIGITS = {"float32": 24, "float16": 11, "bfloat16": 8}
 

@@ -11,8 +11,9 @@ from .. import ops
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from ..core.interpreter import as_value
+from ..numpy.composite import cast
 from .keys import UINT64, as_shape, one_key
-from .parameters import cast, common_shape, floating, fraction, inside, integral, prepared, spread, words
+from .parameters import common_shape, floating, fraction, inside, integral, prepared, spread, words
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:

@@ -11,10 +11,10 @@ from typing import Any
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
+from ..numpy.composite import cast
 from .continuous import positive
 from .keys import as_shape, one_key, split
 from .parameters import (
-    cast,
     common_shape,
     floating,
     fraction,

@@ -17,8 +17,8 @@ from .. import ops
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
+from ..ops.random import DRAW, SPLIT
 
-DRAW, SPLIT = 0, 1  # domains of the primitive random_bits
 UINT64 = np.dtype(np.uint64)
 
 

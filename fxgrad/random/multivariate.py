@@ -10,9 +10,10 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError, StructureError
+from ..numpy.composite import cast
 from .continuous import normal
 from .keys import as_shape, one_key
-from .parameters import cast, common_shape, floating, parameter, standard_normal
+from .parameters import common_shape, floating, parameter, standard_normal
 
 
 def by_cholesky(cov: Any) -> Any:

@@ -10,7 +10,8 @@ from .. import ops
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
-from .keys import DRAW, as_shape, one_key
+from ..ops.random import DRAW
+from .keys import as_shape, one_key
 
 FLOAT64 = np.dtype(float)
 
@@ -62,11 +63,6 @@ def prepared(key: Any, shape: Any, name: str, *values: Any) -> tuple[Any, ...]:
     return one_key(key, name), common_shape(shape, name, *shapes), *parameters
 
 
-def cast(x: Any, dtype: Any) -> Any:
-    """x in another dtype."""
-    return x if aval_of(x).dtype == dtype else ops.convert(x, dtype=dtype)
-
-
 def spread(x: Any, shape: tuple[int, ...]) -> Any:
     """x broadcast to a shape."""
     return x if aval_of(x).shape == shape else ops.broadcast_to(x, shape=shape)
@@ -79,7 +75,8 @@ def words(key: Any, shape: tuple[int, ...]) -> Any:
 
 def fraction(key: Any, shape: tuple[int, ...], digits: int = 53) -> Any:
     """Uniform multiples of 2^−digits in [0, 1)."""
-    return ops.multiply(ops.right_shift(words(key, shape), np.uint64(64 - digits)), 2.0**-digits)
+    leading = ops.right_shift(words(key, shape), np.uint64(64 - digits))
+    return ops.multiply(ops.convert(leading, dtype=FLOAT64), 2.0**-digits)
 
 
 def inside(key: Any, shape: tuple[int, ...]) -> Any:
@@ -89,7 +86,7 @@ def inside(key: Any, shape: tuple[int, ...]) -> Any:
 
 def standard_normal(key: Any, shape: tuple[int, ...]) -> Any:
     """Normal numbers in float64, by inversion; at most 8.2 in size."""
-    return ops.normal_quantile(inside(key, shape))
+    return ops.random_normal(key, shape=shape)
 
 
 def standard_exponential(key: Any, shape: tuple[int, ...]) -> Any:

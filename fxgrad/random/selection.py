@@ -1,4 +1,8 @@
-"""Choosing among given entries: categories, permutations, samples with and without replacement."""
+"""Choosing among given entries: categories, permutations, samples with and without replacement.
+
+Of log-probabilities with independent Gumbel numbers added the largest is at a category drawn with those probabilities,
+and the positions of the largest ones are draws without replacement.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,15 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
+from .continuous import gumbel
 from .discrete import randint
 from .keys import as_shape, one_key
-from .parameters import common_shape, fraction, inside, parameter, words
-
-
-def gumbels(key: Any, shape: tuple[int, ...]) -> Any:
-    """Gumbel numbers in float64. Added to log-probabilities they make the largest entries a sample without
-    replacement, and the largest a category."""
-    return -ops.log(-ops.log(inside(key, shape)))
+from .parameters import common_shape, fraction, parameter, words
 
 
 def largest(x: Any, count: int, axis: int) -> Any:
     """The positions of the largest entries along an axis, in descending order."""
-    order = fnp.argsort(-x, axis=axis)
+    order = ops.argsort(-x, axis=axis)
     return order[(slice(None),) * axis + (slice(count),)]
 
 
@@ -46,7 +45,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.random.categorical(fx.random.key(0), np.log([0.1, 0.6, 0.3]), shape=(8,))
-    array([0])
+    array([1, 1, 1, 1, 2, 1, 0, 2])
     """
     key, logits = one_key(key, "categorical"), parameter(logits, "categorical")
     sizes = aval_of(logits).shape
@@ -58,7 +57,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     if count == 0 and math.prod(shape):
         raise ShapeError("categorical: there are no categories to draw from")
     if replace:
-        scores = gumbels(key, (*shape, count)) + logits
+        scores = gumbel(key, (*shape, count)) + logits
         return ops.argmax(scores, axis=len(shape))
     draws = shape[: len(shape) - len(batch)]
     if shape[len(draws) :] != tuple(batch) or math.prod(draws) > count:
@@ -67,7 +66,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
             f"{tuple(batch)} without that axis",
             hint="shape = (*draws, *batch) with at most as many draws as categories",
         )
-    found = largest(gumbels(key, (*batch, count)) + logits, math.prod(draws), len(batch))
+    found = largest(gumbel(key, (*batch, count)) + logits, math.prod(draws), len(batch))
     return ops.reshape(fnp.moveaxis(found, -1, 0), shape=shape)
 
 
@@ -85,13 +84,13 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 
     >>> import fxgrad as fx
     >>> fx.random.permutation(fx.random.key(0), 5)
-    array([0])
+    array([0, 2, 1, 4, 3])
     """
     key, x = one_key(key, "permutation"), entries_of(x)
     axis = range(x.ndim)[axis]
     if independent:
-        return fnp.take_along_axis(x, fnp.argsort(words(key, x.shape), axis=axis), axis)
-    return fnp.take(x, fnp.argsort(words(key, (x.shape[axis],))), axis)
+        return fnp.take_along_axis(x, ops.argsort(words(key, x.shape), axis=axis), axis)
+    return fnp.take(x, ops.argsort(words(key, (x.shape[axis],)), axis=0), axis)
 
 
 def entries_of(x: Any) -> Any:
@@ -125,7 +124,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
 
     >>> import fxgrad as fx
     >>> fx.random.choice(fx.random.key(0), 10, (4,), replace=False)
-    array([0])
+    array([0, 2, 9, 1])
     """
     key, a, shape = one_key(key, "choice"), entries_of(a), as_shape(shape, "choice")
     axis = range(a.ndim)[axis]
@@ -139,13 +138,13 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         if aval_of(p).shape != (count,):
             raise ShapeError(f"choice: p has the shape {aval_of(p).shape}, the axis has {count} entries")
     if not replace:
-        noise = words(key, (count,)) if p is None else -(gumbels(key, (count,)) + ops.log(p))
-        index = fnp.argsort(noise)[:draws].reshape(shape)
+        noise = words(key, (count,)) if p is None else -(gumbel(key, (count,)) + ops.log(p))
+        index = ops.reshape(ops.argsort(noise, axis=0)[:draws], shape=shape)
     elif p is None:
         index = randint(key, shape, 0, count)
     else:
         total = ops.cumsum(p, axis=0)
-        index = fnp.searchsorted(total, total[-1] * fraction(key, shape), side="right")
+        index = ops.searchsorted(total, total[-1] * (1 - fraction(key, shape)), side="left")
     return fnp.take(a, index, axis)
 
 

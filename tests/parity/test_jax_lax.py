@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import fxgrad
-from fxgrad.lax import collectives, operations, reductions, shaping
+from fxgrad.lax import collectives, operations, reductions, shaping, sorting
 from tests.parity.oracle import JAX, same
 
 import jax  # isort: skip
@@ -102,6 +102,10 @@ DIFFERENTIABLE = {
     "cummin": (lambda lax, x: (lax.cummin(x, 1), lax.cummin(x, reverse=True)), X),
     "cumlogsumexp": (lambda lax, x: (lax.cumlogsumexp(x, 1), lax.cumlogsumexp(x, reverse=True)), X),
     "cumlogsumexp, a wide range": (lambda lax, x: lax.cumlogsumexp(800 * x), V),
+    "sort": (lambda lax, x: (lax.sort(x), lax.sort(x, 0) * x), X),
+    "sort of several": (lambda lax, x, y: lax.sort((y * 0, x, y), dimension=0, num_keys=2), X, Y),
+    "sort_key_val": (lambda lax, x, y: lax.sort_key_val(x, y, 0), X, Y),
+    "top_k": (lambda lax, x: (lax.top_k(x, 2)[0], lax.top_k(x, 3, axis=0)[0] * x), X),
     "dot": (lambda lax, x, y: lax.dot(x, y.T), X, Y),
     "dot of vectors": (lambda lax, v, w: lax.dot(v, w), V, W),
     "dot, dimension_numbers": (
@@ -173,6 +177,14 @@ DISCRETE = {
         X.astype("float32"), Y.T.astype("float32"), preferred_element_type=numpy.float64
     ),
     "broadcast_shapes": lambda lax: list(lax.broadcast_shapes((2, 1), (1, 3))),
+    "top_k": lambda lax: [
+        y
+        for x in (M, numpy.array([1.0, numpy.nan, 2.0, numpy.nan]), numpy.array([[3, 200, 200]], "uint8"))
+        for y in (lax.top_k(x, 2)[0], 0 + lax.convert_element_type(lax.top_k(x, 3)[1], "int32"))
+    ],
+    "sort, a key": lambda lax: list(lax.sort((M % 3, M, N), num_keys=1)),
+    "sort, two keys": lambda lax: list(lax.sort([M % 3, M % 2, N], dimension=0, num_keys=2)),
+    "sort, NaN": lambda lax: lax.sort(numpy.array([numpy.nan, 1.0, -numpy.inf, numpy.inf, numpy.nan])),
     "bitcast_convert_type": lambda lax: [
         lax.bitcast_convert_type(X, "int64"),
         lax.bitcast_convert_type(X.astype("float32"), "int8"),
@@ -237,7 +249,9 @@ ELSEWHERE = {
     "broadcast_shapes",
     "dtype",
 }  # an enumeration, NumPy's function, one of all types
-NAMES = {name for part in (operations, shaping, reductions, collectives) for name in part.__all__} - ELSEWHERE
+NAMES = {
+    name for part in (operations, shaping, reductions, collectives, sorting) for name in part.__all__
+} - ELSEWHERE
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))

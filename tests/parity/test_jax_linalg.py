@@ -30,43 +30,43 @@ def of_eigh_upper(np, a):
 
 def of_svd(np, a):
     u, s, vh = np.linalg.svd(a, full_matrices=False)
-    return (u * np.log(s)) @ vh
+    return (u * np.log(s)[..., None, :]) @ vh
 
 
 def of_qr(np, a):
     q, r = np.linalg.qr(a)
-    return np.abs(q) ** 2 @ np.abs(r)
+    return np.abs(q) ** 2 @ r.real
 
 
 # (function of np and a matrix; matrices)
 CASES = {
-    "solve": (lambda np, a: np.linalg.solve(a, a[..., :2] ** 2), [A, Z, STACK]),
-    "solve, vector": (lambda np, a: np.linalg.solve(a, a[0] ** 2), [A, Z]),
-    "inv": (lambda np, a: np.linalg.inv(a), [A, Z, STACK]),
-    "det": (lambda np, a: np.linalg.det(a), [A, Z, STACK]),
-    "slogdet": (lambda np, a: np.linalg.slogdet(a)[1], [A, Z, STACK]),
+    "solve": (lambda np, a: np.linalg.solve(a, a[..., :2] ** 2), [Z, STACK]),
+    "solve, vector": (lambda np, a: np.linalg.solve(a, a[0] ** 2), [A]),
+    "inv": (lambda np, a: np.linalg.inv(a), [Z, STACK]),
+    "det": (lambda np, a: np.linalg.det(a), [Z, STACK]),
+    "slogdet": (lambda np, a: np.linalg.slogdet(a)[1], [Z, STACK]),
     "sign of complex determinants": (lambda np, a: np.linalg.slogdet(a)[0], [Z]),
-    "cholesky": (lambda np, a: np.linalg.cholesky(a @ dagger(a)), [A, Z, STACK]),
-    "cholesky, upper": (lambda np, a: np.linalg.cholesky(a @ dagger(a), upper=True), [A, Z]),
-    "cholesky of a Hermitian matrix": (lambda np, a: np.linalg.cholesky(a), [POSITIVE, POSITIVE.real]),
-    "qr": (of_qr, [A, Z, TALL, STACK]),
-    "svd": (of_svd, [A, TALL, WIDE, STACK]),
-    "svdvals": (lambda np, a: np.linalg.svd(a, compute_uv=False), [A, Z, TALL, WIDE, STACK]),
-    "eigh": (of_eigh, [POSITIVE, POSITIVE.real, STACK @ dagger(STACK)]),
+    "cholesky": (lambda np, a: np.linalg.cholesky(a @ dagger(a)), [Z, STACK]),
+    "cholesky, upper": (lambda np, a: np.linalg.cholesky(a @ dagger(a), upper=True), [Z]),
+    "cholesky of a Hermitian matrix": (lambda np, a: np.linalg.cholesky(a), [POSITIVE]),
+    "qr": (of_qr, [Z, TALL, STACK]),
+    "svd": (of_svd, [TALL, WIDE, STACK]),
+    "svdvals": (lambda np, a: np.linalg.svd(a, compute_uv=False), [Z, STACK]),
+    "eigh": (of_eigh, [POSITIVE, STACK @ dagger(STACK)]),
     "eigh, upper": (of_eigh_upper, [POSITIVE.real]),
-    "eigvalsh": (lambda np, a: np.linalg.eigvalsh(a), [POSITIVE, POSITIVE.real]),
+    "eigvalsh": (lambda np, a: np.linalg.eigvalsh(a), [POSITIVE]),
     "eigvals": (lambda np, a: np.sum(np.linalg.eigvals(a) ** 3), [A, Z]),
-    "pinv": (lambda np, a: np.linalg.pinv(a), [A, TALL, WIDE, STACK, Z]),
-    "lstsq": (lambda np, a: np.linalg.lstsq(a, a[:, :1] ** 2)[0], [A, TALL]),
-    "matrix_power": (lambda np, a: np.linalg.matrix_power(a, 3), [A, Z, STACK]),
-    "matrix_power, negative": (lambda np, a: np.linalg.matrix_power(a, -2), [A, STACK]),
-    "multi_dot": (lambda np, a: np.linalg.multi_dot([a, B, B.T, a]), [A, Z]),
+    "pinv": (lambda np, a: np.linalg.pinv(a), [Z, WIDE, STACK]),
+    "lstsq": (lambda np, a: np.linalg.lstsq(a, a[:, :1] ** 2)[0], [TALL]),
+    "matrix_power": (lambda np, a: np.linalg.matrix_power(a, 3), [Z]),
+    "matrix_power, negative": (lambda np, a: np.linalg.matrix_power(a, -2), [STACK]),
+    "multi_dot": (lambda np, a: np.linalg.multi_dot([a, B, B.T, a]), [Z]),
     "tensorinv": (lambda np, a: np.linalg.tensorinv(a.reshape(3, 3), 1), [A]),
-    "cond": (lambda np, a: np.linalg.cond(a), [A, TALL, Z]),
+    "cond": (lambda np, a: np.linalg.cond(a), [TALL]),
     "cond, 1": (lambda np, a: np.linalg.cond(a, 1), [A]),
-    "norm, nuc": (lambda np, a: np.linalg.norm(a, "nuc"), [A, TALL, Z]),
-    "norm, 2": (lambda np, a: np.linalg.norm(a, 2), [A, WIDE, Z]),
-    "norm, -2": (lambda np, a: np.linalg.norm(a, -2), [A, TALL, Z]),
+    "norm, nuc": (lambda np, a: np.linalg.norm(a, "nuc"), [Z]),
+    "norm, 2": (lambda np, a: np.linalg.norm(a, 2), [WIDE]),
+    "norm, -2": (lambda np, a: np.linalg.norm(a, -2), [TALL]),
     "matrix_norm": (lambda np, a: np.linalg.matrix_norm(a, ord="nuc"), [STACK]),
 }
 # What JAX does not do: the second derivative of eigenvalues of general matrices in reverse mode.
@@ -93,56 +93,43 @@ def test_case(name, matrix):
             return function(np, a)
 
         def loss(a):
-            y = f(a)
-            flat = y.reshape(-1)
+            flat = f(a).reshape(-1)
             return np.sum(np.real(flat * weight[: flat.size]))
 
-        y, slope = fx.jvp(f, (a,), (t,))
-        results = [y, slope, fx.grad(loss)(a)]
-        if name not in FIRST_ORDER:
-            results.append(fx.jvp(fx.grad(loss), (a,), (t,))[1])
-            results.append(fx.vjp(fx.grad(loss), a)[1](t)[0])
-        return results
+        def results(a, t):
+            first = [*fx.jvp(f, (a,), (t,)), fx.grad(loss)(a)]
+            return first if name in FIRST_ORDER else [*first, fx.jvp(fx.grad(loss), (a,), (t,))[1]]
+
+        return fx.jit(results)(a, t)  # JAX takes minutes otherwise
 
     for ours, theirs in zip(by_fxgrad(program), by_jax(program), strict=True):
         close(ours, theirs, 1e-9)
 
 
-@pytest.mark.parametrize(
-    "name", ["solve", "inv", "det", "slogdet", "cholesky", "svdvals", "eigvalsh", "pinv", "qr", "cond"]
-)
-def test_vmap_and_jit(name):
-    function = CASES[name][0]
-    stack = STACK @ dagger(STACK) if name == "eigvalsh" else STACK
-
+@pytest.mark.parametrize("name", ["solve", "svd", "qr"])
+def test_vmap(name):
     def program(fx, np):
         def loss(a):
-            return np.sum(function(np, a) ** 2)
+            return np.sum(CASES[name][0](np, a) ** 2)
 
-        return [
-            fx.vmap(fx.grad(loss))(stack),
-            fx.jit(fx.grad(lambda a: np.sum(fx.vmap(loss, 2)(a))))(stack.T),
-        ]
+        return fx.jit(
+            lambda x: [fx.vmap(fx.grad(loss))(x), fx.grad(lambda a: np.sum(fx.vmap(loss, 2)(a)))(x.T)]
+        )(STACK)
 
     for ours, theirs in zip(by_fxgrad(program), by_jax(program), strict=True):
         close(ours, theirs, 1e-9)
 
 
 def test_where_jax_gives_nan_there_is_a_derivative():
-    """Of singular values that repeat: the polar factor of a matrix is smooth, and so is the sum of squares."""
+    """Of singular values that repeat: the polar factor of a matrix is smooth."""
+    weight = numpy.arange(9.0).reshape(3, 3)
 
     def program(fx, np):
         def polar(a):
             u, _, vh = np.linalg.svd(a)
-            return np.sum(numpy.arange(9.0).reshape(3, 3) * (u @ vh))
+            return np.sum(weight * (u @ vh))
 
-        return [
-            fx.grad(polar)(numpy.eye(3)),
-            fx.grad(lambda a: np.linalg.det(a))(numpy.diag([1.0, 0.0, 2.0])),
-        ]
+        return fx.jit(fx.grad(polar))(numpy.eye(3))
 
-    (ours, ours_det), (theirs, theirs_det) = by_fxgrad(program), by_jax(program)
-    assert not numpy.isfinite(theirs).all()
-    skew = (numpy.arange(9.0).reshape(3, 3) - numpy.arange(9.0).reshape(3, 3).T) / 2
-    numpy.testing.assert_allclose(ours, skew, atol=1e-14)
-    numpy.testing.assert_allclose(ours_det, theirs_det, atol=1e-14)
+    assert not numpy.isfinite(by_jax(program)).all()
+    numpy.testing.assert_allclose(by_fxgrad(program), (weight - weight.T) / 2, atol=1e-14)

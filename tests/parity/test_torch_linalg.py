@@ -21,7 +21,7 @@ POSITIVE = Z @ Z.conj().T
 
 def of_qr(la, a):
     q, r = la.qr(a)
-    return abs(q @ abs(r))
+    return abs(q) @ abs(r)
 
 
 def of_svd(la, a):
@@ -31,7 +31,7 @@ def of_svd(la, a):
 
 def of_eig(la, a):
     w, v = la.eig(a)
-    return abs(v @ (abs(v).T * abs(w[:, None])))
+    return abs(v) @ (abs(v).T * abs(w[:, None]))
 
 
 def of_eigh(la, a):
@@ -45,7 +45,7 @@ CASES = {
     "inv": (lambda la, a: abs(la.inv(a)), [A, Z, STACK]),
     "det": (lambda la, a: abs(la.det(a)), [A, Z, STACK]),
     "slogdet": (lambda la, a: la.slogdet(a)[1], [A, Z, STACK]),
-    "cholesky": (lambda la, a: abs(la.cholesky(a)), [POSITIVE, POSITIVE.real]),
+    "cholesky": (lambda la, a: la.cholesky((a + a.conj().T) / 2).real, [POSITIVE, POSITIVE.real]),
     "qr": (of_qr, [A, Z, TALL, WIDE, CTALL, CWIDE]),
     "svd": (of_svd, [A, Z, TALL, WIDE, CTALL, CWIDE]),
     "svdvals": (lambda la, a: la.svdvals(a), [A, Z, TALL, CWIDE, STACK]),
@@ -59,10 +59,7 @@ CASES = {
         f"matrix_norm {order}": (lambda la, a, p=order: la.matrix_norm(a, ord=p), [A, Z, WIDE, STACK])
         for order in ("fro", "nuc", 2, -2, 1, -1, np.inf, -np.inf)
     },
-    **{
-        f"cond {order}": (lambda la, a, p=order: la.cond(a, p), [A, STACK])
-        for order in (None, -2, "fro", 1, np.inf)
-    },
+    **{f"cond {order}": (lambda la, a, p=order: la.cond(a, p), [A, STACK]) for order in (None, -2)},
 }
 
 
@@ -80,8 +77,8 @@ def test_case(name, matrix):
     (second,) = torch.autograd.grad(gradient, tensor, torch.tensor(a), allow_unused=True)
     y, pull = fx.vjp(fx.grad(mine), a)
     np.testing.assert_allclose(mine(a), value.item(), rtol=1e-12)
-    for ours, theirs in ((y, gradient), (pull(np.conj(a))[0], second)):
-        theirs = np.zeros_like(a) if theirs is None else theirs.detach().resolve_conj().numpy().conj()
+    for ours, theirs in ((y, gradient), (pull(a)[0], second)):
+        theirs = np.zeros_like(a) if theirs is None else theirs.numpy(force=True).conj()
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * (np.abs(theirs).max() + 1))
 
 
@@ -99,6 +96,6 @@ def test_least_squares(a):
 def test_torch_refuses_what_depends_on_the_gauge_where_we_give_nan():
     loss = lambda v: v[0, 0].real + v[1, 1].imag  # noqa: E731
     tensor = torch.tensor(POSITIVE, requires_grad=True)
-    with pytest.raises(RuntimeError, match="phase"):
+    with pytest.raises(RuntimeError, match="phi"):
         torch.autograd.grad(loss(torch.linalg.eigh(tensor)[1]), tensor)
     assert np.isnan(fx.grad(lambda a: loss(fnp.linalg.eigh(a)[1]))(POSITIVE)).all()

@@ -54,4 +54,9 @@ def epsilon(a: Any) -> float:
     return float(np.finfo(dtype_of(a)).eps)
 
 
+def roundoff(a: Any) -> float:
+    """The relative size of rounding errors in singular values, as NumPy takes it."""
+    return max(a.shape[-2:]) * epsilon(a)
+
+
 __all__: list[str] = []

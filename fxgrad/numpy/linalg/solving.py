@@ -16,7 +16,7 @@ from .. import contraction, manipulation
 from ..composite import cast, composite, operand
 from ..reductions import count_nonzero, max, squared_modulus, sum
 from .decompositions import eigvalsh, svdvals
-from .matrices import epsilon, identity, inexact, matrix, selfadjoint, square
+from .matrices import epsilon, identity, inexact, matrix, roundoff, selfadjoint, square
 
 
 def solved(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
@@ -74,7 +74,7 @@ def cutoff(a: Any, rcond: Any, rtol: Any) -> float:
     if rcond is not None and rtol is not UNSET:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None:
-        rcond = 1e-15 if rtol is UNSET else np.max(a.shape[-2:]) * epsilon(a) if rtol is None else rtol
+        rcond = 1e-15 if rtol is UNSET else roundoff(a) if rtol is None else rtol
     if np.ndim(rcond):
         raise UnsupportedError("pinv: an array of tolerances, one for each matrix", hint="one number for all")
     return float(rcond)
@@ -129,7 +129,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     m, n = a.shape
     if b.shape[0] != m:
         raise np.linalg.LinAlgError("Incompatible dimensions")
-    rcond = epsilon(a) * np.max(a.shape) if rcond is None else epsilon(a) if rcond < 0 else float(rcond)
+    rcond = roundoff(a) if rcond is None else epsilon(a) if rcond < 0 else float(rcond)
     x, s = ops.lstsq(a, b, rcond=rcond), svdvals(a)
     rank = cast(count_nonzero(ops.greater(s, s[:1] * rcond)), np.int32)
     try:
@@ -138,6 +138,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         full = True
     residuals = sum(squared_modulus(b - contraction.matmul(a, x)), 0) if full and m > n else s[:0]
     return ops.reshape(x, shape=(n,)) if vector else x, residuals, rank, s
+
+
+def beside(tolerance: Any) -> Any:
+    """A tolerance, for all matrices or for each of them, beside singular values."""
+    scalar = isinstance(tolerance, int | float)
+    return float(tolerance) if scalar else manipulation.expand_dims(operand(tolerance), -1)
 
 
 @composite(np.linalg.matrix_rank)
@@ -150,10 +156,9 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         return cast(ops.reduce_any(ops.not_equal(a, 0), axes=tuple(range(a.ndim))), np.intp)
     s = ops.absolute(eigvalsh(a)) if hermitian else svdvals(a)
     if tol is None:
-        part = operand(np.max(a.shape[-2:]) * epsilon(a) if rtol is None else rtol)
-        tol = max(s, -1, keepdims=True, initial=0) * manipulation.expand_dims(part, -1)
+        tol = max(s, -1, keepdims=True, initial=0) * beside(roundoff(a) if rtol is None else rtol)
     else:
-        tol = manipulation.expand_dims(operand(tol), -1)
+        tol = beside(tol)
     return count_nonzero(ops.greater(s, tol), -1)
 
 

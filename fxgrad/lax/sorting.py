@@ -1,0 +1,69 @@
+"""Order along an axis under the names of jax.lax. NaN is the greatest of numbers; derivatives follow the entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from ..core.errors import ShapeError
+from ..numpy.composite import at_axis, axis_index, composite
+from ..numpy.composite import operand as array
+
+
+@composite()
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Entries in ascending order along an axis; equal ones keep their order.
+
+    Args:
+        operand: an array, or a sequence of arrays of one shape: these are all put in the order of the first one.
+        is_stable: has no effect, since sorting always is.
+        num_keys: how many of the arrays decide: where entries of the first are equal, the second, and so on.
+
+    Returns:
+        An array, or a tuple of them.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.sort((fnp.array([1, 0, 1]), fnp.array([3.0, 2.0, 1.0])), num_keys=2)
+    (array([0, 1, 1]), array([2., 1., 3.]))
+    """
+    if not isinstance(operand, tuple | list):
+        x = array(operand)
+        return ops.sort(x, axis=axis_index(dimension, x.ndim))
+    arrays = [array(x) for x in operand]
+    if len({x.shape for x in arrays}) != 1 or not 1 <= num_keys <= len(arrays):
+        raise ShapeError(f"sort takes arrays of one shape and 1 to {len(arrays)} keys, not {num_keys}")
+    axis = axis_index(dimension, arrays[0].ndim)
+    *others, last = arrays[:num_keys]
+    order = ops.argsort(last, axis=axis)
+    for key in reversed(others):
+        order = ops.take_along(order, ops.argsort(ops.take_along(key, order, axis), axis=axis), axis)
+    return tuple(ops.take_along(x, order, axis) for x in arrays)
+
+
+@composite()
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+    """(keys in ascending order, values in the same order)."""
+    return sort((keys, values), dimension, is_stable)
+
+
+@composite()
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+    """(the k greatest entries along an axis in descending order, their positions); of equal ones the first comes first.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.top_k(fnp.array([1.0, 3.0, 2.0]), 2)
+    (array([3., 2.]), array([1, 2]))
+    """
+    x = array(operand)
+    axis = axis_index(axis, x.ndim)
+    n = x.shape[axis]
+    if not 0 <= k <= n:
+        raise ShapeError(f"top_k: the {k} greatest of an axis of size {n}")
+    # Read backwards twice, so that equal entries keep their order in a descending one.
+    ascending = ops.argsort(ops.flip(x, axes=(axis,)), axis=axis)
+    last = ops.getitem(ascending, index=at_axis(slice(n - k, None), axis))
+    positions = ops.subtract(n - 1, ops.flip(last, axes=(axis,)))
+    return ops.take_along(x, positions, axis), positions
+
+
+__all__ = ["sort", "sort_key_val", "top_k"]

@@ -1,0 +1,223 @@
+"""Order: sorting, the positions that sort, and what is found by searching in what is sorted.
+
+Traced values are sorted by a stable algorithm, whatever `kind` says; NaN comes last. The derivative moves with the
+entries, and where some are equal they keep their order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.errors import DTypeError, ShapeError
+from ..core.interpreter import as_value
+from .composite import axis_index, cast, composite, dtype_of, ensure, kind, operand, operands
+from .indexing import positions
+from .manipulation import concatenate, ravel, taken
+
+
+# -- sorting ------------------------------------------
+def ordered(a: Any, axis: Any, order: Any, descending: bool, function: Any) -> Any:
+    """`function` (a primitive that sorts) along an axis; descending by way of the reversed array, so that equal entries
+    keep their order."""
+    if order is not None:
+        raise ShapeError("Cannot specify order when the array has no fields.")
+    a = operand(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = axis_index(axis, a.ndim)
+    if not descending:
+        return function(a, axis=axis)
+    return ops.flip(function(ops.flip(a, axes=(axis,)), axis=axis), axes=(axis,))
+
+
+@composite(np.sort, further=("descending",))
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+         descending: bool = False) -> Any:  # fmt: skip
+    """The entries along an axis in ascending order.
+
+    Args:
+        axis: None sorts all entries.
+        descending: sort in descending order.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.dot(fnp.sort(x), [1.0, 2.0, 3.0]))(fnp.array([5.0, 9.0, 1.0]))
+    array([2., 3., 1.])
+    """
+    return ordered(a, axis, order, descending, ops.sort)
+
+
+@composite(np.argsort, further=("descending",))
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+            descending: bool = False) -> Any:  # fmt: skip
+    """The positions of the entries along an axis in ascending (or `descending`) order."""
+    found = ordered(a, axis, order, descending, ops.argsort)
+    size = operand(a).size if axis is None else operand(a).shape[axis]
+    return ops.subtract(size - 1, found) if descending else found
+
+
+@composite(np.sort_complex)
+def sort_complex(a: Any) -> Any:
+    """The entries along the last axis in ascending order, as complex numbers."""
+    a = sort(a)
+    if kind(a) == "c":
+        return a
+    single = dtype_of(a) in (np.dtype(code) for code in "bhBH")
+    return cast(a, np.complex64 if single else np.complex128)
+
+
+def valid_kth(kth: Any, size: int) -> None:
+    """Raise NumPy's errors for positions that are out of range."""
+    np.argpartition(np.zeros(size, bool), kth)
+
+
+@composite(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    """As `sort`: entries before and after position `kth`, whose order NumPy leaves open, are sorted as well."""
+    y = sort(a, axis, order=order)
+    valid_kth(kth, y.shape[0 if axis is None else axis])
+    return y
+
+
+@composite(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    """As `argsort`: entries before and after position `kth`, whose order NumPy leaves open, are sorted as well."""
+    y = argsort(a, axis, order=order)
+    valid_kth(kth, y.shape[0 if axis is None else axis])
+    return y
+
+
+@composite(np.lexsort)
+def lexsort(keys: Any, axis: Any = -1) -> Any:
+    """The positions that sort by the last key, entries that are equal there by the key before it, and so on."""
+    keys = operands(keys)
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if len({key.shape for key in keys}) > 1:
+        raise ShapeError("all keys need to be the same shape")
+    if not keys[0].ndim:
+        return np.intp(0)
+    axis = axis_index(axis, keys[0].ndim)
+    order = ops.argsort(keys[0], axis=axis)
+    for key in keys[1:]:
+        order = ops.take_along(order, ops.argsort(ops.take_along(key, order, axis), axis=axis), axis)
+    return order
+
+
+# -- searching ------------------------------------------
+@composite(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """The positions in a sorted array at which values are to be put in, so that it stays sorted.
+
+    Args:
+        a: the array, with one axis, in ascending order.
+        v: the values.
+        side: 'left' of entries that are equal to the value, or 'right' of them.
+        sorter: the positions that sort `a`, where it is not sorted.
+    """
+    if side not in ("left", "right"):
+        raise ShapeError(f"search side must be 'left' or 'right' (got {side!r})")
+    a, v = ops.promoted([operand(a), as_value(v)])
+    if a.ndim != 1:
+        raise ShapeError(f"an array with one axis can be searched, not one of shape {a.shape}",
+                         hint="fx.vmap over the others")  # fmt: skip
+    if sorter is not None:
+        sorter = operand(sorter)
+        if sorter.shape != a.shape:
+            raise ShapeError(f"sorter has the shape {sorter.shape}, the array {a.shape}")
+        a = taken(a, positions(sorter, a.size, "raise"), 0)
+    return ops.searchsorted(a, v, side=side)
+
+
+@composite(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """The numbers of the bins to which values belong.
+
+    Args:
+        x: the values, real.
+        bins: the edges, in ascending or in descending order.
+        right: whether a value that is equal to an edge belongs to the bin that ends there.
+    """
+    x, bins = operand(x), operand(bins)
+    if kind(x) == "c":
+        raise DTypeError("x may not be complex")
+    if bins.ndim != 1:
+        raise ShapeError("object of too small depth for desired array")
+    early, late = bins[:-1], bins[1:]
+    falling = ops.reduce_any(ops.greater(bins[:1], bins[-1:]), axes=(0,))
+    ensure(
+        ops.where(falling, ops.greater_equal(early, late), ops.less_equal(early, late)),
+        "bins must be monotonically increasing or decreasing",
+    )
+    edges = ops.where(falling, ops.flip(bins, axes=(0,)), bins)
+    found = searchsorted(edges, x, "left" if right else "right")
+    return ops.where(falling, ops.subtract(bins.size, found), found)
+
+
+# -- interpolation ------------------------------------------
+def periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """(x, xp, fp) within one period, the points sorted, and continued by one on either side."""
+    period = ops.absolute(operand(period))
+    ensure(ops.not_equal(period, 0), "period must be a non-zero value")
+    x, xp = ops.remainder(x, period), ops.remainder(xp, period)
+    order = ops.argsort(xp, axis=0)
+    xp, fp = taken(xp, order, 0), taken(fp, order, 0)
+    xp = concatenate([ops.subtract(xp[-1:], period), xp, ops.add(xp[:1], period)])
+    return x, xp, concatenate([fp[-1:], fp, fp[:1]])
+
+
+@composite(np.interp)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """The piecewise linear function through points, differentiable with respect to all arguments.
+
+    At a point its derivative is that of the piece to the right, at the last one that of the piece to the left; beyond
+    the points it is 0.
+
+    Args:
+        x: where the function is evaluated.
+        xp, fp: the points, in ascending order of xp; fp may be complex.
+        left, right: the values beyond the first and the last point; by default, those of these points.
+        period: of the function, of which the points may then be in any order; `left` and `right` do not matter.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> f = lambda x: fnp.interp(x, [0.0, 1.0, 2.0], [0.0, 3.0, 4.0])
+    >>> fx.vmap(fx.grad(f))(fnp.array([-1.0, 0.5, 1.0, 2.0]))
+    array([0., 3., 1., 1.])
+    """
+    x, xp, fp = operands([x, xp, fp])
+    if kind(x) == "c" or kind(xp) == "c":
+        raise DTypeError("x and xp must be real")
+    if xp.ndim != 1 or fp.shape != xp.shape or not xp.size:
+        raise ShapeError(f"xp and fp must be as long as each other, and not empty: {xp.shape} and {fp.shape}")
+    x, xp, fp = cast(x, float), cast(xp, float), cast(fp, complex if kind(fp) == "c" else float)
+    if period is not None:
+        x, xp, fp = periodic(x, xp, fp, period)
+        left = right = None
+    last = xp.size - 1
+    here = ops.subtract(ops.searchsorted(xp, x, side="right"), 1)  # the last point that is not greater than x
+    here = ops.maximum(here, 0)
+    start = ops.minimum(here, max(last - 1, 0))
+    stop = ops.minimum(ops.add(start, 1), last)
+    at, x0, x1 = (taken(xp, i, 0) for i in (here, start, stop))
+    value, f0, f1 = (taken(fp, i, 0) for i in (here, start, stop))
+    # Measured from the point itself, where the value is thus exact.
+    below, above = ops.less(x, xp[0]), ops.greater(x, xp[-1])
+    way = ops.where(ops.logical_or(below, above), 0, ops.subtract(x, at))
+    width = ops.subtract(x1, x0)
+    regular = ops.logical_and(ops.isfinite(ops.add(f0, f1)), ops.not_equal(width, 0))
+    rise, run = ops.subtract(*(ops.where(regular, f, 0) for f in (f1, f0))), ops.where(regular, width, 1)
+    y = ops.add(value, ops.multiply(ops.divide(rise, run), way))
+    # Between values of which one is infinite there is nothing else.
+    between = ops.where(ops.isnan(x), np.nan, ops.add(f0, f1))
+    y = ops.where(regular, y, ops.where(ops.equal(x, at), value, between))
+    left, right = (
+        fp[i] if end is None else cast(operand(end), dtype_of(fp)) for i, end in ((0, left), (-1, right))
+    )
+    return ops.where(below, left, ops.where(above, right, y))
+
+
+__all__ = [
+    "argpartition", "argsort", "digitize", "interp", "lexsort", "partition", "searchsorted", "sort", "sort_complex",
+]  # fmt: skip

@@ -1,0 +1,116 @@
+"""Order along an axis: sorting, the positions that sort, and the places of values in what is sorted.
+
+The order is NumPy's: NaN comes last, complex numbers go by their real parts and then by their imaginary parts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.aval import Aval, aval_of
+from .indexing import along, getitem, take_along
+from .kinds import General, general, register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def argsort_kernel(xp: Any) -> Callable:
+    if xp is np:
+        return lambda x, *, axis: np.argsort(x, axis=axis, kind="stable")
+    return lambda x, *, axis: xp.argsort(x, axis=axis)  # stable, in the standard and in CuPy
+
+
+# The positions that sort; entries that are equal keep their order.
+argsort = general(
+    "argsort",
+    argsort_kernel,
+    abstract=lambda self, x, *, axis: Aval(x.shape, np.dtype(np.intp)),
+    tangent=None,
+    batched=lambda x, *, size, axis: argsort(x, axis=axis + 1),
+)
+
+
+class Sort(General):
+    """Reverse mode is that of the gather by the positions that sort: they are found once for value and pullbacks, and
+    a cotangent that is structurally zero at an entry stays so at the entry that was sorted there."""
+
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        (x,), axis = values, params["axis"]
+        arrays, index = along(argsort(x, axis=axis), axis)
+        return getitem.primitive.linearize(
+            getitem, (x, *arrays), (*needed, *[None] * len(arrays)), {"index": index}, lambda array: array
+        )
+
+
+def sort_kernel(xp: Any) -> Callable:
+    return lambda x, *, axis: xp.sort(x, axis=axis)
+
+
+def sort_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """The tangents of the entries, in the order of the stable sort, also where entries tie."""
+    (x,), (t,), axis = primals, tangents, params["axis"]
+    return take_along(t, argsort(x, axis=axis), axis)
+
+
+sort = register(
+    Sort(
+        "sort",
+        sort_kernel,
+        abstract=lambda self, x, *, axis: Aval(x.shape, x.dtype),
+        tangent=sort_tangent,
+        batched=lambda x, *, size, axis: sort(x, axis=axis + 1),
+    )
+).call
+
+
+class Search(General):
+    """A single row is searched for any values: a batch of these is nothing new."""
+
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, bool]:
+        if not batched[0] and aval_of(values[0]).ndim == 1:
+            return self.call(*values, **params), True
+        return super().batch(values, batched, size, params)
+
+
+def search_kernel(xp: Any) -> Callable:
+    def before(p: Any, q: Any) -> Any:
+        """p < q where NaN is greater than all others."""
+        return ~xp.isnan(p) & (xp.isnan(q) | (p < q))
+
+    def bisect(a: Any, v: Any, side: str) -> Any:
+        """The places of v in each row of a, by halves of the rows."""
+        n = a.shape[-1]
+        low = xp.zeros(v.shape, dtype=xp.int64)
+        high = xp.full(v.shape, n, dtype=xp.int64)
+        for _ in range(n.bit_length()):
+            middle = (low + high) // 2
+            entry = xp.take_along_axis(a, xp.where(middle < n, middle, n - 1), axis=-1)
+            after = (low < high) & (before(entry, v) if side == "left" else ~before(v, entry))
+            low, high = xp.where(after, middle + 1, low), xp.where(after, high, middle)
+        return low
+
+    def searchsorted(a: Any, v: Any, *, side: str) -> Any:
+        if a.ndim == 1:
+            return xp.searchsorted(a, v, side=side)
+        rows = xp.reshape(v, (*a.shape[:-1], int(np.prod(v.shape[a.ndim - 1 :]))))
+        return xp.reshape(bisect(a, rows, side), v.shape)
+
+    return searchsorted
+
+
+# The places in a, sorted along its last axis, at which the entries of v keep it sorted: before entries that are equal
+# (side="left") or after them. The other axes of a are the first ones of v.
+searchsorted = register(
+    Search(
+        "searchsorted",
+        search_kernel,
+        abstract=lambda self, a, v, *, side: Aval(v.shape, np.dtype(np.intp)),
+        tangent=None,
+        batched=lambda a, v, *, size, side: searchsorted(a, v, side=side),
+    )
+).call
