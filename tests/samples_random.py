@@ -36,8 +36,12 @@ def folded(key: int, data: int) -> int:
     return words(key, 2, 1, np.array([0, int(data) % WORD, 0, 0], np.uint64))[0]
 
 
-def normals(keys: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return scipy.special.ndtri((bits(keys, shape, 0) >> np.uint64(12)) * 2.0**-52 + 2.0**-53)
+def reals(keys: np.ndarray, shape: tuple[int, ...], law: str) -> np.ndarray:
+    words = bits(keys, shape, 0)
+    if law == "fraction":  # what NumPy's generators give as random()
+        return (words >> np.uint64(11)) / 2.0**53
+    middles = ((words >> np.uint64(12)) + 0.5) / 2.0**52
+    return middles if law == "unit" else scipy.special.ndtri(middles)
 
 
 def high(x: int, y: int) -> int:
@@ -93,7 +97,8 @@ SAMPLES = [
     written("multiply_high", ("key", (5,)), ("key", (5,)), reference=entries(high)),
     written("multiply_high", ("key", ()), ("key", ()), reference=entries(high)),
     *(
-        written("random_normal", ("key", keys), shape=shape, reference=partial(normals, shape=shape))
+        written("random_real", ("key", keys), shape=shape, law=law, reference=partial(reals, shape=shape, law=law))
+        for law in ("fraction", "unit", "normal")
         for keys, shape in [((), ()), ((), (3,)), ((3,), (2, 2)), ((0,), (3,)), ((), (40_000,))]
     ),
     written("normal_cdf", ("real", (2, 3)), reference=scipy.special.ndtr),

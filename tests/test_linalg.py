@@ -385,7 +385,7 @@ OVER_THE_STANDARD = {
     "lstsq": lambda a: fnp.sum(fnp.linalg.lstsq(a, a * a)[0]),
     "norms": lambda a: fnp.linalg.norm(a, "nuc") + fnp.linalg.norm(a, 2) + fnp.linalg.cond(a),
     "matrix_power": lambda a: fnp.sum(fnp.linalg.matrix_power(a, -2)),
-    "matrix_rank": lambda a: fnp.sum(a) * fnp.linalg.matrix_rank(a),
+    "matrix_rank": lambda a: fnp.where(fnp.linalg.matrix_rank(a) == 3, fnp.sum(a), 0.0),
 }
 
 

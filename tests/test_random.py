@@ -206,6 +206,30 @@ def test_keys_are_arrays_like_others():
     assert random.PRNGKey is random.key
 
 
+@pytest.mark.parametrize("name", ["bits", "uniform", "normal", "complex normal", "rademacher", "exponential", "laplace",
+                                  "gumbel", "logistic", "cauchy", "maxwell"])  # fmt: skip
+def test_keys_of_another_library_give_its_arrays(name):
+    strict = pytest.importorskip("array_api_strict")
+    key, draw = strict.asarray(KEY), DISTRIBUTIONS[name]
+    for k, same_key in [
+        (key, KEY),
+        (random.split(key)[1], KEYS[1]),
+        (random.fold_in(key, 3), random.fold_in(KEY, 3)),
+    ]:
+        x = draw(k, (4, 3))
+        assert type(x) is type(key)
+        np.testing.assert_allclose(np.asarray(x), draw(same_key, (4, 3)), rtol=1e-14)
+
+
+def test_parameters_of_another_library():
+    strict = pytest.importorskip("array_api_strict")
+    key, a, b = strict.asarray(KEY), np.array([0.3, 2.0, 30.0]), np.array([1.0, 0.2, 5.0])
+    for draw in (random.gamma, random.loggamma, random.chisquare, random.poisson):
+        np.testing.assert_allclose(np.asarray(draw(key, strict.asarray(a))), draw(KEY, a), rtol=1e-13)
+    moved = random.beta(key, strict.asarray(a), strict.asarray(b))
+    np.testing.assert_allclose(np.asarray(moved), random.beta(KEY, a, b), rtol=1e-13)
+
+
 # -- errors -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("key", [0, 1.0, np.int64(3), np.zeros(2), True], ids=repr)
 def test_a_seed_is_no_key(key):

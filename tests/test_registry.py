@@ -39,7 +39,7 @@ NO_DERIVATIVE = {
     "spacing": "the distance to the neighbouring number: steps",
     "nextafter": "moves by one spacing, a property of the representation",
     "full_like": "does not depend on the values",
-    **dict.fromkeys(["random_bits", "random_normal", "fold_in", "multiply_high"], "random bits are a hash of the key"),
+    **dict.fromkeys(["random_bits", "random_real", "fold_in", "multiply_high"], "random bits are a hash of the key"),
     **dict.fromkeys(["random_poisson", "random_binomial"], "the result is a count"),
     "bitcast": "reads the bits, not the number",
     "stop_gradient": "by its very purpose",

@@ -96,6 +96,11 @@ def test_a_rule_by_hand():
         check_vjp(fnp.multiply, lambda x, y: (fnp.sum(x * y), lambda ct: (ct * y, ct * x)), (V, 2 * V))
     with pytest.raises(fx.CheckError, match="2 results, expected 1"):
         check_vjp(fnp.multiply, lambda x, y: ((x, y), lambda ct: (ct * y, ct * x)), (V, 2 * V))
+    with pytest.raises(fx.CheckError, match=r"the tangents have shapes \[\(\)\], expected \[\(3,\)\]"):
+        check_jvp(fnp.multiply, lambda p, t: (p[0] * p[1], 0.0), (V, 2 * V))
+    with pytest.raises(fx.CheckError, match=r"the cotangents have shapes \[\(3,\)\], expected"):
+        check_vjp(fnp.multiply, lambda x, y: (x * y, lambda ct: (ct * y,)), (V, 2 * V))
+    check_grads(lambda n: n * 2.0, (3,))  # nothing to differentiate
     with pytest.raises(fx.ConcretizationError, match="traced by jit"):
         fx.jit(lambda x: check_grads(fnp.sin, (x,)))(V)
 

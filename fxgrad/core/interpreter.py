@@ -43,7 +43,8 @@ class Context:
 
 
 class Interpreter:
-    """How one level treats operations. A subclass defines `process` and its tracer type.
+    """How one level treats operations. A subclass defines `process` and its tracer type, and is opened by `opened`; a
+    user's own may be one (notebooks/interpreter.ipynb).
 
     `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
     that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given.

@@ -62,6 +62,16 @@ def double(xp: Any, x: Any) -> Any:
     return x.astype(np.float64, copy=False) if xp is np else xp.astype(x, xp.float64)
 
 
+def fraction(xp: Any, words: Any) -> Any:
+    """Uniform multiples of 2⁻⁵³ in [0, 1) from random words."""
+    return double(xp, words >> 11) * 2.0**-53
+
+
+def unit(xp: Any, words: Any) -> Any:
+    """Uniform numbers inside (0, 1), symmetric about ½, from random words: the middles of 2⁵² intervals."""
+    return double(xp, words >> 12) * 2.0**-52 + 2.0**-53
+
+
 def places(xp: Any, mask: Any) -> Any:
     """An index of the entries where a mask holds: with NumPy their positions, which are faster than the mask."""
     return np.flatnonzero(mask) if xp is np else mask
@@ -112,16 +122,6 @@ def normal_quantile(xp: Any, p: Any) -> Any:
     tail = xp.where(r == math.inf, math.inf, tail)
     y[outer] = xp.where(q < 0, -tail, tail)
     return y
-
-
-def normal_of_bits(xp: Any, words: Any) -> Any:
-    """Normal numbers, by inversion."""
-    return normal_quantile(xp, unit(xp, words))
-
-
-def unit(xp: Any, words: Any) -> Any:
-    """Uniform numbers inside (0, 1) from random words: the middles of 2⁵² intervals."""
-    return double(xp, words >> 12) * 2.0**-52 + 2.0**-53
 
 
 # Chebyshev coefficients of e^(x²/2)·(1 − Φ(x))/t in 2t − 1, where t = 4/(4 + x).

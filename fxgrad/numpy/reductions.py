@@ -239,6 +239,20 @@ def squared_modulus(x: Any) -> Any:
     return ops.real(ops.multiply(x, ops.conjugate(x))) if kind(x) == "c" else square(x)
 
 
+def weights_along(a: Any, weights: Any, axis: Any) -> Any:
+    """Weights of the shape of `a`, made of those of its entries along the axes where they are given so."""
+    if weights.shape == a.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = axes_tuple(axis, a.ndim)
+    if weights.shape != tuple(a.shape[i] for i in axes):
+        raise ShapeError("Shape of weights must be consistent with shape of a along specified axis.")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    shape = tuple(n if i in axes else 1 for i, n in enumerate(a.shape))
+    return ops.broadcast_to(ops.reshape(ops.permute(weights, axes=tuple(order)), shape=shape), shape=a.shape)
+
+
 @composite(np.average)
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
@@ -257,16 +271,8 @@ def average(
     weights = operand(weights)
     dtype = np.result_type(dtype_of(a), dtype_of(weights), *([np.float64] if kind(a) in "biu" else []))
     axes = axes_tuple(axis, a.ndim)
-    if weights.shape != a.shape:
-        if axis is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        if weights.shape != tuple(a.shape[i] for i in axes):
-            raise ShapeError("Shape of weights must be consistent with shape of a along specified axis.")
-        order = sorted(range(len(axes)), key=axes.__getitem__)
-        shape = tuple(n if i in axes else 1 for i, n in enumerate(a.shape))
-        weights = ops.reshape(ops.permute(weights, axes=tuple(order)), shape=shape)
-    total = sum(weights, axes, dtype, keepdims=keepdims) if weights.shape == a.shape else sum(
-        ops.broadcast_to(weights, shape=a.shape), axes, dtype, keepdims=keepdims)  # fmt: skip
+    weights = weights_along(a, weights, axis)
+    total = sum(weights, axes, dtype, keepdims=keepdims)
     result = ops.divide(
         sum(ops.multiply(cast(a, dtype), cast(weights, dtype)), axes, keepdims=keepdims), total
     )

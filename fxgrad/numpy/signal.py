@@ -154,13 +154,16 @@ def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
         a, b = (gaps[mine], gaps[other]) if gaps.ndim else (gaps, gaps)
         return a / (a + b)
 
+    def moved(near: Any, far: Any, share: Any) -> Any:
+        return ops.add(near, ops.multiply(share, ops.subtract(far, near)))
+
     samples = moveaxis(f, axis, 0)
-    chords = (samples[1:] - samples[:-1]) / gaps
-    middle = chords[:-1] + share(slice(-1), slice(1, None)) * (chords[1:] - chords[:-1])
+    chords = ops.divide(ops.subtract(samples[1:], samples[:-1]), gaps)
+    middle = moved(chords[:-1], chords[1:], share(slice(-1), slice(1, None)))
     first, last = chords[:1], chords[-1:]
     if edge_order == 2:
-        first = first + share(slice(1), slice(1, 2)) * (first - chords[1:2])
-        last = last + share(slice(-1, None), slice(-2, -1)) * (last - chords[-2:-1])
+        first = moved(first, chords[1:2], -share(slice(1), slice(1, 2)))
+        last = moved(last, chords[-2:-1], -share(slice(-1, None), slice(-2, -1)))
     slopes = ops.concatenate(*ops.promoted([first, middle, last]), axis=0)
     return cast(moveaxis(slopes, 0, axis), dtype_of(f))
 

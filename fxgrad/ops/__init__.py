@@ -132,8 +132,8 @@ from .random import (
     random_binomial,
     random_bits,
     random_log_gamma,
-    random_normal,
     random_poisson,
+    random_real,
 )
 from .reduction import (
     argmax,
@@ -299,8 +299,8 @@ __all__ = [
     "random_binomial",
     "random_bits",
     "random_log_gamma",
-    "random_normal",
     "random_poisson",
+    "random_real",
     "ratio",
     "real",
     "reciprocal",

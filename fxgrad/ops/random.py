@@ -41,24 +41,32 @@ random_bits = general(
 )
 
 
-def normal_kernel(xp: Any) -> Any:
-    def random_normal(key: Any, *, shape: tuple[int, ...]) -> Any:
-        words = philox.stream(xp, xp.reshape(xp.asarray(key), (-1,)), philox.DRAW, math.prod(shape))
-        normal = special.in_chunks(xp, partial(special.normal_of_bits, xp), xp.reshape(words, (-1,)))
-        normal = xp.reshape(normal, (*key.shape, *shape))
-        return normal[()] if xp is np else normal
-
-    return random_normal
+# What becomes of random words, each by itself.
+LAWS = {
+    "fraction": special.fraction,
+    "unit": special.unit,
+    "normal": lambda xp, words: special.normal_quantile(xp, special.unit(xp, words)),
+}
 
 
-# Normal numbers by inversion, normal_quantile(u) for the uniform numbers u of the draws: as one primitive it makes no
-# large arrays in between, which take half as long again.
-random_normal = general(
-    "random_normal",
-    normal_kernel,
-    abstract=lambda self, key, *, shape: Aval((*key.shape, *shape), np.dtype(float)),
+def real_kernel(xp: Any) -> Any:
+    def random_real(key: Any, *, shape: tuple[int, ...], law: str) -> Any:
+        words = philox.stream(xp, xp.reshape(xp.asarray(key), (-1,)), DRAW, math.prod(shape))
+        numbers = special.in_chunks(xp, partial(LAWS[law], xp), xp.reshape(words, (-1,)))
+        numbers = xp.reshape(numbers, (*key.shape, *shape))
+        return numbers[()] if xp is np else numbers
+
+    return random_real
+
+
+# Numbers in float64 from the draws of random_bits: multiples of 2⁻⁵³ in [0, 1), numbers inside (0, 1), or their normal
+# quantiles. One primitive, which makes no large arrays of words on the way: these take half as long again.
+random_real = general(
+    "random_real",
+    real_kernel,
+    abstract=lambda self, key, *, shape, law: Aval((*key.shape, *shape), np.dtype(float)),
     tangent=None,
-    batched=lambda key, *, size, shape: random_normal(key, shape=shape),
+    batched=lambda key, *, size, shape, law: random_real(key, shape=shape, law=law),
 )
 
 

@@ -16,7 +16,7 @@ from ..numpy.composite import cast
 from .keys import as_shape, one_key, split
 from .parameters import floating, fraction, inside, prepared, standard_exponential, standard_normal
 
-DIGITS = {"float32": 24, "float16": 11, "bfloat16": 8}
+STEPS = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
@@ -42,7 +42,9 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     ((2, 3), True)
     """
     dtype, shape = floating(dtype, "uniform"), as_shape(shape, "uniform")
-    u = fraction(one_key(key, "uniform"), shape, DIGITS.get(dtype.name, 53))
+    u = fraction(one_key(key, "uniform"), shape)
+    if dtype.name in STEPS:  # else rounding could give 1
+        u = ops.floor(u / STEPS[dtype.name]) * STEPS[dtype.name]
     if type(minval) in (int, float) and minval == 0 and type(maxval) in (int, float) and maxval == 1:
         return cast(u, dtype)
     _, shape, low, high = prepared(key, shape, "uniform", minval, maxval)

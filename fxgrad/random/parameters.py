@@ -73,20 +73,19 @@ def words(key: Any, shape: tuple[int, ...]) -> Any:
     return ops.random_bits(key, shape=shape, domain=DRAW)
 
 
-def fraction(key: Any, shape: tuple[int, ...], digits: int = 53) -> Any:
-    """Uniform multiples of 2^−digits in [0, 1)."""
-    leading = ops.right_shift(words(key, shape), np.uint64(64 - digits))
-    return ops.multiply(ops.convert(leading, dtype=FLOAT64), 2.0**-digits)
+def fraction(key: Any, shape: tuple[int, ...]) -> Any:
+    """Uniform multiples of 2⁻⁵³ in [0, 1)."""
+    return ops.random_real(key, shape=shape, law="fraction")
 
 
 def inside(key: Any, shape: tuple[int, ...]) -> Any:
     """Uniform numbers in (0, 1), symmetric about ½: the middles of 2⁵² intervals."""
-    return ops.add(fraction(key, shape, 52), 2.0**-53)
+    return ops.random_real(key, shape=shape, law="unit")
 
 
 def standard_normal(key: Any, shape: tuple[int, ...]) -> Any:
     """Normal numbers in float64, by inversion; at most 8.2 in size."""
-    return ops.random_normal(key, shape=shape)
+    return ops.random_real(key, shape=shape, law="normal")
 
 
 def standard_exponential(key: Any, shape: tuple[int, ...]) -> Any:

@@ -82,8 +82,10 @@ def compare(
     point: Point, ts: Sequence[Any], push: Callable[..., Sequence[Any]], tolerance: Tolerance
 ) -> None:
     """Raise `CheckError` unless push(*ts), flat, is the derivative at the point along ts (None: zero)."""
-    comparison = Comparison(point, point.values, ts, push(*ts), tolerance)
-    if comparison.agrees:
+    tangents = push(*ts)
+    ensure_shapes(f"{point.what}: the tangents", tangents, point(*point.values))
+    comparison = Comparison(point, point.values, ts, tangents, tolerance)
+    if comparison.agrees or all(t is None for t in ts):
         return
     result, entry, reliable = comparison.worst(tolerance)
     found, value, error = (
@@ -136,6 +138,7 @@ def blame(
 def compare_pullback(point: Point, cts: Sequence[Any], pulled: Sequence[Any], tolerance: Tolerance) -> None:
     """Raise `CheckError` unless `pulled` are the cotangents at the point for `cts` of the results: ⟨pulled, t⟩ is
     the derivative of ⟨cts, results⟩ along t."""
+    ensure_shapes(f"{point.what}: the cotangents", pulled, point.values)
 
     def push(*ts: Any) -> list[float]:
         chosen = [(ct, t) for ct, t in zip(pulled, ts) if t is not None]
@@ -145,6 +148,13 @@ def compare_pullback(point: Point, cts: Sequence[Any], pulled: Sequence[Any], to
         point.what, lambda *args: inner(cts, point(*tree.leaves(args))), point.args, place=point.place
     )
     compare(paired, direction(point.values), push, tolerance)
+
+
+def ensure_shapes(what: str, found: Sequence[Any], values: Sequence[Any]) -> None:
+    """Raise unless there is one of the same shape for each value."""
+    shapes, expected = [np.shape(f) for f in found], [np.shape(v) for v in values]
+    if shapes != expected:
+        raise CheckError(f"{what} have shapes {shapes}, expected {expected}")
 
 
 def same(

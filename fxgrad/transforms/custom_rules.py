@@ -30,6 +30,9 @@ from .vmap import BatchTracer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+# What a check raises where the values are not known, or say nothing.
+UNKNOWN = (ConcretizationError, EscapedTracerError, NotCheckableError, UnsupportedError)
+
 
 class RuledApplication(Application):
     """One call of a `custom` function, with its rules over flat values."""
@@ -119,15 +122,12 @@ class RuledApplication(Application):
         if rule not in unchecked:
             return
         unchecked.discard(rule)  # the check itself makes use of it
-        passed = False
         try:
             self.check(rule, [known(v) for v in values], *mapping)
-            passed = True
-        except (ConcretizationError, EscapedTracerError, NotCheckableError, UnsupportedError):
-            pass
-        finally:
-            if not passed:
-                unchecked.add(rule)
+        except BaseException as error:
+            unchecked.add(rule)
+            if not isinstance(error, UNKNOWN):
+                raise
 
     def check(self, rule: str, values: list[Any], *mapping: Any) -> None:
         """Raise `CheckError` unless a rule agrees with the function at these values."""

@@ -1,0 +1,333 @@
+"""Order statistics and covariances.
+
+A median or quantile is an entry, or between two: its derivative goes to these, in proportion to their weights. Where
+the entries of a slice include NaN, the result is NaN and its derivative goes to a NaN, except in the functions that
+leave NaN out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import aval_of
+from ..core.errors import DTypeError, ShapeError
+from ..core.interpreter import as_value
+from .composite import axes_tuple, cast, composite, dtype_of, ensure, kind, operand
+from .contraction import dot
+from .elementwise import clip
+from .manipulation import atleast_2d, concatenate, diagonal, expand_dims, length, squeeze, transpose
+from .reductions import average, mean, sum, weights_along
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# -- order statistics ------------------------------------------
+def sample_first(a: Any, axis: Any) -> Any:
+    """The array with the given axes made into one, the first."""
+    axes = axes_tuple(axis, a.ndim)
+    rest = tuple(i for i in range(a.ndim) if i not in axes)
+    shape = (length(a.shape[i] for i in axes), *(a.shape[i] for i in rest))
+    return ops.reshape(ops.permute(a, axes=(*axes, *rest)), shape=shape)
+
+
+def completed(y: Any, lead: tuple[int, ...], a: Any, axis: Any, keepdims: Any) -> Any:
+    """Results for a sample axis of `a`: axes `lead` first, then those of `a`, the reduced ones of length one or gone."""
+    axes = axes_tuple(axis, a.ndim)
+    rest = (1 if i in axes else n for i, n in enumerate(a.shape) if keepdims is True or i not in axes)
+    return ops.reshape(y, shape=(*lead, *rest))
+
+
+def has_nan(a: Any) -> bool:
+    """Whether there can be NaN among the entries."""
+    return kind(a) in "fc"
+
+
+def numbers_of(rows: Any) -> Any:
+    """How many entries along the first axis are not NaN."""
+    return ops.reduce_sum(cast(ops.logical_not(ops.isnan(rows)), np.intp), axes=(0,))
+
+
+def spoiled(y: Any, rows: Any) -> Any:
+    """Results for sorted rows, NaN where an entry is."""
+    return ops.where(ops.isnan(rows[-1]), rows[-1], y) if has_nan(rows) else y
+
+
+@composite(np.median)
+def median(
+    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    """The entry in the middle of the sorted ones, or the mean of the two.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.median)(fnp.array([7.0, 1.0, 5.0, 3.0]))
+    array([0. , 0. , 0.5, 0.5])
+    """
+    a = operand(a)
+    rows = ops.sort(sample_first(a, axis), axis=0)
+    count = rows.shape[0]
+    y = mean(rows[max(count - 1, 0) // 2 : count // 2 + 1], axis=0)
+    return completed(spoiled(y, rows) if count else y, (), a, axis, keepdims)
+
+
+@composite(np.nanmedian)
+def nanmedian(
+    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
+    """The median of the entries that are not NaN."""
+    a = operand(a)
+    if not has_nan(a) or not a.size:
+        return median(a, axis, keepdims=keepdims)
+    rows = ops.sort(sample_first(a, axis), axis=0)
+    count = expand_dims(numbers_of(rows), 0)
+    low, high = ops.maximum(ops.floor_divide(count - 1, 2), 0), ops.floor_divide(count, 2)
+    pair = concatenate([low, high])
+    y = ops.where(
+        ops.equal(low, high)[0], ops.take_along(rows, low, 0)[0], mean(ops.take_along(rows, pair, 0), 0)
+    )
+    return completed(y, (), a, axis, keepdims)
+
+
+def between(alpha: float, beta: float) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """Continuous methods: the sample is at (k − α)/(n + 1 − α − β), k = 1, …, n, and linear in between."""
+    return lambda n, q: split(n * q + (alpha + q * (1 - alpha - beta)) - 1)
+
+
+def split(h: Any) -> tuple[Any, Any]:
+    """(integral part, fraction)."""
+    low = ops.floor(h)
+    return low, h - low
+
+
+def stepped(h: Any, weight: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """(integral part, weight of the next entry) as a function of (whether there is a fraction, integral part)."""
+    low, fraction = split(h)
+    return low, weight(ops.not_equal(fraction, 0), low)
+
+
+# The methods of NumPy: those of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages", The American
+# Statistician 50 (1996) 361–365, and four others. (number of entries, q) → (position of an entry in the sorted ones,
+# counted from 0, and the weight of the next one).
+CONTINUOUS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
+    "averaged_inverted_cdf": lambda n, q: stepped(n * q - 1, lambda between, _: ops.where(between, 1.0, 0.5)),
+    "interpolated_inverted_cdf": between(0, 1),
+    "hazen": between(0.5, 0.5),
+    "weibull": between(0, 0),
+    "linear": lambda n, q: split((n - 1) * q),
+    "median_unbiased": between(1 / 3, 1 / 3),
+    "normal_unbiased": between(3 / 8, 3 / 8),
+    "midpoint": lambda n, q: stepped((n - 1) * q, lambda between, _: ops.where(between, 0.5, 0.0)),
+}
+# Methods that choose an entry; the weight is whether to take the next one.
+DISCRETE: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
+    "inverted_cdf": lambda n, q: stepped(n * q - 1, lambda between, _: between),
+    "closest_observation": lambda n, q: stepped(
+        n * q - 1.5, lambda between, low: ops.logical_or(between, ops.equal(ops.remainder(low, 2), 0))
+    ),
+    "lower": lambda n, q: (ops.floor((n - 1) * q), False),
+    "higher": lambda n, q: (ops.ceil((n - 1) * q), False),
+    "nearest": lambda n, q: (ops.rint((n - 1) * q), False),
+}
+
+
+def interpolated(a: Any, b: Any, weight: Any) -> Any:
+    """a + (b − a)·weight, monotonic in the weight."""
+    difference = ops.subtract(b, a)
+    return ops.where(ops.less(weight, 0.5), a + difference * weight, b - difference * (1 - weight))
+
+
+def by_weight(rows: Any, weights: Any, q: Any) -> tuple[Any, Any]:
+    """(the rows sorted, the positions at which the distribution function reaches q)."""
+    order = ops.argsort(rows, axis=0)
+    rows = ops.take_along(rows, order, 0)
+    below = ops.cumsum(ops.take_along(cast(weights, float), order, 0), axis=0)
+    total = below[-1]
+    ensure(ops.logical_and(ops.isfinite(total), ops.not_equal(total, 0)),
+           "Weights included NaN, inf or were all zero.")  # fmt: skip
+    share = ops.divide(below, ops.where(ops.equal(total, 0), np.nan, total))
+    if kind(q) == "f":
+        share = cast(share, dtype_of(q))
+    share = ops.move_axis(
+        ops.where(ops.equal(share, 0), -1, share), 0, rows.ndim - 1
+    )  # 0 is reached by none of them
+    places = ops.searchsorted(share, ops.broadcast_to(q, shape=(*rows.shape[1:], q.size)), side="left")
+    return rows, ops.minimum(ops.move_axis(places, rows.ndim - 1, 0), rows.shape[0] - 1)
+
+
+def quantiles(
+    a: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, skip_nan: bool, most: int = 1
+) -> Any:
+    """Quantiles, q in [0, most], of all entries or (`skip_nan`) of those that are not NaN."""
+    a, q = operand(a), as_value(q)
+    weak = aval_of(q).weak
+    if most != 1:
+        q = q / most
+    if kind(a) == "c":
+        raise DTypeError("a must be an array of real numbers")
+    if method not in CONTINUOUS and method not in DISCRETE:
+        raise ShapeError(
+            f"{method!r} is not a valid method. Use one of: {', '.join({**DISCRETE, **CONTINUOUS})}"
+        )
+    q = operand(q)
+    if q.ndim > 2:
+        raise ShapeError("q must be a scalar or 1d")
+    ensure(
+        ops.logical_and(ops.greater_equal(q, 0), ops.less_equal(q, 1)), f"q must be in the range [0, {most}]"
+    )
+    skip_nan = skip_nan and has_nan(a)
+    rows, flat = sample_first(a, axis), ops.reshape(q, shape=(q.size,))
+    if not rows.shape[0]:
+        raise ShapeError(f"a quantile of no entries: an array of shape {a.shape} along axis {axis}")
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise ShapeError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        weights = weights_along(a, operand(weights), axis)
+        ensure(ops.greater_equal(weights, 0), "Weights must be non-negative.")
+        weights = sample_first(weights, axis)
+        if skip_nan:
+            weights = ops.where(ops.isnan(rows), 0, weights)
+        rows, places = by_weight(rows, weights, flat)
+        y = ops.take_along(rows, places, 0)
+    else:
+        rows = ops.sort(rows, axis=0)
+        column = ops.reshape(q, shape=(q.size, *(1,) * (rows.ndim - 1)))
+        count = cast(expand_dims(numbers_of(rows), 0), dtype_of(q)) if skip_nan else rows.shape[0]
+
+        def entry(position: Any) -> Any:
+            """The entries at positions, which are brought into range."""
+            index = cast(ops.maximum(ops.minimum(position, count - 1), 0), np.intp)
+            return ops.take_along(rows, ops.broadcast_to(index, shape=(q.size, *rows.shape[1:])), 0)
+
+        if kind(q) in "biu" and method == "linear":  # the least or the greatest entry, as it is
+            method = "lower"
+        if method in DISCRETE:
+            low, further = DISCRETE[method](count, column)
+            y = entry(ops.add(low, further))
+        else:
+            low, weight = CONTINUOUS[method](count, column)
+            if weak and kind(rows) == "f":
+                weight = cast(weight, dtype_of(rows))
+            y = interpolated(entry(low), entry(low + 1), weight)
+    return completed(y if skip_nan else spoiled(y, rows), q.shape, a, axis, keepdims)
+
+
+@composite(np.quantile)
+def quantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+             method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:  # fmt: skip
+    """The values below which shares q of the entries lie, differentiable with respect to `a` and, where the method
+    interpolates, to `q` (from the right at an entry, and 0 at the greatest one).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.quantile)(fnp.array([8.0, 0.0, 4.0]), 0.75)
+    array([0.5, 0. , 0.5])
+    >>> float(fx.grad(fnp.quantile, argnums=1)(fnp.array([8.0, 0.0, 4.0]), 0.75))
+    8.0
+    """
+    return quantiles(a, q, axis, method, keepdims, weights, False)
+
+
+@composite(np.nanquantile)
+def nanquantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+                method: str = "linear", keepdims: Any = False, *, weights: Any = None) -> Any:  # fmt: skip
+    """The quantiles of the entries that are not NaN."""
+    return quantiles(a, q, axis, method, keepdims, weights, True)
+
+
+@composite(np.percentile)
+def percentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+               method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:  # fmt: skip
+    """As `quantile`, for q in [0, 100]."""
+    return quantiles(a, q, axis, method, keepdims, weights, False, 100)
+
+
+@composite(np.nanpercentile)
+def nanpercentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: Any = False, *, weights: Any = None) -> Any:  # fmt: skip
+    """The percentiles of the entries that are not NaN."""
+    return quantiles(a, q, axis, method, keepdims, weights, True, 100)
+
+
+# -- covariance ------------------------------------------
+def variables(x: Any, dtype: Any, upright: bool) -> Any:
+    """A matrix with a variable in every row; `upright`: they are given in columns."""
+    x = cast(operand(x), dtype)
+    if x.ndim > 2:
+        raise ShapeError(f"an array of variables has two axes at most, not the shape {x.shape}")
+    return transpose(x) if upright and x.ndim == 2 else atleast_2d(x)
+
+
+def observation_weights(weights: Any, name: str, count: int) -> Any:
+    """The weights of the observations as an array of floats."""
+    weights = cast(operand(weights), float)
+    if weights.shape != (count,):
+        raise ShapeError(f"{name} of shape {weights.shape} for {count} observations")
+    ensure(ops.greater_equal(weights, 0), f"{name} cannot be negative")
+    return weights
+
+
+@composite(np.cov)
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
+        aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
+    """The covariances of variables.
+
+    Args:
+        m, y: the variables, one in every row (`rowvar`) or column; an array with one axis is one variable.
+        bias: divide by the number of observations, and not by one less, where `ddof` does not say what to subtract.
+        fweights, aweights: how often each observation is to be counted, and how important it is.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.cov(x, [0.0, 1.0, 2.0])[0, 1])(fnp.ones(3))
+    array([-0.5,  0. ,  0.5])
+    """
+    if ddof is not None and ddof != int(ddof):
+        raise ShapeError("ddof must be integer")
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    given = [operand(v) for v in (m, y) if v is not None]
+    dtype = np.result_type(*map(dtype_of, given), np.float64) if dtype is None else dtype
+    parts = [variables(v, dtype, not rowvar) for v in given]
+    if not parts[0].shape[0]:
+        return np.zeros((0, 0))
+    x = concatenate(parts)
+    count, w = x.shape[1], None
+    if fweights is not None:
+        w = observation_weights(fweights, "fweights", count)
+        ensure(ops.equal(w, ops.rint(w)), "fweights must be integer")
+    if aweights is not None:
+        aweights = observation_weights(aweights, "aweights", count)
+        w = aweights if w is None else w * aweights
+    center, total = average(x, 1, w, returned=True, keepdims=True)
+    apart = x - center
+    if w is None:
+        free, weighted = count - ddof, apart
+    else:
+        total = sum(w)
+        repeated = 1 if aweights is None else sum(w * aweights) / total
+        free, weighted = total - ddof * repeated, apart * w
+    return squeeze(dot(apart, ops.conjugate(transpose(weighted))) * ops.divide(1, ops.maximum(free, 0)))
+
+
+@composite(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """The correlations of variables: covariances, divided by both standard deviations. NaN, and without derivative,
+    where one of these is 0.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> float(fx.jit(fnp.corrcoef)(fnp.array([0.0, 1.0, 3.0]), [3.0, 1.0, 2.0])[0, 1].round(3))
+    -0.327
+    """
+    c = cov(x, y, rowvar, dtype=dtype)
+    variance = ops.real(diagonal(atleast_2d(c)))
+    deviation = ops.sqrt(variance)
+    deviation = ops.where(ops.equal(variance, 0), np.nan, deviation)
+    c = ops.reshape(atleast_2d(c) / expand_dims(deviation, 1) / deviation, shape=c.shape)
+    if kind(c) != "c":
+        return clip(c, -1, 1)
+    return ops.make_complex(clip(ops.real(c), -1, 1), clip(ops.imag(c), -1, 1))
+
+
+__all__ = [
+    "corrcoef", "cov", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile",
+]  # fmt: skip
