@@ -61,7 +61,8 @@ class Sample:
 
     reference(*operands): the result by means other than the kernel. model(*operands, **params): the function
     whose derivative it has, where that is another one by design. joined(*results) makes one array of several
-    results: one that does not depend on what they leave open (signs of eigenvectors).
+    results: one that does not depend on what they leave open (signs of eigenvectors). `of` is the primitive where
+    the registry does not have it, since its params are Graphs and it is made by transforms.
     """
 
     name: str
@@ -70,10 +71,11 @@ class Sample:
     reference: Callable | None = None
     model: Callable | None = None
     joined: Callable = flattened
+    of: Any = None
 
     @property
     def primitive(self) -> Any:
-        return REGISTRY[self.name]
+        return self.of or REGISTRY[self.name]
 
     def call(self, *operands: Any) -> Any:
         """The primitive applied; several results are joined to one."""
@@ -85,7 +87,7 @@ class Sample:
 
     def __str__(self) -> str:
         shapes = ",".join(f"{domain}{list(shape)}".replace(" ", "") for domain, shape in self.operands)
-        params = ",".join(f"{key}={value}" for key, value in self.params.items())
+        params = ",".join(f"{key}={getattr(value, 'name', value)}" for key, value in self.params.items())
         return f"{self.name}-{shapes}{'-' * bool(params)}{params}".replace("slice", "").replace(", None", "")
 
 

@@ -70,7 +70,7 @@ def same(actual, expected):
 
 # -- the registry is covered --------------------------------------------------------------------------------
 def test_every_primitive_has_samples():
-    assert {s.name for s in SAMPLES} == set(REGISTRY)
+    assert {s.name for s in SAMPLES if s.of is None} == set(REGISTRY)
 
 
 def test_the_operations_without_derivative_are_exactly_those_of_the_table():

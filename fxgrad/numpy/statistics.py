@@ -35,9 +35,9 @@ def sample_first(a: Any, axis: Any) -> Any:
 
 
 def completed(y: Any, lead: tuple[int, ...], a: Any, axis: Any, keepdims: Any) -> Any:
-    """Results for a sample axis of `a`: axes `lead` first, then those of `a`, the reduced ones of length one or gone."""
+    """Results for the samples in `a`: axes `lead` first, then those of `a`; reduced ones are of length one, or gone."""
     axes = axes_tuple(axis, a.ndim)
-    rest = (1 if i in axes else n for i, n in enumerate(a.shape) if keepdims is True or i not in axes)
+    rest = (1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes)
     return ops.reshape(y, shape=(*lead, *rest))
 
 
@@ -112,20 +112,20 @@ def stepped(h: Any, weight: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
 # Statistician 50 (1996) 361–365, and four others. (number of entries, q) → (position of an entry in the sorted ones,
 # counted from 0, and the weight of the next one).
 CONTINUOUS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
-    "averaged_inverted_cdf": lambda n, q: stepped(n * q - 1, lambda between, _: ops.where(between, 1.0, 0.5)),
+    "averaged_inverted_cdf": lambda n, q: stepped(n * q - 1, lambda apart, _: ops.where(apart, 1.0, 0.5)),
     "interpolated_inverted_cdf": between(0, 1),
     "hazen": between(0.5, 0.5),
     "weibull": between(0, 0),
     "linear": lambda n, q: split((n - 1) * q),
     "median_unbiased": between(1 / 3, 1 / 3),
     "normal_unbiased": between(3 / 8, 3 / 8),
-    "midpoint": lambda n, q: stepped((n - 1) * q, lambda between, _: ops.where(between, 0.5, 0.0)),
+    "midpoint": lambda n, q: stepped((n - 1) * q, lambda apart, _: ops.where(apart, 0.5, 0.0)),
 }
 # Methods that choose an entry; the weight is whether to take the next one.
 DISCRETE: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
-    "inverted_cdf": lambda n, q: stepped(n * q - 1, lambda between, _: between),
+    "inverted_cdf": lambda n, q: stepped(n * q - 1, lambda apart, _: apart),
     "closest_observation": lambda n, q: stepped(
-        n * q - 1.5, lambda between, low: ops.logical_or(between, ops.equal(ops.remainder(low, 2), 0))
+        n * q - 1.5, lambda apart, low: ops.logical_or(apart, ops.equal(ops.remainder(low, 2), 0))
     ),
     "lower": lambda n, q: (ops.floor((n - 1) * q), False),
     "higher": lambda n, q: (ops.ceil((n - 1) * q), False),
@@ -208,8 +208,10 @@ def quantiles(
             y = entry(ops.add(low, further))
         else:
             low, weight = CONTINUOUS[method](count, column)
-            if weak and kind(rows) == "f":
-                weight = cast(weight, dtype_of(rows))
+            if weak:
+                weight = cast(weight, dtype_of(rows) if kind(rows) == "f" else float)
+            elif kind(q) == "f":
+                weight = cast(weight, dtype_of(q))
             y = interpolated(entry(low), entry(low + 1), weight)
     return completed(y if skip_nan else spoiled(y, rows), q.shape, a, axis, keepdims)
 

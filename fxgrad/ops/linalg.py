@@ -136,11 +136,9 @@ def supported(name: str, make: Callable[[Any], Callable]) -> Callable[[Any], Cal
             return kernel
 
         def checked(*operands: Any, **params: Any) -> Any:
-            for x in operands:
-                if x.dtype not in SUPPORTED:
-                    dtype = field(name, x)
-                    operands = tuple(y if y.dtype in SUPPORTED else y.astype(dtype) for y in operands)
-            return kernel(*operands, **params)
+            return kernel(
+                *(x if x.dtype in SUPPORTED else x.astype(field(name, x)) for x in operands), **params
+            )
 
         return checked
 

@@ -28,7 +28,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
-from .kinds import General, register
+from .kinds import General, general, register
 from .linalg import (
     adjoint,
     column,
@@ -38,7 +38,6 @@ from .linalg import (
     field,
     hermitian,
     inv,
-    on_matrices,
     product,
     real_field,
     refused,
@@ -171,10 +170,11 @@ def ratio_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
 
 
 # xᵢⱼ/sⱼ, or for the skew part of x (`turning`) xᵢⱼ/(sᵢ + sⱼ). Where the divisor counts as zero it is 0 if x does, too.
-ratio = on_matrices(
+ratio = general(
     "ratio",
     lambda xp: ratio_forward,
-    abstract=lambda self, x, s, *, turning: Aval(x.shape, field("ratio", x)),
+    abstract=lambda self, x, s, *, turning: x,
+    batched=lambda x, s, *, size, turning: ratio(x, s, turning=turning),
     tangent=ratio_tangent,
     transposed=lambda ct, x, s, *, turning: [ratio(ct, s, turning=turning), None],
 )
@@ -231,12 +231,13 @@ def motion_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[A
 
 # From E: the tangents of the values w, and X for those of the vectors, V̇ = VX. The kinds are "hermitian", "singular"
 # (the Hermitian part of E turns left and right vectors together) and "general". For the last operands see `Spectral`.
-motion = on_matrices(
+motion = general(
     "motion",
     lambda xp: motion_forward,
+    batched=lambda *operands, size, kind: motion(*operands, kind=kind),
     abstract=lambda self, e, w, *marks, kind: [
-        Aval(w.shape, field("motion", e) if kind == "general" else real_field(field("motion", e))),
-        Aval(e.shape, field("motion", e)),
+        Aval(w.shape, e.dtype if kind == "general" else real_field(e.dtype)),
+        e,
     ],
     tangent=motion_tangent,
     transposed=motion_transposed,

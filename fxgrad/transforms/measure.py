@@ -90,10 +90,10 @@ def moved(x: Any, t: Any, h: float) -> Any:
 
 
 class Measured:
-    """The derivative of each result along a direction, with its error; `jump` bounds the difference of the derivatives
+    """The derivative of each result along a direction, with its error, which is `noise` at least; `jump` bounds the difference of the derivatives
     from the two sides. From one pair of steps; `ulp` is the precision of the function."""
 
-    __slots__ = ("error", "jump", "value")
+    __slots__ = ("error", "jump", "noise", "value")
 
     def __init__(
         self, fun: Callable[..., Sequence[Any]], xs: Sequence[Any], ts: Sequence[Any], step: float, ulp: float
@@ -101,7 +101,7 @@ class Measured:
         def at(h: float) -> list[np.ndarray]:
             return [on_host(y) for y in fun(*[moved(x, t, h) for x, t in zip(xs, ts)])]
 
-        self.value, self.error, self.jump = [], [], []
+        self.value, self.error, self.noise, self.jump = [], [], [], []
         with np.errstate(all="ignore"):
             for here, ahead, behind, nearer, near in zip(*map(at, (0.0, step, -step, step / 2, -step / 2))):
                 wide, narrow = (ahead - behind) / (2 * step), (nearer - near) / step
@@ -109,6 +109,7 @@ class Measured:
                 noise = 4 * ulp * size / step
                 self.value.append((4 * narrow - wide) / 3)
                 self.error.append(np.abs(narrow - wide) + noise)
+                self.noise.append(noise)
                 self.jump.append(2 * np.abs(nearer - 2 * here + near) / step + 2 * noise)
 
 
@@ -160,10 +161,11 @@ class Comparison:
         self.error = [np.full(f.shape, np.inf) for f in self.found]
         self.jump = [np.full(f.shape, np.inf) for f in self.found]
         self.wrong = [np.ones(f.shape, bool) for f in self.found]
+        self.settled = [np.zeros(f.shape, bool) for f in self.found]
         for shrunk in range(STEPS):
             measured = Measured(fun, xs, ts, tolerance.step * SHRINK**shrunk, tolerance.ulp)
             self.take(measured, tolerance)
-            if self.agrees:
+            if self.agrees and all(map(np.all, self.settled)):
                 break
 
     @property
@@ -172,13 +174,16 @@ class Comparison:
 
     def take(self, measured: Measured, tolerance: Tolerance) -> None:
         """Take in the measurement with one step."""
-        for i, (value, error, jump) in enumerate(zip(measured.value, measured.error, measured.jump)):
+        parts = zip(measured.value, measured.error, measured.noise, measured.jump)
+        for i, (value, error, noise, jump) in enumerate(parts):
             better = error < self.error[i]
             self.value[i] = np.where(better, value, self.value[i])
             self.error[i] = np.where(better, error, self.error[i])
             with np.errstate(all="ignore"):
                 allowed = tolerance.allowed(self.value[i], self.error[i])
                 self.wrong[i] = ~(np.abs(self.found[i] - self.value[i]) <= allowed)
+            # Known to some digits, or as well as rounding lets it be: a smaller step would tell no more.
+            self.settled[i] |= error <= np.maximum(tolerance.root * np.abs(value), 2 * noise)
             self.jump[i] = np.fmin(jump, self.jump[i])
 
     def worst(self, tolerance: Tolerance) -> tuple[int, tuple[int, ...], bool]:
