@@ -16,6 +16,7 @@ import numpy as np
 
 import fxgrad.numpy as fnp
 from fxgrad.core.aval import is_differentiable
+from fxgrad.core.graph import Graph
 from fxgrad.core.primitive import REGISTRY
 
 
@@ -55,6 +56,13 @@ def flattened(*results: Any) -> Any:
     return fnp.concatenate([fnp.ravel(r) for r in results])
 
 
+def shown(param: Any) -> Any:
+    """A param as the name of a test has it: a Graph by its name."""
+    if isinstance(param, tuple) and param and isinstance(param[0], Graph):
+        return "+".join(graph.name for graph in param)
+    return param.name if isinstance(param, Graph) else param
+
+
 @dataclass(frozen=True)
 class Sample:
     """Operands of a primitive: (domain, shape) for each, with params.
@@ -87,7 +95,7 @@ class Sample:
 
     def __str__(self) -> str:
         shapes = ",".join(f"{domain}{list(shape)}".replace(" ", "") for domain, shape in self.operands)
-        params = ",".join(f"{key}={getattr(value, 'name', value)}" for key, value in self.params.items())
+        params = ",".join(f"{key}={shown(value)}" for key, value in self.params.items())
         return f"{self.name}-{shapes}{'-' * bool(params)}{params}".replace("slice", "").replace(", None", "")
 
 

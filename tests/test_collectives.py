@@ -47,7 +47,7 @@ PRIMITIVES = {
 }
 CASES = [(name, *case) for name, cases in PRIMITIVES.items() for case in cases]
 each = pytest.mark.parametrize(
-    "name, params, reference", CASES, ids=lambda v: str(v) if type(v) is not dict else ""
+    "name, params, reference", CASES, ids=[f"{name}-{params}" for name, params, _ in CASES]
 )
 
 

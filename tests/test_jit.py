@@ -239,3 +239,38 @@ def test_lines_of_a_jitted_function_are_seen_through():
         while graph.equations[0].primitive.name == "checkpoint":
             graph = graph.equations[0].params["graph"]
         assert [e.site.line for e in graph.equations] == ["return fnp.sin(x) * 2.0  # this line"] * 2
+
+
+SILENT = {
+    "grad": lambda x: fx.grad(fnp.sqrt)(x),
+    "jvp": lambda x: fx.jvp(fnp.sqrt, (x,), (1.0,)),
+    "vmap of grad": lambda x: fx.vmap(fx.grad(fnp.sqrt))(fnp.stack([x, x])),
+    "hessian": lambda x: fx.hessian(lambda v: fnp.linalg.norm(fnp.stack([v, v])))(x),
+    "another branch": lambda x: fx.vmap(lambda v: fx.lax.cond(v > 0, fnp.log, lambda u: u + 1, v))(
+        fnp.stack([x, x + 1])
+    ),
+    "grad of jit": lambda x: fx.grad(fx.jit(fnp.sqrt))(x),
+    "checkpoint": lambda x: fx.grad(fx.checkpoint(fnp.sqrt))(x),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_rules_are_as_silent_as_without_jit(name):
+    """Warnings are errors in these tests: what a rule computes, and may discard, does not warn when it is compiled."""
+    f = SILENT[name]
+    compiled = fx.jit(f)
+    for _ in range(2):
+        for a, b in zip(fx.tree.leaves(compiled(0.0)), fx.tree.leaves(f(0.0)), strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(
+        fx.tree.leaves(fx.jit(lambda x: compiled(x))(0.0))[0], fx.tree.leaves(f(0.0))[0]
+    )
+
+
+def test_what_the_user_computes_warns_in_compiled_code():
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
+        fx.jit(fx.value_and_grad(fnp.log))(0.0)
+    with np.errstate(all="ignore"):
+        quiet = fx.jit(fnp.log)
+        quiet(0.0)
+    quiet(0.0)  # it was staged where warnings were off

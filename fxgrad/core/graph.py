@@ -9,6 +9,7 @@ graph(x: f64[3]) → f64[]
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,15 +47,22 @@ class Literal:
 
 
 class Equation:
-    """outputs = primitive(inputs; params), made at the user's line `site`."""
+    """outputs = primitive(inputs; params), made at the user's line `site`. `quiet`: where floating-point warnings were
+    off, as they are in rules, which compute entries that are then discarded; they are off when it is carried out."""
 
-    __slots__ = ("inputs", "outputs", "params", "primitive", "site")
+    __slots__ = ("inputs", "outputs", "params", "primitive", "quiet", "site")
 
     def __init__(
-        self, primitive: Primitive, inputs: Sequence[Any], outputs: Sequence[Var], params: dict, site: Any
+        self,
+        primitive: Primitive,
+        inputs: Sequence[Any],
+        outputs: Sequence[Var],
+        params: dict,
+        site: Any,
+        quiet: bool = False,
     ):
         self.primitive, self.inputs, self.outputs = primitive, tuple(inputs), tuple(outputs)
-        self.params, self.site = params, site
+        self.params, self.site, self.quiet = params, site, quiet
 
     def has(self, trait: str) -> bool:
         """Whether the primitive, or one in a sub-graph, has a trait."""
@@ -102,7 +110,8 @@ class Graph:
         last_use = self.last_uses()
         for index, equation in enumerate(self.equations):
             operands = [a.value if type(a) is Literal else values[a] for a in equation.inputs]
-            results = equation.primitive.call(*operands, **equation.params)
+            with np.errstate(all="ignore") if equation.quiet else nullcontext():
+                results = equation.primitive.call(*operands, **equation.params)
             if equation.primitive.multiple_results:
                 values.update(zip(equation.outputs, results))
             else:

@@ -92,7 +92,8 @@ class GraphInterpreter(Interpreter):
         avals = primitive.abstract([a.aval for a in inputs], params)
         site = where.caller() if self.sites else None
         outputs = [Var(a) for a in (avals if primitive.multiple_results else (avals,))]
-        self.equations.append(Equation(primitive, inputs, outputs, params, site))
+        quiet = {*np.geterr().values()} == {"ignore"}
+        self.equations.append(Equation(primitive, inputs, outputs, params, site, quiet))
         if primitive.multiple_results:
             return [GraphTracer(self, v) for v in outputs]
         return GraphTracer(self, outputs[0])

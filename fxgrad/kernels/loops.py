@@ -15,14 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .source import Source
+from .source import INDENT, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..core.graph import Graph, Var
-
-INDENT = "    "
 
 
 def compile_scan(body: Graph, consts: int, carry: int) -> Callable[..., Any]:

@@ -24,19 +24,23 @@ if TYPE_CHECKING:
 _serial = itertools.count()
 _NUMBERS = (bool, int, float, complex)
 _ARITHMETIC = frozenset("+-*/")
+INDENT = "    "
+QUIET = 'with errstate(all="ignore"):'
 
 
 class Source:
     """Statements of a function under construction, with the namespace they run in.
 
     With `plain`, primitives are called as their NumPy kernels; otherwise as binding functions, for traced values
-    and arrays of other libraries. With `free`, variables are deleted after their last use.
+    and arrays of other libraries. With `free`, variables are deleted after their last use. With `quiet`, it runs
+    where floating-point warnings are off; otherwise they are turned off for the equations of which this was so.
     """
 
-    def __init__(self, plain: bool, free: bool = False):
-        self.plain, self.free = plain, free
+    def __init__(self, plain: bool, free: bool = False, quiet: bool = False):
+        self.plain, self.free, self.quiet = plain, free, quiet
         self.lines: list[str] = []
-        self.namespace: dict[str, Any] = {}
+        self.places: dict[int, Equation] = {}  # index of a line → what it carries out
+        self.namespace: dict[str, Any] = {"errstate": np.errstate}
         self.names: dict[Var, str] = {}
 
     def constant(self, value: Any) -> str:
@@ -82,9 +86,14 @@ class Source:
                 self.names[var] = f"v{len(self.names)}"
             outputs = [self.names[var] for var in equation.outputs]
             target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
-            self.lines.append(f"{target}{' = ' * bool(outputs)}{primitive.name}({', '.join(operands)})")
+            line = f"{target}{' = ' * bool(outputs)}{primitive.name}({', '.join(operands)})"
             if dead and self.free:
-                self.lines[-1] += f"; del {', '.join(self.names[v] for v in dead)}"
+                line += f"; del {', '.join(self.names[v] for v in dead)}"
+            inside = equation.quiet and not self.quiet
+            if inside and not (index and graph.equations[index - 1].quiet):
+                self.lines.append(QUIET)
+            self.places[len(self.lines)] = equation
+            self.lines.append(INDENT * inside + line)
 
     def buffer(self, equation: Equation, dead: Sequence[Var], reusable: set[Var]) -> list[str]:
         """The argument that makes a ufunc write into an array that is not needed any more: fresh memory costs more
@@ -112,7 +121,7 @@ class Source:
     def function(self, name: str, parameters: Sequence[str], returned: str) -> Callable[..., Any]:
         """The compiled function with the statements so far."""
         text = (
-            "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"]) + "\n"
+            f"\n{INDENT}".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"]) + "\n"
         )
         filename = f"<fxgrad {name} {next(_serial)}>"
         namespace = dict(self.namespace)
@@ -124,10 +133,10 @@ class Source:
         return function
 
 
-def compile_graph(graph: Graph, plain: bool, name: str = "compiled") -> Callable[..., Any]:
+def compile_graph(graph: Graph, plain: bool, quiet: bool = False) -> Callable[..., Any]:
     """The function of a Graph: positional values → a list of results."""
     plain = plain and not any(equation.contextual for equation in graph.equations)
-    source = Source(plain, free=plain)
+    source = Source(plain, free=plain, quiet=quiet)
     parameters = []
     for index, var in enumerate(graph.inputs):
         source.names[var] = f"x{index}"
@@ -138,7 +147,7 @@ def compile_graph(graph: Graph, plain: bool, name: str = "compiled") -> Callable
         source.atom(a) + ".copy()" * (a in graph.captured and hasattr(graph.captured[a], "copy"))
         for a in graph.outputs
     ]
-    function = source.function(name, parameters, f"[{', '.join(results)}]")
+    function = source.function("compiled", parameters, f"[{', '.join(results)}]")
     sites = {line: e.site for line, e in enumerate(graph.equations, 2)}  # one line each, after the `def`
     filename = function.__code__.co_filename
     where.SITES[filename] = lambda frame: sites.get(frame.f_lineno)

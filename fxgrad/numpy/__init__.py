@@ -27,6 +27,7 @@ from . import (
     reductions,
     signal,
     sorting,
+    statistics,
     updates,
 )
 from .absent import absent
@@ -44,6 +45,7 @@ from .polynomial import *
 from .reductions import *
 from .signal import *
 from .sorting import *
+from .statistics import *
 from .updates import *
 
 __all__ = ["at", "e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis", "pi"]
@@ -60,6 +62,7 @@ __all__ += polynomial.__all__
 __all__ += reductions.__all__
 __all__ += signal.__all__
 __all__ += sorting.__all__
+__all__ += statistics.__all__
 __all__ += updates.__all__
 
 # For doctest, which does not look behind decorators.

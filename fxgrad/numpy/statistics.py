@@ -308,7 +308,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
         total = sum(w)
         repeated = 1 if aweights is None else sum(w * aweights) / total
         free, weighted = total - ddof * repeated, apart * w
-    return squeeze(dot(apart, ops.conjugate(transpose(weighted))) * ops.divide(1, ops.maximum(free, 0)))
+    c = dot(apart, ops.conjugate(transpose(weighted)))
+    return squeeze(cast(c * ops.divide(1, ops.maximum(free, 0)), dtype_of(c)))
 
 
 @composite(np.corrcoef)

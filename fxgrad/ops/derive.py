@@ -106,7 +106,7 @@ def compile_rule(
     names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
 
     def build(plain: bool) -> Callable[..., Any]:
-        source = Source(plain)
+        source = Source(plain, quiet=True)
         source.namespace["Masked"] = Masked
         for var, parameter in zip(graph.inputs, ["ct", *names.values()]):
             source.names[var] = parameter
@@ -240,7 +240,7 @@ def joint_rule(
         return [dense(ct) for ct in found if ct is not None]
 
     graph = stage(pullback, [*(outs[i] for i in present), *outs, *operands], primitive.name, sites=False)
-    plain, traced = compile_graph(graph, True), compile_graph(graph, False)
+    plain, traced = (compile_graph(graph, kernels, quiet=True) for kernels in (True, False))
 
     def rule(*given: Any) -> list[Any]:
         results: list[Any] = [None] * len(operands)

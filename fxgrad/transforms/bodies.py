@@ -79,6 +79,7 @@ def content(graph: Graph) -> tuple:
                 *[(name, frozen(value)) for name, value in e.params.items()],
                 bound(e.outputs),
                 None if e.site is None else (id(e.site.code), e.site.lasti),
+                e.quiet,
             )
             for e in graph.equations
         ]

@@ -90,8 +90,9 @@ def moved(x: Any, t: Any, h: float) -> Any:
 
 
 class Measured:
-    """The derivative of each result along a direction, with its error, which is `noise` at least; `jump` bounds the difference of the derivatives
-    from the two sides. From one pair of steps; `ulp` is the precision of the function."""
+    """The derivative of each result along a direction, from one pair of steps, with its error, of which `noise` is the
+    part from rounding; `jump` bounds how much the derivatives from the two sides differ. `ulp` is the precision of the
+    function."""
 
     __slots__ = ("error", "jump", "noise", "value")
 

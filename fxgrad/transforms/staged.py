@@ -290,7 +290,7 @@ class Compiled:
         code = getattr(self.plain, "__code__", None)
         while entry is not None and entry.tb_frame.f_code is not code:
             entry = entry.tb_next
-        equation = entry and self.graph.equations[entry.tb_lineno - 2]  # one line each, after the `def`
+        equation = entry and self.plain.equations[entry.tb_lineno]
         if equation is None or equation.primitive.runs_user_code or isinstance(error, FxgradError):
             raise error
         operands = [a.aval for a in equation.inputs]

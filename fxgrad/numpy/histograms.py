@@ -1,0 +1,225 @@
+"""Counts: of integers, and of values between edges.
+
+Counts have no derivative with respect to what is counted; sums of weights have that with respect to the weights, and
+edges that are made of the data have theirs.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.errors import DTypeError, ShapeError
+from ..core.interpreter import as_value
+from .composite import cast, composite, dtype_of, ensure, kind, known, operand
+from .creation import linspace
+from .manipulation import length as size_of
+from .manipulation import ravel, unstack
+from .reductions import max, min
+from .signal import diff
+from .sorting import searchsorted
+
+
+def counted(places: Any, inside: Any, weights: Any, count: int) -> Any:
+    """The sums of weights (None: ones) at each of `count` places, in double precision; what is not inside is left out."""
+    if weights is None:
+        weights = np.ones(places.shape, np.intp)
+    wide = cast(weights, np.result_type(dtype_of(weights), float)) if kind(weights) in "fc" else weights
+    sums = ops.put(wide, ops.where(inside, places, count), index=(ops.ARRAY,), shape=(count + 1,))
+    return cast(sums[:count], dtype_of(weights))
+
+
+@composite(np.bincount, further=("length",))
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+    """How often each integer occurs, or the sum of its weights.
+
+    Args:
+        x: non-negative integers, with one axis.
+        weights: of the entries of `x`, real.
+        minlength: the least length of the result, which otherwise ends with the greatest integer.
+        length: the exact length, as in JAX: integers beyond are not counted, so that `x` need not be known.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(lambda w: fnp.bincount([0, 2, 2], w))(fnp.ones(3))
+    array([[1., 0., 0.],
+           [0., 0., 0.],
+           [0., 1., 1.]])
+    """
+    x = operand(x)
+    if kind(x) not in "biu" and x.size:
+        raise DTypeError(f"integers can be counted, not values of dtype {dtype_of(x)}")
+    if x.ndim != 1:
+        raise ShapeError(f"an array with one axis can be counted, not one of shape {x.shape}")
+    x = cast(x, np.intp)
+    ensure(ops.greater_equal(x, 0), "'list' argument must have no negative elements")
+    if weights is not None:
+        weights = operand(weights)
+        if kind(weights) == "c":
+            raise DTypeError("weights must be real numbers, not complex ones")
+        if weights.shape != x.shape:
+            raise ShapeError(
+                f"The weights and list don't have the same length: {weights.shape} and {x.shape}"
+            )
+        weights = cast(weights, float)
+    if length is None:
+        greatest = known(max(x, initial=-1), "bincount", "fnp.bincount(x, length=n)")
+        length = builtins.max(int(greatest) + 1, minlength)
+    return counted(x, ops.logical_and(ops.greater_equal(x, 0), ops.less(x, length)), weights, length)
+
+
+# -- edges ------------------------------------------
+def ends(a: Any, range: Any) -> tuple[Any, Any]:
+    """The range that is given, or that of the data."""
+    if range is not None:
+        first, last = map(as_value, range)
+        ensure(ops.less_equal(first, last), "max must be larger than min in range parameter.")
+        return first, last
+    return (min(a), max(a)) if a.size else (0, 1)
+
+
+def edges_of(a: Any, bins: Any, range: Any, weights: Any) -> Any:
+    """The edges of the bins for flattened data."""
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+        data = known(a, f"a histogram with bins={bins!r}", "bins=n, or their edges")
+        bins = np.histogram_bin_edges(data, bins, range).size - 1
+    bins = operand(bins)
+    if bins.ndim > 1:
+        raise ShapeError("`bins` must be 1d, when an array")
+    if bins.ndim == 1:
+        ensure(ops.less_equal(bins[:-1], bins[1:]), "`bins` must increase monotonically, when an array")
+        return bins
+    if kind(bins) not in "iu":
+        raise TypeError("`bins` must be an integer, a string, or an array")
+    count = int(known(bins, "a histogram", "a number of bins that does not depend on traced values"))
+    if count < 1:
+        raise ShapeError("`bins` must be positive, when an integer")
+    first, last = ends(a, range)
+    dtype = ops.result_dtype([first, last, a])
+    dtype = dtype if dtype.kind == "f" else np.result_type(dtype, float)
+    first, last = cast(operand(first), dtype), cast(operand(last), dtype)
+    ensure(ops.logical_and(ops.isfinite(first), ops.isfinite(last)), "the range of the data is not finite")
+    empty = ops.equal(first, last)
+    edges = linspace(ops.where(empty, first - 0.5, first), ops.where(empty, last + 0.5, last), count + 1)
+    ensure(
+        ops.less(edges[:-1], edges[1:]),
+        f"Too many bins for data range. Cannot create {count} finite-sized bins.",
+    )
+    return edges
+
+
+def placed(a: Any, edges: Any) -> tuple[Any, Any]:
+    """(the number of the bin, whether there is one) of values; the last bin includes both of its edges."""
+    last = edges.size - 2
+    found = ops.subtract(searchsorted(edges, a, "right"), 1)
+    inside = ops.logical_and(ops.greater_equal(a, edges[0]), ops.less_equal(a, edges[-1]))
+    return ops.where(ops.equal(a, edges[-1]), last, found), inside
+
+
+def flattened(a: Any, weights: Any) -> tuple[Any, Any]:
+    """Data and weights with one axis."""
+    a = operand(a)
+    if weights is not None:
+        weights = operand(weights)
+        if weights.shape != a.shape:
+            raise ShapeError(f"weights should have the same shape as a: {weights.shape} and {a.shape}")
+        weights = ravel(weights)
+    return ravel(cast(a, np.uint8) if kind(a) == "b" else a), weights
+
+
+@composite(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins of a histogram. Where they are made of the data, they vary with its least and its greatest
+    entry."""
+    a, weights = flattened(a, weights)
+    return edges_of(a, bins, range, weights)
+
+
+# -- histograms ------------------------------------------
+@composite(np.histogram)
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Any, Any]:
+    """(how many entries are in each bin, the edges of the bins).
+
+    Args:
+        bins: how many of equal width, or their edges, or the name of one of NumPy's estimators of their number, for
+            which the values must be known.
+        range: the outer edges; by default the least and the greatest entry.
+        density: divide by the widths and the total.
+        weights: of the entries.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(lambda w: fnp.histogram([1.0, 2.0, 9.0], 2, weights=w)[0])(fnp.ones(3))
+    array([[1., 1., 0.],
+           [0., 0., 1.]])
+    """
+    a, weights = flattened(a, weights)
+    edges = edges_of(a, bins, range, weights)
+    counts = counted(*placed(a, edges), weights, edges.size - 1)
+    if density:
+        counts = counts / cast(diff(edges), float) / counts.sum()
+    return counts, edges
+
+
+def for_each(value: Any, count: int, name: str) -> list[Any]:
+    """The entries of a sequence, or one value for all axes."""
+    try:
+        values = list(value)
+    except TypeError:
+        return [value] * count
+    if len(values) != count:
+        raise ShapeError(f"{name} for {len(values)} axes, of points that have {count}")
+    return values
+
+
+@composite(np.histogramdd)
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Any, list[Any]]:
+    """(how many points are in each box, the edges along every axis).
+
+    Args:
+        sample: points in the rows of a matrix, or a sequence with the coordinates along every axis.
+        bins, range: as for `histogram`, the same for all axes or a sequence.
+        density, weights: as for `histogram`.
+    """
+    by_rows = hasattr(sample, "shape") and len(sample.shape) == 2
+    columns = [ravel(column) for column in (unstack(sample, axis=1) if by_rows else sample)]
+    count = len(columns)
+    ranges = [None] * count if range is None else for_each(range, count, "range")
+    edges = [edges_of(x, b, r, None) for x, b, r in zip(columns, for_each(bins, count, "bins"), ranges)]
+    place, inside = 0, True
+    for x, e in zip(columns, edges):
+        along, within = placed(x, e)
+        place, inside = ops.add(ops.multiply(place, e.size - 1), along), ops.logical_and(inside, within)
+    weights = np.ones(columns[0].shape) if weights is None else cast(operand(weights), float)
+    shape = tuple([e.size - 1 for e in edges])
+    counts = ops.reshape(counted(place, inside, weights, size_of(shape)), shape=shape)
+    if density:
+        total = counts.sum()
+        for i, e in enumerate(edges):
+            counts = counts / ops.reshape(diff(e), shape=(e.size - 1, *(1,) * (count - i - 1)))
+        counts = counts / total
+    return counts, edges
+
+
+@composite(np.histogram2d)
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Any, Any, Any]:
+    """(how many points are in each rectangle, the edges along x, the edges along y); `bins` may be the edges for both
+    axes."""
+    if len(x) != len(y):
+        raise ShapeError("x and y must have the same length.")
+    if hasattr(bins, "__len__") and len(bins) > 2:
+        bins = [bins, bins]
+    counts, (x_edges, y_edges) = histogramdd([x, y], bins, range, density, weights)
+    return counts, x_edges, y_edges
+
+
+__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
