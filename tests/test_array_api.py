@@ -98,7 +98,7 @@ ARRAYS = """
     xp.matmul(v, w) | xp.matmul(v, a) | xp.tensordot(m, n) | xp.tensordot(a, m, axes=1)
     xp.tensordot(a, b, axes=((0, 2), (0, 2))) | xp.matrix_transpose(a) | xp.vecdot(v, w)
     xp.vecdot(a, b, axis=-2) | xp.sum(a, dtype=xp.float64) | xp.prod(v, dtype=xp.complex128)
-    xp.std(a, axis=1, correction=1) | xp.var(a, correction=0.5) | xp.isin(v, w) | xp.isin(v, w, invert=True)
+    xp.std(a, axis=1, correction=1) | xp.var(a, correction=0.5) | xp.isin(v, w) | xp.isin(v, w, invert=False)
     xp.sort(a) | xp.sort(a, axis=0, descending=True) | xp.argsort(a, stable=True)
     xp.argsort(a, axis=1, descending=True) | xp.searchsorted(xp.sort(v), w)
     xp.searchsorted(xp.sort(v), w, side="right") | xp.add(a, 1) | xp.multiply(2, a) | xp.logical_and(True, a)

@@ -340,7 +340,13 @@ RENAMED = {
     "clip": "kwargs are options of the ufunc",
     "einsum": "kwargs are written out",
     **dict.fromkeys(["fill_diagonal", "place", "put", "put_along_axis"], "inplace=False is for JAX's sake"),
-}
+    **dict.fromkeys(["sort", "argsort"], "descending is the standard's"),
+    "bincount": "length is JAX's",
+    **dict.fromkeys(
+        ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+         "unique_inverse", "unique_values"],
+        "size and fill_value are JAX's"),
+}  # fmt: skip
 
 
 ERRORS = """

@@ -148,7 +148,8 @@ def compile_graph(graph: Graph, plain: bool, quiet: bool = False) -> Callable[..
         for a in graph.outputs
     ]
     function = source.function("compiled", parameters, f"[{', '.join(results)}]")
-    sites = {line: e.site for line, e in enumerate(graph.equations, 2)}  # one line each, after the `def`
+    function.equations = {index + 2: e for index, e in source.places.items()}  # by line, after the `def`
+    sites = {line: e.site for line, e in function.equations.items()}
     filename = function.__code__.co_filename
     where.SITES[filename] = lambda frame: sites.get(frame.f_lineno)
     weakref.finalize(function, where.SITES.pop, filename, None)

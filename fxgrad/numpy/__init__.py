@@ -18,6 +18,7 @@ from . import (
     elementwise,
     fft,
     functional,
+    histograms,
     indexing,
     inspection,
     linalg,
@@ -25,6 +26,7 @@ from . import (
     padding,
     polynomial,
     reductions,
+    sets,
     signal,
     sorting,
     statistics,
@@ -37,12 +39,14 @@ from .creation import *
 from .dtypes import *
 from .elementwise import *
 from .functional import *
+from .histograms import *
 from .indexing import *
 from .inspection import *
 from .manipulation import *
 from .padding import *
 from .polynomial import *
 from .reductions import *
+from .sets import *
 from .signal import *
 from .sorting import *
 from .statistics import *
@@ -54,12 +58,14 @@ __all__ += creation.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
 __all__ += functional.__all__
+__all__ += histograms.__all__
 __all__ += indexing.__all__
 __all__ += inspection.__all__
 __all__ += manipulation.__all__
 __all__ += padding.__all__
 __all__ += polynomial.__all__
 __all__ += reductions.__all__
+__all__ += sets.__all__
 __all__ += signal.__all__
 __all__ += sorting.__all__
 __all__ += statistics.__all__

@@ -24,7 +24,7 @@ from .sorting import searchsorted
 
 
 def counted(places: Any, inside: Any, weights: Any, count: int) -> Any:
-    """The sums of weights (None: ones) at each of `count` places, in double precision; what is not inside is left out."""
+    """The sums of weights (None: ones) at each of `count` places, made in double precision, of what is inside."""
     if weights is None:
         weights = np.ones(places.shape, np.intp)
     wide = cast(weights, np.result_type(dtype_of(weights), float)) if kind(weights) in "fc" else weights
@@ -101,10 +101,11 @@ def edges_of(a: Any, bins: Any, range: Any, weights: Any) -> Any:
     first, last = ends(a, range)
     dtype = ops.result_dtype([first, last, a])
     dtype = dtype if dtype.kind == "f" else np.result_type(dtype, float)
-    first, last = cast(operand(first), dtype), cast(operand(last), dtype)
+    first, last = operand(first), operand(last)
     ensure(ops.logical_and(ops.isfinite(first), ops.isfinite(last)), "the range of the data is not finite")
     empty = ops.equal(first, last)
-    edges = linspace(ops.where(empty, first - 0.5, first), ops.where(empty, last + 0.5, last), count + 1)
+    first, last = ops.where(empty, first - 0.5, first), ops.where(empty, last + 0.5, last)
+    edges = linspace(first, last, count + 1, dtype=dtype)
     ensure(
         ops.less(edges[:-1], edges[1:]),
         f"Too many bins for data range. Cannot create {count} finite-sized bins.",

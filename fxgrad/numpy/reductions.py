@@ -17,7 +17,7 @@ from ..core.aval import Aval
 from ..core.errors import ShapeError
 from ..core.interpreter import as_value
 from ..ops.operators import rooted, square
-from .composite import at_axis, axes_tuple, axis_index, cast, chosen, composite, dtype_of, kind, operand
+from .composite import at_axis, axes_tuple, axis_index, cast, chosen, composite, dtype_of, ensure, kind, operand
 
 
 def finished(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -352,6 +352,26 @@ def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, i
     return nan_extremum(a, min, np.inf, axis, keepdims, initial, where)
 
 
+def nan_position(a: Any, primitive: Any, worst: float, axis: Any, keepdims: bool) -> Any:
+    a, numbers = without_nan(a, True)
+    if kind(a) in "fc":
+        ensure(any(numbers, axis), "All-NaN slice encountered")
+        a = chosen(numbers, a, worst)
+    return position(a, primitive, axis, keepdims)
+
+
+@composite(np.nanargmax)
+def nanargmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+    """The position of the greatest of the entries that are not NaN."""
+    return nan_position(a, ops.argmax, -np.inf, axis, keepdims)
+
+
+@composite(np.nanargmin)
+def nanargmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+    """The position of the least of the entries that are not NaN."""
+    return nan_position(a, ops.argmin, np.inf, axis, keepdims)
+
+
 # -- running reductions ------------------------------------------
 def running(a: Any, primitive: Any, axis: Any, dtype: Any) -> Any:
     a = operand(a)
@@ -414,6 +434,6 @@ def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "nancumprod", "nancumsum", "nanmax", "nanmean",
-    "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
+    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
+    "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip

@@ -1,0 +1,224 @@
+"""Arrays as sets of numbers.
+
+Values that are equal are one element, which is the first of them: it has the derivative. How many elements there are
+depends on the values: these must be known, as they are under grad, jvp and vjp, or `size` says how many are wanted.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .composite import axis_index, cast, composite, dtype_of, known, operand
+from .manipulation import broadcast_to, concatenate, length, moveaxis, ravel, taken
+from .signal import diff
+from .sorting import lexsort, searchsorted
+
+UniqueAllResult = type(np.unique_all([]))
+UniqueCountsResult = type(np.unique_counts([]))
+UniqueInverseResult = type(np.unique_inverse([]))
+
+
+def sorted_groups(x: Any, equal_nan: bool = True) -> tuple[Any, Any, Any]:
+    """(the entries sorted, their positions, which of the sorted ones is the first of those equal to it); of arrays with
+    more axes, by slices along the first."""
+    if x.ndim == 1:
+        order = ops.argsort(x, axis=0)
+        entries = taken(x, order, 0)
+        differs = ops.not_equal(entries[1:], entries[:-1])
+        if equal_nan:
+            nan = ops.isnan(entries)
+            differs = ops.logical_and(differs, ops.logical_not(ops.logical_and(nan[1:], nan[:-1])))
+    else:
+        rows = ops.reshape(x, shape=(x.shape[0], length(x.shape[1:])))
+        order = (
+            lexsort([rows[:, i] for i in reversed(range(rows.shape[1]))])
+            if rows.size
+            else np.arange(len(rows))
+        )
+        entries, rows = taken(x, order, 0), taken(rows, order, 0)
+        differs = ops.reduce_any(ops.not_equal(rows[1:], rows[:-1]), axes=(1,))
+    return entries, order, concatenate([np.ones(min(1, x.shape[0]), bool), differs])
+
+
+def size_of(mask: Any, size: int | None, operation: str) -> int:
+    """How many entries are inside the mask, unless `size` says how many are wanted."""
+    if size is not None:
+        return size
+    count = ops.reduce_sum(cast(mask, np.intp), axes=(0,))
+    return int(
+        known(count, operation, f"fnp.{operation}(…, size=n), which takes n of them, or fills up to n")
+    )
+
+
+def places_of(mask: Any, size: int) -> Any:
+    """The positions of the first `size` entries inside the mask; beyond the last one where there are fewer."""
+    return searchsorted(ops.cumsum(cast(mask, np.intp), axis=0), np.arange(1, size + 1))
+
+
+def elements(entries: Any, order: Any, places: Any, fill_value: Any) -> tuple[Any, Any]:
+    """(entries at places, their positions in the unsorted array), filled up with a value, or with the first of them."""
+    count = entries.shape[0]
+    if fill_value is None:
+        places = ops.where(ops.less(places, count), places, places[:1])
+    spare = cast(operand(0 if fill_value is None else fill_value), dtype_of(entries))
+    entries = concatenate([entries, broadcast_to(spare, (1, *entries.shape[1:]))])
+    return taken(entries, places, 0), taken(concatenate([order, [count]]), places, 0)
+
+
+SIZED = ("size", "fill_value")
+
+
+# -- one set ------------------------------------------
+@composite(np.unique, further=SIZED)
+def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+           axis: Any = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
+           fill_value: Any = None) -> Any:  # fmt: skip
+    """The different entries of an array, sorted.
+
+    Args:
+        return_index, return_inverse, return_counts: give also the positions of the first of each, the positions in the
+            result of all entries, and how often each is there.
+        axis: take slices along this axis as the entries; by default numbers.
+        equal_nan: whether NaN is equal to NaN (in slices it never is).
+        size: give so many, for which the values need not be known; if there are fewer, the rest is `fill_value`, by
+            default the least of them.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(fnp.unique)(fnp.array([5.0, 2.0, 5.0]))
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    >>> fx.jit(lambda x: fnp.unique(x, size=3))([5, 2, 5])
+    array([2, 5, 2])
+    """
+    x = operand(ar)
+    shape, axis = x.shape, None if axis is None else axis_index(axis, x.ndim)
+    x = ravel(x) if axis is None else moveaxis(x, axis, 0)
+    entries, order, first = sorted_groups(x, equal_nan)
+    bounds = places_of(first, size_of(first, size, "unique") + 1)
+    values, index = elements(entries, order, bounds[:-1], fill_value)
+    results = [values if axis is None else moveaxis(values, 0, axis)]
+    if return_index:
+        results.append(index)
+    if return_inverse:
+        group = ops.cumsum(cast(first, np.intp), axis=0) - 1
+        inverse = ops.put(group, order, index=(ops.ARRAY,), shape=group.shape)
+        results.append(ops.reshape(inverse, shape=shape) if axis is None else inverse)
+    if return_counts:
+        results.append(diff(bounds))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@composite(np.unique_all, further=SIZED)
+def unique_all(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """(values, indices, inverse_indices, counts) as `unique` gives them; NaN is not equal to NaN."""
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+@composite(np.unique_counts, further=SIZED)
+def unique_counts(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """(values, counts) as `unique` gives them; NaN is not equal to NaN."""
+    return UniqueCountsResult(
+        *unique(x, False, False, True, equal_nan=False, size=size, fill_value=fill_value)
+    )
+
+
+@composite(np.unique_inverse, further=SIZED)
+def unique_inverse(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """(values, inverse_indices) as `unique` gives them; NaN is not equal to NaN."""
+    return UniqueInverseResult(*unique(x, False, True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+# NumPy's own leaves the order open.
+@composite(partial(np.unique, equal_nan=False), further=SIZED)
+def unique_values(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different entries of an array, sorted; NaN is not equal to NaN."""
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+# -- two sets ------------------------------------------
+def places_in(members: Any, values: Any) -> tuple[Any, Any]:
+    """(the position of the first member that is equal to each value, whether there is one)."""
+    members, values = ops.promoted([ravel(members), operand(values)])
+    if not members.size:
+        none = ops.zeros_like(ops.not_equal(values, values))
+        return cast(none, np.intp), none
+    order = ops.argsort(members, axis=0)
+    found = searchsorted(taken(members, order, 0), values)
+    position = taken(order, ops.minimum(found, members.size - 1), 0)
+    return position, ops.equal(taken(members, position, 0), values)
+
+
+@composite(np.isin)
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+         ) -> Any:  # fmt: skip
+    """Whether each entry is (or with `invert` is not) equal to one of the test elements."""
+    inside = places_in(test_elements, element)[1]
+    return ops.logical_not(inside) if invert else inside
+
+
+def members(ar: Any, assume_unique: bool) -> tuple[Any, Any, Any]:
+    """(entries, their positions, which are the first of those equal to them): sorted, unless they are unique."""
+    x = ravel(ar)
+    return (x, np.arange(x.size), np.ones(x.shape, bool)) if assume_unique else sorted_groups(x)
+
+
+@composite(np.intersect1d, further=SIZED)
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *,
+                size: int | None = None, fill_value: Any = None) -> Any:  # fmt: skip
+    """The elements of both arrays, sorted; their derivative is that of the entries of the first.
+
+    Args:
+        return_indices: give (elements, their positions in the first array, those in the second).
+        size, fill_value: as for `unique`.
+    """
+    ar1, ar2 = ops.promoted([ravel(ar1), ravel(ar2)])
+    entries, order, first = sorted_groups(ar1)
+    position, common = places_in(ar2, entries)
+    mask = ops.logical_and(first, common)
+    places = places_of(mask, size_of(mask, size, "intersect1d"))
+    values, index = elements(entries, order, places, fill_value)
+    if not return_indices:
+        return values
+    return values, index, elements(entries, position, places, fill_value)[1]
+
+
+@composite(np.setdiff1d, further=SIZED)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+              ) -> Any:  # fmt: skip
+    """The elements of the first array that are not in the second, sorted unless they are unique; `size` and
+    `fill_value` as for `unique`."""
+    entries, order, first = members(ar1, assume_unique)
+    mask = ops.logical_and(first, isin(entries, ar2, invert=True))
+    places = places_of(mask, size_of(mask, size, "setdiff1d"))
+    return elements(entries, order, places, fill_value)[0]
+
+
+@composite(np.setxor1d, further=SIZED)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+             ) -> Any:  # fmt: skip
+    """The elements of one of the arrays that are not in the other, sorted; `size` and `fill_value` as for `unique`."""
+    pair = [members(x, assume_unique) for x in ops.promoted([ravel(ar1), ravel(ar2)])]
+    (a, _, first_a), (b, _, first_b) = pair
+    alone = concatenate([
+        ops.logical_and(first_a, isin(a, b, invert=True)), ops.logical_and(first_b, isin(b, a, invert=True))
+    ])  # fmt: skip
+    entries = concatenate([a, b])
+    order = ops.argsort(entries, axis=0)
+    places = places_of(taken(alone, order, 0), size_of(alone, size, "setxor1d"))
+    return elements(taken(entries, order, 0), order, places, fill_value)[0]
+
+
+@composite(np.union1d, further=SIZED)
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The elements of both arrays, sorted; `size` and `fill_value` as for `unique`."""
+    return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)
+
+
+__all__ = [
+    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip
