@@ -39,7 +39,7 @@ TRANSFORMS = {
 
 
 @st.composite
-def programs(draw, max_statements=6, families=("core",)):
+def programs(draw, max_statements=6, families=tuple(STATEMENTS)):
     """The source of `def f(x): …`, with statements of these families."""
     statements = st.sampled_from(families).flatmap(lambda family: st.sampled_from(STATEMENTS[family]))
     lines, names = ["def f(x):"], ["x"]
@@ -89,8 +89,8 @@ def namespace(fx, np):
         "twice": twice,
         "ruled": ruled,
         **CONSTANTS,
-        **{name: function(np, getattr(fx, "lax", None)) for name, function in FUNCTIONS.items()},
-        "lax": getattr(fx, "lax", None),
+        **{name: function(np, fx.lax) for name, function in FUNCTIONS.items()},
+        "lax": fx.lax,
     }
 
 

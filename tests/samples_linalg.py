@@ -192,6 +192,8 @@ SAMPLES = [
     written("ratio", ("real", (2, 3)), ("positive", (3,)), turning=False, reference=lambda x, s: x / s),
     *(spectral("eigh", a, (3, 3), of_hermitian, uplo="L") for a in BOTH),
     spectral("eigh", "dominant", (0, 0), of_hermitian, uplo="L"),
+    *(written("eigvalsh", (a, (3, 3)), uplo="L") for a in BOTH),
+    written("eigvalsh", ("dominant", (0, 0)), uplo="L"),
     *(
         spectral("svd", a, shape, of_singular, full=full)
         for a in ("slanted", "complex_slanted")
@@ -199,6 +201,8 @@ SAMPLES = [
         for full in (False, True)
     ),
     spectral("svd", "slanted", (0, 2), of_singular, full=False),
+    *(written("svdvals", (a, shape)) for a in ("slanted", "complex_slanted") for shape in SHAPES),
+    written("svdvals", ("slanted", (0, 2))),
     *(spectral("eig", a, (3, 3), of_general) for a in (*BOTH, "turning")),
 ]
 DOMAINS["spaced"] = lambda rng, shape: np.arange(1.0, shape[0] + 1) + rng.uniform(-0.3, 0.3, shape)

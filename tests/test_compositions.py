@@ -12,6 +12,7 @@ from hypothesis import given
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.core import tree
+from tests import plain_lax
 from tests.programs import X, build, programs, stacks
 
 
@@ -78,6 +79,7 @@ REFERENCE = SimpleNamespace(
     checkpoint=lambda f: f,
     custom_jvp=Unruled,
     stop_gradient=fx.stop_gradient,
+    lax=plain_lax,
 )
 
 

@@ -212,6 +212,56 @@ def test_backward_rules_that_are_not_linear_have_no_forward_mode():
         fx.jvp(f, (2.0,), (1.0,))
 
 
+@pytest.mark.parametrize(
+    "applied",
+    [
+        lambda f, x: fx.lax.scan(lambda c, _: (2.0 * f(c), None), x, None, length=3)[0],
+        lambda f, x: fx.lax.fori_loop(0, 3, lambda i, c: 2.0 * f(c), x),
+        lambda f, x: fx.lax.map(lambda row: fx.lax.map(f, row), x[None])[0],
+        lambda f, x: fx.lax.cond(fnp.sum(x) > -9.0, f, lambda x: x, x),
+        lambda f, x: fx.lax.while_loop(lambda c: c[0] < 1.0, lambda c: 2.0 * f(c), x, max_steps=5),
+        lambda f, x: fx.checkpoint(f)(x),
+    ],
+    ids=["scan", "fori_loop", "map", "cond", "while_loop", "checkpoint"],
+)
+def test_backward_rules_apply_as_they_are_in_staged_bodies(applied):
+    """They need not be linear: a clipped gradient is that at every step, however the body came to be staged."""
+    clipped = fx.custom_vjp(lambda x: 1.0 * x)
+    clipped.defvjp(lambda x: (1.0 * x, None), lambda _, ct: (fnp.clip(ct, -1.0, 1.0),))
+    gradient = fx.grad(lambda x: 5.0 * fnp.sum(applied(clipped, x)))
+    same(gradient(V), np.ones(3))
+    same(fx.jit(gradient)(V), np.ones(3))
+    same(fx.vmap(gradient)(M), np.ones((2, 3)))
+    same(fx.jit(fx.vmap(gradient))(M), np.ones((2, 3)))
+    mapped = fx.grad(lambda m: 5.0 * fnp.sum(fx.vmap(lambda x: applied(clipped, x))(m)))
+    same(mapped(M), np.ones((2, 3)))
+    shared = fx.grad(lambda x: fnp.sum(fx.vmap(lambda w: 5.0 * applied(clipped, x) * w[0] ** 0)(M)))
+    assert np.all(np.isfinite(shared(V)))
+
+
+def test_a_mistake_in_a_backward_rule_is_named_in_staged_bodies():
+    f = fx.custom_vjp(lambda x, y: x * y)
+    f.defvjp(lambda x, y: (x * y, y), lambda y, ct: (ct * y, np.ones(7)))
+    looped = fx.grad(lambda x: fx.lax.fori_loop(0, 2, lambda i, c: f(c, x), x))
+    with pytest.raises(fx.CustomRuleError, match=r"cotangent of argument 1 has shape \(7,\), expected \(\)"):
+        looped(1.0)
+
+
+def test_residuals_that_are_no_arrays_in_staged_bodies():
+    f = fx.custom_vjp(lambda x: 3.0 * x)
+    f.defvjp(
+        lambda x: (3.0 * x, (x.shape, x)), lambda kept, ct: (3.0 * ct * fnp.ones(kept[0]) * kept[1] ** 0,)
+    )
+
+    def looped(x):
+        return fx.lax.fori_loop(0, 2, lambda i, c: f(c), x)
+
+    for transform in (lambda g: g, fx.jit):
+        same(transform(fx.jacrev(looped))(V), 9.0 * np.eye(3))
+        same(transform(fx.jacfwd(looped))(V), 9.0 * np.eye(3))
+        same(transform(fx.hessian(lambda x: fnp.sum(looped(x) ** 2)))(V), 162.0 * np.eye(3))
+
+
 def test_residuals_are_safe_from_the_user():
     buffer = V.copy()
     f = fx.custom_vjp(lambda x: x * buffer)

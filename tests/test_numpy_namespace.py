@@ -226,6 +226,14 @@ FUNCTIONALS = """
     piecewise(s, [s > 1], [sqrt]) | fromfunction(lambda i, j: i * s + j, (2, 3)) | vectorize(lambda a: a + s)(v)
 """
 
+ORDER = """
+    sort(x, 0) | sort(t, None) | partition(v, 1) | sort_complex(x) | take_along_axis(x, argsort(y), 1)
+    interp(v, sort(w), v) | interp(x, [0, 1], [1, 2], -1) | median(x) | median(t, (0, 2), keepdims=True)
+    nanmedian(x, 1) | quantile(x, 0.3) | quantile(t, [0.1, 0.9], 1) | percentile(x, 40, method="hazen")
+    quantile(x, 0.4, method="lower") | quantile(x, 1) | nanquantile(x, 0.2, 0) | nanpercentile(t, [10, 50.0])
+    cov(x) | cov(x, y, bias=True) | cov(v, aweights=abs(w)) | corrcoef(x, y)
+"""
+
 
 def lines(*tables):
     return [
@@ -234,7 +242,7 @@ def lines(*tables):
 
 
 CALLS = lines(ELEMENTWISE, REDUCTIONS, SHAPES, INDEXING, CONTRACTIONS, CREATION, NORMS)
-CALLS += lines(SEQUENCES, POLYNOMIALS, UPDATES, JOINED, FUNCTIONALS)
+CALLS += lines(SEQUENCES, POLYNOMIALS, UPDATES, JOINED, FUNCTIONALS, ORDER)
 
 
 def names_in(call):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import fxgrad as fx
-import fxgrad.numpy as fnp
 from tests.ways import agree, same
 
 X = np.random.default_rng(0).uniform(0.5, 2.0, (3, 4))
@@ -212,12 +211,6 @@ def test_every_public_attribute_of_arrays_is_there():
     }
     missing = set(dir(np.ndarray)) - set(dir(fx.Tracer)) - in_place
     assert missing == ABSENT
-
-
-def test_methods_of_functions_still_to_come_say_so():
-    if not hasattr(fnp, "searchsorted"):
-        with pytest.raises(fx.UnsupportedError, match=r"numpy\.searchsorted of a traced value"):
-            fx.grad(lambda x: x.searchsorted(1.0))(np.ones(3))
 
 
 def kinds(base):

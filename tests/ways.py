@@ -42,3 +42,11 @@ def agree(function, *args, derivatives=True):
         fx.vmap(lambda *xs: fx.vjp(function, *xs)[1](seed))(*batch),
         tree.map(lambda *cts: np.stack(cts), *backs),
     )
+
+
+def traced(function, expected, *args, tolerance=1e-12):
+    """Check that `function` of arrays gives `expected`, NumPy's result, under vjp, jit and vmap."""
+    same(fx.vjp(function, *args)[0], expected, tolerance)
+    same(fx.jit(function)(*args), expected, tolerance)
+    batch = [np.stack([a, a]) for a in args]
+    same(tree.map(lambda ys: ys[1], fx.vmap(function)(*batch)), expected, tolerance)

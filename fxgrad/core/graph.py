@@ -66,10 +66,10 @@ class Equation:
 
     def has(self, trait: str) -> bool:
         """Whether the primitive, or one in a sub-graph, has a trait."""
-        from .text import subgraphs
-
         return getattr(self.primitive, trait) or any(
-            inner.has(trait) for _, graph in subgraphs(self.params) for inner in graph.equations
+            inner.has(trait)
+            for graph in self.primitive.bodies([a.aval for a in self.inputs], self.params)
+            for inner in graph.equations
         )
 
     effect = property(lambda self: self.has("effect"), doc="Whether it does something besides computing.")

@@ -18,6 +18,8 @@ from .interpreter import CURRENT, EVAL, VALUES, as_value, describe_chain, named_
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .graph import Graph
+
 # Every declared primitive by name. Filled while fxgrad.ops is imported, not changed afterwards.
 REGISTRY: dict[str, Primitive] = {}
 
@@ -34,6 +36,7 @@ class Primitive:
     symbol: str | None = None  # infix or prefix sign in printed graphs
     contextual = False  # its result depends on the levels that are open: always bound, never run as a kernel
     runs_user_code = False  # then errors raised inside are the user's, not ours to reword
+    unique = False  # its params hold functions made for one call: no other equation ever equals it
     rules_run_user_code = False  # its derivative rules do so, too, and not only Graphs made of user code
 
     def __init__(self, name: str, make_kernel: Callable[[Any], Callable] | None = None):
@@ -76,6 +79,12 @@ class Primitive:
     def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
         """The Aval of the result (a tuple of them where there are several results)."""
         raise UnsupportedError(f"{self.name} cannot be staged: it has no abstract rule")
+
+    def bodies(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
+        """The Graphs that the operation carries out."""
+        from .text import subgraphs
+
+        return [graph for _, graph in subgraphs(params)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         """(result, its tangent); a tangent that is None is zero."""

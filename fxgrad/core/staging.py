@@ -81,6 +81,13 @@ class GraphInterpreter(Interpreter):
             self.captured[var] = value
         return var
 
+    def graph(self, inputs: Sequence[GraphTracer], outputs: Sequence[Any], name: str) -> Graph:
+        """What was staged, from these tracers to these atoms. The interpreter keeps nothing of it: functions in params
+        may hold on to tracers, and are not to hold on to themselves."""
+        graph = Graph([t.variable for t in inputs], self.equations, outputs, self.captured, name).pruned()
+        self.equations, self.captured, self.own, self.vars = [], {}, Snapshots(), {}
+        return graph
+
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
         for a in args:
             if type(a) is GraphTracer and a.interpreter is self:
@@ -117,6 +124,4 @@ def stage(
     with opened(interpreter):
         results = fun(*tracers)
         outputs = [interpreter.atom(r) for r in results]
-    return Graph(
-        [t.variable for t in tracers], interpreter.equations, outputs, interpreter.captured, name
-    ).pruned()
+    return interpreter.graph(tracers, outputs, name)

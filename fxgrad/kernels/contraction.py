@@ -79,10 +79,16 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
         return product
 
     if not shared and len(summed) == 1 and len(own_left) <= 1 and len(own_right) <= 1:
-        if identity:  # vectors and matrices: one call on views
-            return widened(lambda a, b: xp.matmul(arranged(a, order_left), arranged(b, order_right)))
-        flip_left, flip_right = permutation(left, summed + own_left), permutation(right, own_right + summed)
-        return widened(lambda a, b: xp.matmul(arranged(b, flip_right), arranged(a, flip_left)))
+        # Vectors and matrices: one call on views. NumPy's `dot` does what `matmul` does, which takes 0.5 µs longer.
+        flip_left, flip_right = order_left != (0, 1)[: len(left)], order_right != (0, 1)[: len(right)]
+        if xp is np and identity:
+            return widened(lambda a, b: (a.T if flip_left else a).dot(b.T if flip_right else b))
+        if xp is np:
+            return widened(lambda a, b: (b if flip_right else b.T).dot(a if flip_left else a.T))
+        if identity:
+            return lambda a, b: xp.matmul(arranged(a, order_left), arranged(b, order_right))
+        order_left, order_right = permutation(left, summed + own_left), permutation(right, own_right + summed)
+        return lambda a, b: xp.matmul(arranged(b, order_right), arranged(a, order_left))
 
     if len(summed) == len(own_left) == len(own_right) == 1:
         return widened(

@@ -188,5 +188,5 @@ def custom_root(
         *(ops.convert(v, dtype=a.dtype) if aval_of(v) != a else v for v, a in zip(guess, avals)),
     ]
     results = fun(*values) if is_plain(values) else custom_jvp_call(*values, call=call)
-    x = tree.unflatten(inner, results[:count])
+    x = tree.unflatten(inner, released(results[:count], values))
     return (x, tree.unflatten(box["aux"], results[count:])) if has_aux else x

@@ -109,6 +109,8 @@ def position_of_out(body: Callable[..., Any]) -> int:
 def operand(value: Any) -> Any:
     """An argument as NumPy's `asarray` sees it: an array (or tracer) with a dtype of its own, never weak."""
     value = as_value(value)
+    if getattr(value, "shape", ()):  # only numbers are weak
+        return value
     aval = aval_of(value)
     return ops.convert(value, dtype=aval.dtype) if aval.weak else value
 

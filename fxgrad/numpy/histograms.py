@@ -82,6 +82,8 @@ def ends(a: Any, range: Any) -> tuple[Any, Any]:
 
 def edges_of(a: Any, bins: Any, range: Any, weights: Any) -> Any:
     """The edges of the bins for flattened data."""
+    if kind(a) == "c":
+        raise DTypeError("complex numbers have no histogram", hint="that of their real and imaginary parts")
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError("Automated estimation of the number of bins is not supported for weighted data")

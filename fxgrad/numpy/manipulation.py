@@ -136,7 +136,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     order = [i for i in range(a.ndim) if i not in source]
     for target, axis in sorted(zip(destination, source)):
         order.insert(target, axis)
-    return ops.permute(a, axes=tuple(order))
+    return a if order == list(range(a.ndim)) else ops.permute(a, axes=tuple(order))
 
 
 @composite(np.swapaxes)

@@ -70,6 +70,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             return ops.pad(x, widths=tuple(map(tuple, widths)))
         values = ops.broadcast_to(cast(values, dtype_of(x)), shape=(x.ndim, 2))
         return around(x, widths, lambda x, axis, side, count: values[axis, side])
+    for axis, pair in enumerate(widths):
+        if any(pair) and x.shape[axis] == 0:
+            raise ShapeError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
     if mode == "linear_ramp":
         return ramps(x, widths, kwargs.get("end_values", 0))
     if mode in STATISTICS:

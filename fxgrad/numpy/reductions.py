@@ -17,7 +17,18 @@ from ..core.aval import Aval
 from ..core.errors import ShapeError
 from ..core.interpreter import as_value
 from ..ops.operators import rooted, square
-from .composite import at_axis, axes_tuple, axis_index, cast, chosen, composite, dtype_of, ensure, kind, operand
+from .composite import (
+    at_axis,
+    axes_tuple,
+    axis_index,
+    cast,
+    chosen,
+    composite,
+    dtype_of,
+    ensure,
+    kind,
+    operand,
+)
 
 
 def finished(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:

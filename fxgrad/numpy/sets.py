@@ -34,11 +34,8 @@ def sorted_groups(x: Any, equal_nan: bool = True) -> tuple[Any, Any, Any]:
             differs = ops.logical_and(differs, ops.logical_not(ops.logical_and(nan[1:], nan[:-1])))
     else:
         rows = ops.reshape(x, shape=(x.shape[0], length(x.shape[1:])))
-        order = (
-            lexsort([rows[:, i] for i in reversed(range(rows.shape[1]))])
-            if rows.size
-            else np.arange(len(rows))
-        )
+        columns = [rows[:, i] for i in reversed(range(rows.shape[1]))]
+        order = lexsort(columns) if columns else np.arange(x.shape[0])
         entries, rows = taken(x, order, 0), taken(rows, order, 0)
         differs = ops.reduce_any(ops.not_equal(rows[1:], rows[:-1]), axes=(1,))
     return entries, order, concatenate([np.ones(min(1, x.shape[0]), bool), differs])
@@ -49,9 +46,7 @@ def size_of(mask: Any, size: int | None, operation: str) -> int:
     if size is not None:
         return size
     count = ops.reduce_sum(cast(mask, np.intp), axes=(0,))
-    return int(
-        known(count, operation, f"fnp.{operation}(…, size=n), which takes n of them, or fills up to n")
-    )
+    return int(known(count, operation, "size=n, which takes n elements, or fills up to n"))
 
 
 def places_of(mask: Any, size: int) -> Any:

@@ -168,6 +168,27 @@ def periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     return x, xp, concatenate([fp[-1:], fp, fp[:1]])
 
 
+def on_line(x: Any, at: Any, value: Any, x0: Any, f0: Any, x1: Any, f1: Any) -> Any:
+    """The line through (x0, f0) and (x1, f1) at x, from its `value` at one of these points, which is thus exact."""
+    width, f0_finite, f1_finite = ops.subtract(x1, x0), ops.isfinite(f0), ops.isfinite(f1)
+    regular = ops.logical_and(ops.logical_and(f0_finite, f1_finite), ops.not_equal(width, 0))
+    rise, run = ops.subtract(*(ops.where(regular, f, 0) for f in (f1, f0))), ops.where(regular, width, 1)
+    y = ops.add(value, ops.multiply(ops.divide(rise, run), ops.subtract(x, at)))
+    # Between two values of which one is infinite there is nothing else, and between ∞ and −∞ nothing at all.
+    infinite = ops.where(ops.logical_or(f1_finite, ops.equal(f0, f1)), f0, np.nan)
+    between = ops.where(ops.isnan(x), x, ops.where(f0_finite, f1, infinite))
+    return ops.where(regular, y, ops.where(ops.equal(x, at), value, between))
+
+
+def end_value(end: Any, default: Any) -> Any:
+    """The value beyond the points, in the dtype of those at them."""
+    if end is None:
+        return default
+    if kind(operand(end)) == "c" and kind(default) != "c":
+        raise DTypeError("left and right may be complex only if fp is")
+    return cast(operand(end), dtype_of(default))
+
+
 @composite(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """The piecewise linear function through points, differentiable with respect to all arguments.
@@ -196,25 +217,16 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         x, xp, fp = periodic(x, xp, fp, period)
         left = right = None
     last = xp.size - 1
-    here = ops.subtract(ops.searchsorted(xp, x, side="right"), 1)  # the last point that is not greater than x
-    here = ops.maximum(here, 0)
+    below, above = ops.less(x, xp[0]), ops.greater(x, xp[-1])
+    here = ops.maximum(
+        ops.subtract(searchsorted(xp, x, "right"), 1), 0
+    )  # the last point that is not right of x
     start = ops.minimum(here, max(last - 1, 0))
     stop = ops.minimum(ops.add(start, 1), last)
-    at, x0, x1 = (taken(xp, i, 0) for i in (here, start, stop))
-    value, f0, f1 = (taken(fp, i, 0) for i in (here, start, stop))
-    # Measured from the point itself, where the value is thus exact.
-    below, above = ops.less(x, xp[0]), ops.greater(x, xp[-1])
-    way = ops.where(ops.logical_or(below, above), 0, ops.subtract(x, at))
-    width = ops.subtract(x1, x0)
-    regular = ops.logical_and(ops.isfinite(ops.add(f0, f1)), ops.not_equal(width, 0))
-    rise, run = ops.subtract(*(ops.where(regular, f, 0) for f in (f1, f0))), ops.where(regular, width, 1)
-    y = ops.add(value, ops.multiply(ops.divide(rise, run), way))
-    # Between values of which one is infinite there is nothing else.
-    between = ops.where(ops.isnan(x), np.nan, ops.add(f0, f1))
-    y = ops.where(regular, y, ops.where(ops.equal(x, at), value, between))
-    left, right = (
-        fp[i] if end is None else cast(operand(end), dtype_of(fp)) for i, end in ((0, left), (-1, right))
-    )
+    (at, value), first, second = ([taken(p, i, 0) for p in (xp, fp)] for i in (here, start, stop))
+    x = ops.where(ops.logical_or(below, above), at, x)
+    y = on_line(x, at, value, *first, *second)
+    left, right = end_value(left, fp[0]), end_value(right, fp[-1])
     return ops.where(below, left, ops.where(above, right, y))
 
 

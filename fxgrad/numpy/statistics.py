@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import aval_of
-from ..core.errors import DTypeError, ShapeError
+from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.interpreter import as_value
 from .composite import axes_tuple, cast, composite, dtype_of, ensure, kind, operand
 from .contraction import dot
@@ -53,7 +53,10 @@ def numbers_of(rows: Any) -> Any:
 
 def spoiled(y: Any, rows: Any) -> Any:
     """Results for sorted rows, NaN where an entry is."""
-    return ops.where(ops.isnan(rows[-1]), rows[-1], y) if has_nan(rows) else y
+    if not has_nan(rows):
+        return y
+    last = rows[-1]
+    return ops.where(ops.isnan(last), last, y)
 
 
 @composite(np.median)
@@ -84,10 +87,8 @@ def nanmedian(
     rows = ops.sort(sample_first(a, axis), axis=0)
     count = expand_dims(numbers_of(rows), 0)
     low, high = ops.maximum(ops.floor_divide(count - 1, 2), 0), ops.floor_divide(count, 2)
-    pair = concatenate([low, high])
-    y = ops.where(
-        ops.equal(low, high)[0], ops.take_along(rows, low, 0)[0], mean(ops.take_along(rows, pair, 0), 0)
-    )
+    pair = ops.take_along(rows, concatenate([low, high]), 0)
+    y = ops.where(ops.equal(low, high)[0], pair[0], mean(pair, 0))
     return completed(y, (), a, axis, keepdims)
 
 
@@ -139,22 +140,39 @@ def interpolated(a: Any, b: Any, weight: Any) -> Any:
     return ops.where(ops.less(weight, 0.5), a + difference * weight, b - difference * (1 - weight))
 
 
-def by_weight(rows: Any, weights: Any, q: Any) -> tuple[Any, Any]:
-    """(the rows sorted, the positions at which the distribution function reaches q)."""
-    order = ops.argsort(rows, axis=0)
-    rows = ops.take_along(rows, order, 0)
-    below = ops.cumsum(ops.take_along(cast(weights, float), order, 0), axis=0)
+def by_rank(rows: Any, q: Any, method: str, count: Any, weak: bool) -> Any:
+    """Quantiles of the first `count` of sorted rows; a `weak` q, a Python number, has the precision of the rows."""
+    column = ops.reshape(q, shape=(q.size, *(1,) * (rows.ndim - 1)))
+
+    def entry(position: Any) -> Any:
+        """The entries at positions, which are brought into range."""
+        index = cast(ops.maximum(ops.minimum(position, count - 1), 0), np.intp)
+        return ops.take_along(rows, ops.broadcast_to(index, shape=(q.size, *rows.shape[1:])), 0)
+
+    if kind(q) in "biu" and method == "linear":  # the least or the greatest entry, as it is
+        method = "lower"
+    if method in DISCRETE:
+        return entry(ops.add(*DISCRETE[method](count, column)))
+    low, weight = CONTINUOUS[method](count, column)
+    if weak:
+        weight = cast(weight, dtype_of(rows) if kind(rows) == "f" else float)
+    elif kind(q) == "f":
+        weight = cast(weight, dtype_of(q))
+    return interpolated(entry(low), entry(low + 1), weight)
+
+
+def by_weight(rows: Any, weights: Any, q: Any) -> Any:
+    """The entries of sorted rows at which the share of the weights up to them reaches q."""
+    below = ops.cumsum(cast(weights, float), axis=0)
     total = below[-1]
-    ensure(ops.logical_and(ops.isfinite(total), ops.not_equal(total, 0)),
-           "Weights included NaN, inf or were all zero.")  # fmt: skip
+    usable = ops.logical_and(ops.isfinite(total), ops.not_equal(total, 0))
+    ensure(usable, "Weights included NaN, inf or were all zero.")
     share = ops.divide(below, ops.where(ops.equal(total, 0), np.nan, total))
-    if kind(q) == "f":
-        share = cast(share, dtype_of(q))
-    share = ops.move_axis(
-        ops.where(ops.equal(share, 0), -1, share), 0, rows.ndim - 1
-    )  # 0 is reached by none of them
+    share = ops.where(ops.equal(share, 0), -1, share)  # entries before the first weight are not that of q = 0
+    share = ops.move_axis(cast(share, dtype_of(q) if kind(q) == "f" else None), 0, rows.ndim - 1)
     places = ops.searchsorted(share, ops.broadcast_to(q, shape=(*rows.shape[1:], q.size)), side="left")
-    return rows, ops.minimum(ops.move_axis(places, rows.ndim - 1, 0), rows.shape[0] - 1)
+    places = ops.minimum(ops.move_axis(places, rows.ndim - 1, 0), rows.shape[0] - 1)
+    return ops.take_along(rows, places, 0)
 
 
 def quantiles(
@@ -163,56 +181,35 @@ def quantiles(
     """Quantiles, q in [0, most], of all entries or (`skip_nan`) of those that are not NaN."""
     a, q = operand(a), as_value(q)
     weak = aval_of(q).weak
-    if most != 1:
-        q = q / most
+    q = operand(q if most == 1 else q / most)
     if kind(a) == "c":
         raise DTypeError("a must be an array of real numbers")
     if method not in CONTINUOUS and method not in DISCRETE:
-        raise ShapeError(
-            f"{method!r} is not a valid method. Use one of: {', '.join({**DISCRETE, **CONTINUOUS})}"
-        )
-    q = operand(q)
+        raise ShapeError(f"{method!r} is not a valid method", hint=", ".join({**DISCRETE, **CONTINUOUS}))
     if q.ndim > 2:
         raise ShapeError("q must be a scalar or 1d")
-    ensure(
-        ops.logical_and(ops.greater_equal(q, 0), ops.less_equal(q, 1)), f"q must be in the range [0, {most}]"
-    )
-    skip_nan = skip_nan and has_nan(a)
+    within = ops.logical_and(ops.greater_equal(q, 0), ops.less_equal(q, 1))
+    ensure(within, f"q must be in the range [0, {most}]")
+    if skip_nan and not a.size:
+        return mean(a, axis, keepdims=keepdims)
     rows, flat = sample_first(a, axis), ops.reshape(q, shape=(q.size,))
     if not rows.shape[0]:
-        raise ShapeError(f"a quantile of no entries: an array of shape {a.shape} along axis {axis}")
-    if weights is not None:
+        raise IndexingError(f"a quantile of no entries: an array of shape {a.shape} along axis {axis}")
+    skip_nan = skip_nan and has_nan(a)
+    if weights is None:
+        rows = ops.sort(rows, axis=0)
+        count = cast(expand_dims(numbers_of(rows), 0), dtype_of(q)) if skip_nan else rows.shape[0]
+        y = by_rank(rows, flat, method, count, weak)
+    else:
         if method != "inverted_cdf":
             raise ShapeError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         weights = weights_along(a, operand(weights), axis)
         ensure(ops.greater_equal(weights, 0), "Weights must be non-negative.")
-        weights = sample_first(weights, axis)
+        order = ops.argsort(rows, axis=0)
+        rows, weights = ops.take_along(rows, order, 0), ops.take_along(sample_first(weights, axis), order, 0)
         if skip_nan:
             weights = ops.where(ops.isnan(rows), 0, weights)
-        rows, places = by_weight(rows, weights, flat)
-        y = ops.take_along(rows, places, 0)
-    else:
-        rows = ops.sort(rows, axis=0)
-        column = ops.reshape(q, shape=(q.size, *(1,) * (rows.ndim - 1)))
-        count = cast(expand_dims(numbers_of(rows), 0), dtype_of(q)) if skip_nan else rows.shape[0]
-
-        def entry(position: Any) -> Any:
-            """The entries at positions, which are brought into range."""
-            index = cast(ops.maximum(ops.minimum(position, count - 1), 0), np.intp)
-            return ops.take_along(rows, ops.broadcast_to(index, shape=(q.size, *rows.shape[1:])), 0)
-
-        if kind(q) in "biu" and method == "linear":  # the least or the greatest entry, as it is
-            method = "lower"
-        if method in DISCRETE:
-            low, further = DISCRETE[method](count, column)
-            y = entry(ops.add(low, further))
-        else:
-            low, weight = CONTINUOUS[method](count, column)
-            if weak:
-                weight = cast(weight, dtype_of(rows) if kind(rows) == "f" else float)
-            elif kind(q) == "f":
-                weight = cast(weight, dtype_of(q))
-            y = interpolated(entry(low), entry(low + 1), weight)
+        y = by_weight(rows, weights, flat)
     return completed(y if skip_nan else spoiled(y, rows), q.shape, a, axis, keepdims)
 
 

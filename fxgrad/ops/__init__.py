@@ -175,9 +175,11 @@ from .sorting import argsort, searchsorted, sort
 from .spectral import (
     eig,
     eigh,
+    eigvalsh,
     motion,
     ratio,
     svd,
+    svdvals,
 )
 
 __all__ = [
@@ -227,6 +229,7 @@ __all__ = [
     "dynamic_update_slice",
     "eig",
     "eigh",
+    "eigvalsh",
     "equal",
     "exp",
     "exp2",
@@ -335,6 +338,7 @@ __all__ = [
     "stop_gradient",
     "subtract",
     "svd",
+    "svdvals",
     "take_along",
     "tan",
     "tanh",

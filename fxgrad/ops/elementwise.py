@@ -55,9 +55,12 @@ fmod = elementwise("fmod", lambda t, y, a, b: t, lambda t, y, a, b: negative(t *
 
 def static_power_kernel(xp: Any) -> Any:
     def static_power(x: Any, *, p: Any) -> Any:
-        if type(x) is float and x == 0 and p < 0:
-            return math.inf  # a derivative at 0; Python's own power raises
-        return x**p
+        if p == 3 and type(x) is np.ndarray and x.dtype.kind == "f":
+            return x * x * x  # NumPy's own multiplies for squares only, and then takes ten times as long
+        try:
+            return x**p
+        except (ZeroDivisionError, OverflowError):  # of Python's numbers, where a derivative may be infinite
+            return np.power(x * 1.0, p).item()
 
     return static_power
 
@@ -81,7 +84,7 @@ static_power = elementwise(
 # -- exponentials and logarithms ------------------------------------------
 exp = elementwise("exp", lambda t, y, x: t * y)
 exp2 = elementwise("exp2", lambda t, y, x: t * (y * LN2))
-expm1 = elementwise("expm1", lambda t, y, x: t * (y + 1))
+expm1 = elementwise("expm1", lambda t, y, x: t * exp(x))  # y + 1 loses what y near −1 has lost
 log = elementwise("log", lambda t, y, x: t / x)
 log2 = elementwise("log2", lambda t, y, x: t / (x * LN2))
 log10 = elementwise("log10", lambda t, y, x: t / (x * LN10))
@@ -95,35 +98,65 @@ def tie_or(a: Any, b: Any, share: Any) -> Any:
     return where(logical_and(equal(a, b), isinf(a)), 0.5, share)
 
 
-# d/da log(eᵃ + eᵇ) = 1/(1 + eᵇ⁻ᵃ), which neither overflows to NaN nor loses ties at ±∞.
+def logistic(x: Any, exp: Any) -> Any:
+    """1/(1 + e⁻ˣ) from an exponential of at most 1, so that no derivative overflows."""
+    ahead = greater_equal(x, 0)
+    e = exp(where(ahead, negative(x), x))
+    return where(ahead, 1.0, e) / (1 + e)
+
+
+# d/da log(eᵃ + eᵇ) = 1/(1 + eᵇ⁻ᵃ), without losing ties at ±∞.
 logaddexp = elementwise(
     "logaddexp",
-    lambda t, y, a, b: t * tie_or(a, b, 1 / (1 + exp(b - a))),
-    lambda t, y, a, b: t * tie_or(a, b, 1 / (1 + exp(a - b))),
+    lambda t, y, a, b: t * tie_or(a, b, logistic(a - b, exp)),
+    lambda t, y, a, b: t * tie_or(a, b, logistic(b - a, exp)),
 )
 logaddexp2 = elementwise(
     "logaddexp2",
-    lambda t, y, a, b: t * tie_or(a, b, 1 / (1 + exp2(b - a))),
-    lambda t, y, a, b: t * tie_or(a, b, 1 / (1 + exp2(a - b))),
+    lambda t, y, a, b: t * tie_or(a, b, logistic(a - b, exp2)),
+    lambda t, y, a, b: t * tie_or(a, b, logistic(b - a, exp2)),
 )
 
+
 # -- trigonometric and hyperbolic ------------------------------------------
+def difference(x: Any) -> Any:
+    """1 − x², exact to rounding also near ±1, with a derivative −2x that is so also near 0."""
+    return graft((1 - x) * (1 + x), 1 - x * x)
+
+
+# Of complex x the factors are divided by one after the other, since their product overflows to NaN.
+def over_difference(t: Any, x: Any) -> Any:
+    """t/(1 − x²)."""
+    return t / (1 - x) / (1 + x) if is_complex(x) else t / difference(x)
+
+
+def over_root(t: Any, x: Any) -> Any:
+    """t/√(1 − x²)."""
+    return t / sqrt(1 - x) / sqrt(1 + x) if is_complex(x) else t / sqrt(difference(x))
+
+
 sin = elementwise("sin", lambda t, y, x: t * cos(x))
 cos = elementwise("cos", lambda t, y, x: negative(t * sin(x)))
 tan = elementwise("tan", lambda t, y, x: t * (1 + y * y))
-arcsin = elementwise("arcsin", lambda t, y, x: t / sqrt((1 - x) * (1 + x)), kernel=named("asin", "arcsin"))
-arccos = elementwise(
-    "arccos", lambda t, y, x: negative(t / sqrt((1 - x) * (1 + x))), kernel=named("acos", "arccos")
+arcsin = elementwise("arcsin", lambda t, y, x: over_root(t, x), kernel=named("asin", "arcsin"))
+arccos = elementwise("arccos", lambda t, y, x: negative(over_root(t, x)), kernel=named("acos", "arccos"))
+arctan = elementwise(
+    "arctan",
+    lambda t, y, x: over_difference(t, x * 1j) if is_complex(x) else t / (1 + x * x),
+    kernel=named("atan", "arctan"),
 )
-arctan = elementwise("arctan", lambda t, y, x: t / (1 + x * x), kernel=named("atan", "arctan"))
 sinh = elementwise("sinh", lambda t, y, x: t * cosh(x))
 cosh = elementwise("cosh", lambda t, y, x: t * sinh(x))
 tanh = elementwise("tanh", lambda t, y, x: t * (1 - y * y))
-arcsinh = elementwise("arcsinh", lambda t, y, x: t / sqrt(1 + x * x), kernel=named("asinh", "arcsinh"))
+arcsinh = elementwise(
+    "arcsinh",
+    lambda t, y, x: over_root(t, x * 1j) if is_complex(x) else t / hypot(x, 1.0),
+    kernel=named("asinh", "arcsinh"),
+)
 arccosh = elementwise(
     "arccosh", lambda t, y, x: t / (sqrt(x - 1) * sqrt(x + 1)), kernel=named("acosh", "arccosh")
 )
-arctanh = elementwise("arctanh", lambda t, y, x: t / ((1 - x) * (1 + x)), kernel=named("atanh", "arctanh"))
+arctanh = elementwise("arctanh", lambda t, y, x: over_difference(t, x), kernel=named("atanh", "arctanh"))
 # Divided twice by the modulus, not by its square, which overflows; NaN at the origin, where no derivative exists.
 arctan2 = elementwise(
     "arctan2",
@@ -175,8 +208,7 @@ bessel_i = elementwise(
 
 def unit_kernel(xp: Any) -> Any:
     def unit(x: Any, length: Any) -> Any:
-        zero = length == 0
-        return xp.where(zero, x * 0, x / xp.where(zero, length + 1, length))
+        return x / xp.where(length == 0, xp.inf, length)
 
     return unit
 
@@ -266,13 +298,18 @@ def is_complex(x: Any) -> bool:
     return aval_of(x).dtype.kind == "c"
 
 
-def turned(t: Any, x: Any) -> Any:
+def turned(t: Any) -> Any:
+    """i·t, without the product of an infinite part and 0."""
+    return make_complex(negative(imag(t)), real(t))
+
+
+def unturned(t: Any, x: Any) -> Any:
     """−i·t, of which a real x takes the real part: nothing."""
-    return t * -1j if is_complex(x) else t * 0.0
+    return negative(turned(t)) if is_complex(x) else t * 0.0
 
 
 real = elementwise("real", lambda t, y, x: t, linear=(0,), finite=True)
-imag = elementwise("imag", lambda t, y, x: turned(t, x), linear=(0,), finite=True)
+imag = elementwise("imag", lambda t, y, x: unturned(t, x), linear=(0,), finite=True)
 conjugate = elementwise(
     "conjugate", lambda t, y, x: conjugate(t), kernel=named("conj"), linear=(0,), finite=True
 )
@@ -282,17 +319,26 @@ def angle_kernel(xp: Any) -> Any:
     return xp.angle if hasattr(xp, "angle") else lambda x: xp.atan2(xp.imag(x), xp.real(x))
 
 
-angle = elementwise("angle", lambda t, y, x: turned(t, x) / x, kernel=angle_kernel)
+angle = elementwise("angle", lambda t, y, x: unturned(t, x) / x, kernel=angle_kernel)
 
 
 def make_complex_kernel(xp: Any) -> Any:
-    return lambda a, b: xp.add(a, xp.multiply(b, 1j))
+    if xp is not np:
+        return lambda a, b: xp.add(a, xp.multiply(b, 1j))
+
+    def make_complex(a: Any, b: Any) -> Any:
+        """Part by part: of a + b·1j an infinite b would make the real part NaN."""
+        z = np.empty(np.broadcast_shapes(np.shape(a), np.shape(b)), np.result_type(a, b, 1j))
+        z.real, z.imag = a, b
+        return z[()]
+
+    return make_complex
 
 
 make_complex = elementwise(
     "make_complex",
     lambda t, y, a, b: t,
-    lambda t, y, a, b: t * 1j,
+    lambda t, y, a, b: turned(t),
     kernel=make_complex_kernel,
     linear=(0, 1),
     finite=True,

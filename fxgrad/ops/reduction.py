@@ -60,7 +60,8 @@ def accumulated(self: Any, x: Aval, *, axis: int) -> Aval:
 
 
 def sum_transposed(ct: Any, x: Aval, *, axes: tuple[int, ...]) -> Any:
-    return ops.broadcast_to(expanded(ct, x.shape, axes), shape=x.shape)
+    whole = len(axes) == len(x.shape)  # a number, which broadcasts as it is
+    return ops.broadcast_to(ct if whole else expanded(ct, x.shape, axes), shape=x.shape)
 
 
 def reduced_reach(mask: Any, x: Aval, *, axes: tuple[int, ...]) -> Any:
@@ -149,7 +150,18 @@ reduce_all = general(
 def norm_kernel(xp: Any) -> Any:
     def norm2(x: Any, *, axes: tuple[int, ...]) -> Any:
         squares = x.real**2 + x.imag**2 if x.dtype.kind == "c" else x * x
-        return xp.sqrt(squares.sum(axis=axes))
+        y = np.sqrt(squares.sum(axis=axes))
+        limits = np.finfo(y.dtype)
+        least = (limits.smallest_normal / limits.eps) ** 0.5  # the squares that matter beside it are normal
+        fits = (y > least) & (y < np.inf)
+        return y if (fits if y.ndim == 0 else fits.all()) else scaled(x, axes)
+
+    def scaled(x: Any, axes: tuple[int, ...]) -> Any:
+        """m·‖x/m‖ with the greatest modulus m, whose squares neither overflow nor underflow."""
+        size = np.abs(x)
+        unit = size.max(axis=axes, keepdims=True, initial=0)
+        unit = np.where((unit == 0) | (unit == np.inf), 1, unit).astype(size.dtype)
+        return np.sqrt(((size / unit) ** 2).sum(axis=axes)) * unit.reshape(kept(x.shape, axes))[()]
 
     def standard(x: Any, *, axes: tuple[int, ...]) -> Any:
         magnitude = xp.abs(x)
@@ -262,8 +274,19 @@ cumprod = general(
 
 
 def recurrence_kernel(xp: Any) -> Any:
+    def by_numbers(a: Any, b: Any) -> Any:
+        """Of vectors, with Python's numbers: a step takes a twentieth of the time of one with arrays."""
+        z, found = 0, []
+        for x, y in zip(a.tolist(), b.tolist()):
+            z = x * z + y
+            found.append(z)
+        return found
+
     def recurrence(a: Any, b: Any, *, axis: int) -> Any:
         out = xp.zeros(b.shape, dtype=xp.result_type(a, b))
+        if xp is np and b.ndim == 1 and out.dtype in (np.float64, np.complex128):
+            out[:] = by_numbers(a, b)
+            return out
         head = (slice(None),) * axis
         z = 0
         for k in range(b.shape[axis]):

@@ -1,6 +1,7 @@
 """Order along an axis: sorting, the positions that sort, and the places of values in what is sorted.
 
-The order is NumPy's: NaN comes last, complex numbers go by their real parts and then by their imaginary parts.
+The order is NumPy's: NaN comes last; complex numbers go by their real parts and then by their imaginary parts, and last
+come those with NaN as imaginary part, as real part, as both.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.aval import Aval, aval_of
+from ..core.aval import Aval, aval_of, kind_of
 from .indexing import along, getitem, take_along
 from .kinds import General, general, register
 
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+def ordered(x: Any) -> Any:
+    """x as NumPy can sort it: in the order of bfloat16 there is no place for NaN."""
+    return x.astype(np.float32) if getattr(x.dtype, "kind", None) == "V" else x
+
+
 def argsort_kernel(xp: Any) -> Callable:
     if xp is np:
-        return lambda x, *, axis: np.argsort(x, axis=axis, kind="stable")
+        return lambda x, *, axis: np.argsort(ordered(x), axis=axis, kind="stable")
     return lambda x, *, axis: xp.argsort(x, axis=axis)  # stable, in the standard and in CuPy
 
 
@@ -46,6 +52,8 @@ class Sort(General):
 
 
 def sort_kernel(xp: Any) -> Callable:
+    if xp is np:
+        return lambda x, *, axis: np.sort(ordered(x), axis=axis).astype(x.dtype, copy=False)
     return lambda x, *, axis: xp.sort(x, axis=axis)
 
 
@@ -79,8 +87,12 @@ class Search(General):
 
 def search_kernel(xp: Any) -> Callable:
     def before(p: Any, q: Any) -> Any:
-        """p < q where NaN is greater than all others."""
-        return ~xp.isnan(p) & (xp.isnan(q) | (p < q))
+        """p < q in the order of sorting."""
+        if kind_of(aval_of(p).dtype) != "c":
+            return ~xp.isnan(p) & (xp.isnan(q) | (p < q))
+        (a, b), (c, d) = ((xp.real(z), xp.imag(z)) for z in (p, q))
+        p, q = (xp.where(xp.isnan(x), 2, 0) + xp.where(xp.isnan(y), 1, 0) for x, y in ((a, b), (c, d)))
+        return (p < q) | ((p == q) & ((a < c) | (~(c < a) & (b < d))))
 
     def bisect(a: Any, v: Any, side: str) -> Any:
         """The places of v in each row of a, by halves of the rows."""
@@ -95,6 +107,7 @@ def search_kernel(xp: Any) -> Callable:
         return low
 
     def searchsorted(a: Any, v: Any, *, side: str) -> Any:
+        a, v = ordered(a), ordered(v)
         if a.ndim == 1:
             return xp.searchsorted(a, v, side=side)
         rows = xp.reshape(v, (*a.shape[:-1], int(np.prod(v.shape[a.ndim - 1 :]))))

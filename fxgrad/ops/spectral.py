@@ -28,6 +28,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
+from ..core.primitive import Primitive
 from .kinds import General, general, register
 from .linalg import (
     adjoint,
@@ -98,6 +99,41 @@ def decomposition(name: str, make: Any, **rules: Any) -> Callable[..., Any]:
 
     call = register(Spectral(name, supported(name, make), batched=batched, multiple=True, **rules)).call
     return call
+
+
+class Values(Primitive):
+    """The values of a decomposition, without the vectors, which take longer. Derivatives need these, and so are those of
+    the decomposition."""
+
+    plain = None
+
+    def __init__(self, name: str, make: Any, whole: Any, **params: Any):
+        self.whole, self.params = whole.primitive, params
+        self.index = self.whole.along.index(None)
+        super().__init__(name, supported(name, make))
+
+    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
+        return self.whole.abstract(avals, {**self.params, **params})[self.index]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        if tangents[0] is None:
+            return self.call(*primals, **params), None
+        ys, ts = self.whole.jvp(primals, tangents, {**self.params, **params})
+        return ys[self.index], ts[self.index]
+
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        apply = self.whole.kernel if apply is self.kernel else self.whole.call
+        ys, _, residuals = self.whole.linearize(apply, values, needed, {**self.params, **params}, own)
+        return ys[self.index], self, residuals
+
+    def pull(self, ct: Any, *residuals: Any) -> Sequence[Any]:
+        """The pullback, from the residuals that `linearize` gives."""
+        return self.whole.pull({self.index: ct}, *residuals)
+
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, bool]:
+        return self.call(*values, **params), True
 
 
 # -- quotients by gaps ------------------------------------------
@@ -271,6 +307,17 @@ def eigh_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any
 eigh = decomposition("eigh", eigh_kernel, abstract=eigh_aval, tangent=eigh_tangent, along=(None, -2))
 
 
+def eigvalsh_kernel(xp: Any) -> Any:
+    def eigvalsh(a: Any, *, uplo: str) -> Any:
+        a = a * 0.5 + daggered(xp, a) * 0.5
+        return xp.linalg.eigvalsh(a, UPLO=uplo) if xp is np else xp.linalg.eigvalsh(a)
+
+    return eigvalsh
+
+
+eigvalsh = register(Values("eigvalsh", eigvalsh_kernel, eigh)).call
+
+
 def svd_aval(self: Any, a: Aval, *, full: bool) -> list[Aval]:
     if len(a.shape) < 2:
         raise ShapeError(f"svd: the operand has shape {a.shape}, matrices have two axes")
@@ -325,6 +372,15 @@ svd = decomposition(
     tangent=svd_tangent,
     along=(-2, None, -1),
 )
+
+
+def svdvals_kernel(xp: Any) -> Any:
+    if hasattr(xp.linalg, "svdvals"):
+        return lambda a: xp.linalg.svdvals(a)
+    return lambda a: xp.linalg.svd(a, compute_uv=False)
+
+
+svdvals = register(Values("svdvals", svdvals_kernel, svd, full=False)).call
 
 
 def eig_kernel(xp: Any) -> Any:

@@ -14,14 +14,14 @@ from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.cache import Cache
 from ..core.graph import Graph, Literal, Var
-from ..core.interpreter import named_axes
-from ..core.staging import stage
+from ..core.interpreter import Tracer, named_axes
+from ..core.staging import GraphTracer, stage
 from ..kernels.source import compile_graph
 from ..ops.kinds import spread
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
 from .jvp import push
-from .vmap import MAPPED, batch
+from .vmap import MAPPED, BatchTracer, batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +47,9 @@ _interned = Cache(256)
 
 def interned(graph: Graph) -> Graph:
     """An equal Graph met before, or this one: what was derived from a body serves the next call of the same loop,
-    although a call stages its functions anew."""
+    although a call stages its functions anew. Not where an equation will never be met again, nor is to be kept."""
+    if any(equation.has("unique") for equation in graph.equations):
+        return graph
     key = content(graph)
     try:
         found = _interned.get(key)
@@ -106,6 +108,13 @@ def compiled(graph: Graph) -> Callable[..., list[Any]]:
 def silent(graph: Graph) -> Graph:
     """The graph without effects that no output needs: for what computes values again."""
     return graph.pruned(effects=False)
+
+
+def is_abstract(value: Any) -> bool:
+    """Whether the value, below the levels of derivatives and batches, belongs to a Graph under construction."""
+    while isinstance(value, Tracer) and type(value) is not GraphTracer:
+        value = value.value if type(value) is BatchTracer else value.primal  # type: ignore[attr-defined]
+    return type(value) is GraphTracer
 
 
 def parted(values: Sequence[Any], *counts: int) -> list[list[Any]]:

@@ -81,7 +81,7 @@ class DebugCallback(Primitive):
     """callback(*values), for what it does; there is no result."""
 
     multiple_results = True
-    runs_user_code = True
+    runs_user_code = unique = True
     effect = True
 
     def __init__(self) -> None:
@@ -279,7 +279,7 @@ class PureCallback(Primitive):
     """callback(*values) → flat results of the declared `avals`."""
 
     multiple_results = True
-    runs_user_code = True
+    runs_user_code = unique = True
 
     def __init__(self) -> None:
         super().__init__("pure_callback", lambda xp: call_for_results)

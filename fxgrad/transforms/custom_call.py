@@ -15,30 +15,22 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import Aval, aval_of, is_differentiable
-from ..core.errors import (
-    ArrayConversionError,
-    ConcretizationError,
-    FxgradError,
-    NotDifferentiableError,
-    NotLinearError,
-    UnsupportedError,
-)
-from ..core.graph import Graph
-from ..core.interpreter import opened
+from ..core.errors import ConcretizationError, NotLinearError, UnsupportedError
 from ..core.primitive import Primitive
-from ..core.staging import GraphInterpreter, stage
+from ..core.staging import stage
 from ..ops.kinds import spread
 from ..ops.masked import dense
-from ..ops.transpose import transpose_graph
 from .inputs import float0_zeros, is_float0
 from .jvp import push
+from .pullbacks import UNTRACEABLE, linearized_by_jvp, summed_cotangents, tangents_by_pullback
 from .vmap import MAPPED, BatchInterpreter, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# What becomes of a function that needs numbers where it gets traced values; or of code in C that gets no arrays.
-UNTRACEABLE = (ConcretizationError, ArrayConversionError, UnsupportedError)
+    from ..core.graph import Graph
+
+# What becomes of code in C that gets no arrays.
 OPAQUE = (TypeError, AttributeError, UnsupportedError)
 
 
@@ -56,7 +48,7 @@ class Call:
     used(rule, values): called when one of the rules is applied; for "vmap" with (batched, size) besides.
     """
 
-    __slots__ = ("fun", "jvp", "looped", "name", "out", "transpose", "used", "vjp", "vmap")
+    __slots__ = ("fun", "graph", "jvp", "looped", "name", "out", "transpose", "used", "vjp", "vmap")
 
     def __init__(
         self,
@@ -73,6 +65,13 @@ class Call:
     ):
         self.fun, self.jvp, self.vjp, self.transpose, self.vmap = fun, jvp, vjp, transpose, vmap
         self.out, self.name, self.looped, self.used = out, name, looped, used
+        self.graph: Graph | None = None
+
+    def staged(self, avals: Sequence[Aval]) -> Graph:
+        """The function as a Graph, which is made once: a call has values of the same avals always."""
+        if self.graph is None:
+            self.graph = stage(self.fun, avals, sites=False)
+        return self.graph
 
     def applies(self, rule: str, values: Sequence[Any], *mapping: Any) -> None:
         """To be called where a rule is applied."""
@@ -127,17 +126,7 @@ class Call:
             return results[: count[0]], results[count[0] :]
 
         def summed(rule: Callable[..., Sequence[Any]], given: Sequence[Any]) -> list[Any]:
-            """The cotangents that a rule gives for mapped values; those of arguments without the axis are summed."""
-            present: list[bool] = []
-
-            def one(*entries: Any) -> list[Any]:
-                results = rule(*entries)
-                present[:] = [r is not None for r in results]
-                return [r for r in results if r is not None]
-
-            found = iter(over(one, given, [True] * len(given)))
-            results = [next(found) if p else None for p in present]
-            return [r if r is None or b else ops.reduce_sum(r, axes=(0,)) for r, b in zip(results, batched)]
+            return summed_cotangents(over, rule, given, [True] * len(given), batched)
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             rule, split = self.vjp[1], len(residuals)  # type: ignore[index]
@@ -195,7 +184,7 @@ class CustomCall(Primitive):
     """The operation. There is one for each way to give rules, so that Graphs and messages call it by that name."""
 
     multiple_results = True
-    runs_user_code = rules_run_user_code = True
+    runs_user_code = rules_run_user_code = unique = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda xp: lambda *args, call: call.fun(*args))
@@ -205,7 +194,7 @@ class CustomCall(Primitive):
         if call.out is not None:
             return call.out(avals)
         try:
-            return stage(call.fun, avals, sites=False).out_avals
+            return call.staged(avals).out_avals
         except UNTRACEABLE as error:
             if call.looped is None:
                 raise
@@ -214,6 +203,14 @@ class CustomCall(Primitive):
                 hint="declare shape and dtype: fx.custom(f, out=fx.ShapeDtypeStruct(shape, dtype))",
             ) from error
 
+    def bodies(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
+        """The function, where it can be staged."""
+        call = params["call"]
+        try:
+            return [call.staged(avals)] if call.out is None else []
+        except UNTRACEABLE:
+            return []
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         call = params["call"]
         if call.jvp is not None:
@@ -221,7 +218,9 @@ class CustomCall(Primitive):
             ys, ts = call.jvp(primals, filled(primals, tangents))
             return ys, [None if is_float0(t) else t for t in ts]
         if call.vjp is not None:
-            return forward_by_transposition(call, primals, tangents)
+            call.applies("vjp", primals)
+            ys, residuals = call.vjp[0](*primals)
+            return ys, tangents_by_pullback(call, residuals, primals, tangents, ys)
         if call.transpose is not None:
             return self.call(*primals, call=call), self.call(*filled(primals, tangents), call=call)
         return push(call.fun, primals, tangents)
@@ -237,17 +236,7 @@ class CustomCall(Primitive):
             call.applies("transpose", values)
             ys = self.call(*values, call=call)
             return ys, Transposed, (self, call, [aval_of(v) for v in values], ys)
-        positions = [i for i, n in enumerate(needed) if n is not None]
-        staging = GraphInterpreter(name=self.name.removesuffix("_call"), sites=False)
-        inputs = [staging.new(aval_of(values[i])) for i in positions]
-        tangents = dict(zip(positions, inputs))
-        with opened(staging):
-            ys, ts = self.jvp(values, [tangents.get(i) for i in range(len(values))], params)
-            outputs = [staging.atom(0.0 if t is None else t) for t in ts]
-        graph = Graph(
-            [t.variable for t in inputs], staging.equations, outputs, staging.captured, "tangent map"
-        ).pruned()
-        return ys, LinearMap, (graph, positions, len(values))
+        return linearized_by_jvp(self, values, needed, params)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         call = params["call"]
@@ -273,18 +262,6 @@ class CustomCall(Primitive):
 custom_call = CustomCall("custom_call").call
 custom_jvp_call = CustomCall("custom_jvp_call").call
 custom_vjp_call = CustomCall("custom_vjp_call").call
-
-
-class LinearMap:
-    """The rule of a call whose tangent map was staged: its pullback transposes the Graph."""
-
-    plain = None
-
-    @staticmethod
-    def pull(ct: Any, graph: Graph, positions: Sequence[int], count: int) -> list[Any]:
-        cts = transpose_graph(graph, [], len(positions), [ct.get(i) for i in range(len(graph.outputs))])
-        found = dict(zip(positions, cts))
-        return [found.get(i) for i in range(count)]
 
 
 class Backward:
@@ -314,28 +291,6 @@ class Transposed:
 def present(cts: dict[int, Any], ys: Sequence[Any]) -> list[Any]:
     """A cotangent for every result, zeros where there is none."""
     return [dense(cts[i]) if i in cts else zero_tangent(y) for i, y in enumerate(ys)]
-
-
-def forward_by_transposition(call: Call, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """A backward rule is linear in the cotangents: its transpose is the tangent map."""
-    call.applies("vjp", primals)
-    forward, backward = call.vjp  # type: ignore[misc]
-    ys, residuals = forward(*primals)
-    positions = [i for i, t in enumerate(tangents) if t is not None]
-
-    def pulled(*cts: Any) -> list[Any]:
-        found = backward(residuals, cts)
-        return [zero_tangent(primals[i]) if found[i] is None else found[i] for i in positions]
-
-    try:
-        graph = stage(pulled, [aval_of(y) for y in ys], "custom_vjp", sites=False)
-        ts = transpose_graph(graph, [], len(ys), [tangents[i] for i in positions])
-    except FxgradError as error:
-        raise NotDifferentiableError(
-            f"forward mode through a {call.name}, whose backward rule cannot be staged and transposed",
-            hint="give it a rule for forward mode (fx.custom_jvp), which serves both modes",
-        ) from error
-    return ys, [None if t is None else dense(t) for t in ts]
 
 
 def zero_tangent(value: Any) -> Any:

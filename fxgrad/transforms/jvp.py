@@ -10,7 +10,6 @@ from .. import ops
 from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
 from ..core.errors import StructureError
-from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
 from ..core.staging import GraphInterpreter
 from .inputs import check_arguments, check_tangent, float0_zeros, tangent_dtype, unshared
@@ -233,9 +232,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     with opened(staging):
         ys, ts = pushed(inputs)
         outputs = [staging.atom(t) for t in ts]
-    graph = Graph(
-        [t.variable for t in inputs], staging.equations, outputs, staging.captured, "linearized"
-    ).pruned()
+    graph = staging.graph(inputs, outputs, "linearized")
 
     @boundary
     def f_jvp(*tangents: Any) -> Any:

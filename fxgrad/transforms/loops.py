@@ -18,9 +18,9 @@ from ..core.arrays import dtype_in
 from ..core.aval import Aval, aval_of
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Tracer
+from ..core.interpreter import CURRENT
 from ..core.primitive import Primitive
-from ..core.staging import GraphTracer, stage
+from ..core.staging import stage
 from ..kernels.loops import compile_scan, compile_while
 from .bodies import (
     Flags,
@@ -33,6 +33,7 @@ from .bodies import (
     filled,
     halves,
     interleaved,
+    is_abstract,
     kept,
     negated,
     parted,
@@ -44,17 +45,10 @@ from .bodies import (
     transposed_body,
     zeros,
 )
-from .vmap import BatchTracer
+from .hoisting import hoisted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-def is_abstract(value: Any) -> bool:
-    """Whether the value, below the levels of derivatives and batches, belongs to a Graph under construction."""
-    while isinstance(value, Tracer) and type(value) is not GraphTracer:
-        value = value.value if type(value) is BatchTracer else value.primal  # type: ignore[attr-defined]
-    return type(value) is GraphTracer
 
 
 compiled_scan = kept(compile_scan)
@@ -84,7 +78,9 @@ def scan_kernel(xp: Any) -> Any:
         if xp is np and not looks_inside():
             new = np.empty if len(steps) == length else np.zeros  # rows that no step writes are zero
             ys = [new((length, *a.shape), a.dtype) for a in body.out_avals[carry:]]
-            return [*compiled_scan(body, consts, carry)(steps, *args, *ys), *ys]
+            run = hoisted(body, consts, carry, length) if len(steps) == length else None
+            run = run or compiled_scan(body, consts, carry)
+            return [*run(steps, *args, *ys), *ys]
         fixed, state, xs = parted(args, consts, carry)
         rows: list[Any] = [[None] * length for _ in body.out_avals[carry:]]
         for i in steps:

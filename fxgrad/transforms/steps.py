@@ -13,7 +13,7 @@ from ..core.aval import PLAIN, Aval
 from ..core.errors import ConcretizationError
 from ..core.interpreter import CURRENT, concrete
 from . import loops
-from .bodies import parted
+from .bodies import is_abstract, parted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def in_steps(values: Sequence[Any]) -> bool:
     """Whether a loop over these values goes step by step."""
-    return CURRENT.get().watching is not None and not any(map(loops.is_abstract, values))
+    return CURRENT.get().watching is not None and not any(map(is_abstract, values))
 
 
 def scan_loop(count: Any, *args: Any, **params: Any) -> list[Any]:

@@ -13,7 +13,6 @@ from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
-from ..core.text import subgraphs
 from .inputs import argument_path, check_arguments, check_value, leaf_path, unshared
 
 if TYPE_CHECKING:
@@ -68,11 +67,11 @@ class BatchInterpreter(Interpreter):
             values.append(a)
             if type(a) not in PLAIN:
                 plain = False
-        own_axis = self.axis_name is not None and self.concerned(primitive, params)
-        if True not in batched and not own_axis:
+        collective = primitive.contextual and params["axis_name"] == self.axis_name
+        if True not in batched and not collective and not self.concerned(primitive, args, params):
             return self.bind_outer(primitive, args, params)
         if primitive.runs_user_code:
-            rule = primitive.collect if own_axis and primitive.contextual else primitive.batch
+            rule = primitive.collect if collective else primitive.batch
             tokens = CURRENT.set(self.outer), MAPPED.set(self.axis_name)
             try:
                 out, flags = rule(values, batched, self.size, params)
@@ -91,13 +90,12 @@ class BatchInterpreter(Interpreter):
             return [BatchTracer(self, v) if b else v for v, b in zip(out, flags)]
         return BatchTracer(self, out) if flags else out
 
-    def concerned(self, primitive: Any, params: dict) -> bool:
-        """Whether an operation is over this level's axis, or has bodies with collectives in them."""
-        if primitive.contextual:
-            return params["axis_name"] == self.axis_name
-        return primitive.runs_user_code and any(
-            equation.contextual for _, graph in subgraphs(params) for equation in graph.equations
-        )
+    def concerned(self, primitive: Any, args: Sequence[Any], params: dict) -> bool:
+        """Whether an operation on values that are not batched has bodies with collectives in them."""
+        if self.axis_name is None or primitive.contextual or not primitive.runs_user_code:
+            return False
+        bodies = primitive.bodies([aval_of(a) for a in args], params)
+        return any(equation.contextual for graph in bodies for equation in graph.equations)
 
     def concrete(self, tracer: BatchTracer, operation: str) -> Any:
         """The one value of a batched one: there is none."""

@@ -42,6 +42,7 @@ JAX = SimpleNamespace(
         )
     },
     jacobian=jax.jacrev,
+    lax=jax.lax,
     stop_gradient=jax.lax.stop_gradient,
     hvp=lambda f, primals, tangents: jax.jvp(jax.grad(f), primals, tangents)[1],
     float0=jax.dtypes.float0,

@@ -92,8 +92,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
            [0., 1.]])
     """
     a = selfadjoint(a) if hermitian else matrix(a)
-    u, s, vh = ops.svd(a, full=bool(full_matrices and compute_uv))
-    return SVDResult(u, s, vh) if compute_uv else s
+    return SVDResult(*ops.svd(a, full=bool(full_matrices))) if compute_uv else ops.svdvals(a)
 
 
 @composite(np.linalg.svdvals)
@@ -131,7 +130,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 @composite(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending. See `eigh`."""
-    return ops.eigh(selfadjoint(a, UPLO), uplo=UPLO.upper())[0]
+    return ops.eigvalsh(selfadjoint(a, UPLO), uplo=UPLO.upper())
 
 
 @composite(np.linalg.eig)

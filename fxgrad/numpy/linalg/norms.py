@@ -37,8 +37,16 @@ def of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         return sum(ops.not_equal(x, 0), axes, dtype_of(size), keepdims=keepdims)
     if ord == 1:
         return sum(size, axes, keepdims=keepdims)
-    total = sum(ops.power(size, ord), axes, keepdims=keepdims)
-    root = ops.power(total, 1 / ord)
+    # With the dominant modulus as unit no power overflows or underflows. The norm does not depend on the unit.
+    fixed = ops.stop_gradient(size)
+    unit = (
+        max(fixed, axes, keepdims=True, initial=0)
+        if ord > 0
+        else min(fixed, axes, keepdims=True, initial=np.inf)
+    )
+    unit = ops.where(ops.logical_or(ops.equal(unit, 0), ops.isinf(unit)), 1, unit)
+    total = sum(ops.power(ops.divide(size, unit), ord), axes, keepdims=keepdims)
+    root = ops.multiply(ops.power(total, 1 / ord), ops.reshape(unit, shape=total.shape))
     return ops.where(ops.equal(total, 0), total, root) if ord > 0 else root
 
 

@@ -28,7 +28,8 @@ def solved(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
         x = ops.reshape(x, shape=(x.shape[0], *wide.shape[1:]))
         return ops.permute(x, axes=(*range(2, ndim), 0, 1))
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (manipulation.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
+    if a.shape[:-2] != batch or b.shape[:-2] != batch:
+        a, b = (ops.broadcast_to(x, shape=(*batch, *x.shape[-2:])) for x in (a, b))
     return primitive(a, b, **params)
 
 
