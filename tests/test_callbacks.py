@@ -500,3 +500,10 @@ def test_a_result_that_nobody_needs_is_not_computed():
 
     f(np.float64(1.0))
     assert calls == []
+
+
+def test_effects_inside_a_custom_rule_outlive_results_that_nobody_needs(seen):
+    f = fx.custom_jvp(recorded(seen))
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
+    fx.jit(lambda x: (f(x), 2.0 * x)[1])(3.0)
+    assert seen == [3.0]

@@ -333,6 +333,24 @@ def test_bodies_are_mapped_over_the_axis_as_well(name):
     assert name == "nothing" or mapped(fx.vmap(f))(x[:, None]).shape == (SIZE, 1)
 
 
+def test_custom_rules_with_collectives_reach_operands_that_are_not_mapped():
+    """Their functions are looked into, as the bodies of control flow are."""
+    forward = fx.custom_jvp(lambda x: lax.psum(x, "i"))
+    forward.defjvp(lambda primals, tangents: (forward(*primals), 2.0 * lax.psum(tangents[0], "i")))
+    backward = fx.custom_vjp(lambda x: lax.psum(x, "i"))
+    backward.defvjp(lambda x: (backward(x), None), lambda _, ct: (2.0 * lax.psum(ct, "i"),))
+    for f in (forward, backward):
+        for g in (f, fx.jit(f), lambda y, f=f: lax.fori_loop(0, 1, lambda i, c: f(c), y)):
+            weighed = lambda y, g=g: fnp.sum(mapped(lambda x: g(y) * x)(WEIGHTS))  # noqa: E731
+            same(weighed(2.0), 6.0 * np.sum(WEIGHTS))
+            same(fx.jit(weighed)(2.0), 6.0 * np.sum(WEIGHTS))
+            same(fx.grad(weighed)(2.0), 6.0 * np.sum(WEIGHTS))
+            same(fx.jit(fx.grad(weighed))(2.0), 6.0 * np.sum(WEIGHTS))
+
+
+WEIGHTS = RNG.normal(size=SIZE)
+
+
 def test_a_loop_body_is_not_taken_for_that_of_another_axis():
     def total(x):
         return lax.scan(lambda c, _: (lax.psum(c, "i"), None), x, None, length=2)[0]

@@ -374,3 +374,14 @@ def test_arrays_of_other_libraries():
         actual = f(*map(xp.asarray, args))
         assert type(actual) is type(xp.asarray(X))
         same(np.asarray(actual), f(*args))
+
+
+@pytest.mark.parametrize("differentiated", [
+    lambda f: fx.vmap(fx.grad(f)), lambda f: fx.grad(lambda x: fnp.sum(fx.vmap(f)(x))),
+    lambda f: fx.jit(fx.vmap(fx.grad(f))), lambda f: fx.vmap(fx.jit(fx.jacrev(f))),
+])  # fmt: skip
+def test_entries_that_have_ended_are_silent_in_reverse_mode(differentiated):
+    """What the body makes of them is discarded, and so are the warnings about it."""
+    f = lambda x: lax.while_loop(lambda v: v > 1.0, fnp.log, x, max_steps=5)  # noqa: E731
+    slopes = [1.0, 1.0, 0.25 / np.log(4.0), np.exp(-3.0) / (3.0 * np.log(3.0))]
+    same(differentiated(f)(np.array([0.0, -1.0, 4.0, np.exp(3.0)])), np.array(slopes))

@@ -156,6 +156,13 @@ def test_a_solver_in_python_and_auxiliary_results():
     assert aux["steps"] > 40
 
 
+def test_a_root_is_not_the_guess_itself():
+    guess = B.copy()
+    root = lax.custom_root(lambda x: x - B, guess, lambda f, x: x, lambda g, y: y)
+    root[:] = 0.0
+    same(guess, B)
+
+
 @pytest.mark.parametrize("call, words", [
     (lambda: lax.custom_linear_solve(lambda x: x[:2], B, iterated(M)), r"matvec.*float64\[3\] in b and float64\[2\]"),
     (lambda: lax.custom_linear_solve(lambda x: (x, x), B, iterated(M)), "matvec has a result of structure"),

@@ -95,6 +95,16 @@ def rule(x):
     return fnp.sum(f(x))
 
 
+def looped(step, x):
+    """A loop in whose body the step closes over x."""
+    return fnp.sum(fx.lax.scan(lambda c, _: (step(c) * x, None), x, None, length=2)[0])
+
+
+def printed(c):
+    fx.debug.callback(lambda c: None, c)
+    return fx.pure_callback(lambda c: c, fx.ShapeDtypeStruct(X.shape, float), fx.stop_gradient(c)) + c
+
+
 WORK = {
     "grad": lambda x: fx.grad(mixed)(x),
     "grad with aux": lambda x: fx.grad(lambda x: (mixed(x), x), has_aux=True)(x),
@@ -116,6 +126,10 @@ WORK = {
     "linear_transpose": lambda x: fx.linear_transpose(lambda x: x[::2], x)(x[::2]),
     "closure_convert": lambda x: fx.closure_convert(lambda y: y * x, x),
     "custom_vjp": lambda x: (fx.grad(rule)(x), fx.jvp(rule, (x,), (x,)), fx.vmap(fx.grad(rule))(x[None])),
+    "loops": lambda x: fx.grad(lambda x: looped(fnp.sin, x) + looped(lambda c: looped(fnp.sin, c), x))(x),
+    "a branch": lambda x: fx.vmap(fx.grad(lambda c: fx.lax.cond(c > 2, fnp.sin, lambda c: c * x[0], c)))(x),
+    "a rule in a loop": lambda x: fx.grad(lambda c: looped(rule, c) + looped(rule, x))(x),
+    "callbacks in a loop": lambda x: fx.grad(lambda c: looped(printed, c) + looped(printed, x))(x),
     "an error": lambda x: fx.grad(fx.checkpoint(failing))(x),
     "an error in a stack": lambda x: fx.vmap(fx.grad(fx.jit(failing)))(x[None]),
     "an error of a kernel": lambda x: fx.grad(lambda x: fnp.sum(x + np.ones(7)))(x),

@@ -45,6 +45,9 @@ NO_DERIVATIVE = {
     "stop_gradient": "by its very purpose",
 }  # fmt: skip
 
+# Their derivatives need vectors, with which LAPACK computes the values in another way.
+ROUNDED_OTHERWISE = ("eigvalsh", "svdvals")
+
 
 def each(select=lambda sample: True):
     """Parametrize over the samples that are selected."""
@@ -151,7 +154,7 @@ def test_jvp_equals_the_numerical_derivative(sample):
     f, xs = function_of(sample, operands)
     ts = random_like(rng, *xs)
     y, t = jvp(f, xs, ts)
-    same(y, f(*xs))
+    (close if sample.name in ROUNDED_OTHERWISE else same)(y, f(*xs))
     assert (t.shape, t.dtype) == (aval_of(y).shape, aval_of(y).dtype)
     model = f if sample.model is None else lambda *values: sample.model(*values, **sample.params)
     tolerance = 1e-3 if aval_of(y).dtype == np.float32 else 1e-7

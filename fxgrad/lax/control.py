@@ -294,7 +294,7 @@ def scanned(
     leaves, structure = flattened(place, (init, xs))
     carry_structure, _ = structure.children()
     count = carry_structure.num_leaves
-    steps = common_length(leaves[count:], structure, length)
+    steps = common_length(place, leaves[count:], structure, length)
     avals = [aval_of(v) for v in leaves]
     avals[count:] = [Aval(a.shape[1:], a.dtype) for a in avals[count:]]
 
@@ -313,16 +313,17 @@ def scanned(
     return tree.unflatten(body.out_structure, released(results, values))
 
 
-def common_length(xs: Sequence[Any], structure: Any, length: int | None) -> int:
+def common_length(place: str, xs: Sequence[Any], structure: Any, length: int | None) -> int:
     """The number of steps."""
-    check_count(length, "scan: length")
+    operation = place.partition(":")[0]
+    check_count(length, f"{operation}: length")
     lengths = [None if length is None else int(length)]
     for i, x in enumerate(xs, structure.num_leaves - len(xs)):
         shape = aval_of(x).shape
-        name = Named("scan: xs", lambda i=i: leaf_path(structure, i)[3:])
+        name = Named(f"{operation}: xs", lambda i=i: leaf_path(structure, i)[3:])
         if not shape:
             raise ShapeError(
-                f"{name} has no axis to scan over", hint="values for all steps belong in the carry"
+                f"{name} has no axis to go along", hint="close over what is the same in every step"
             )
         if lengths[0] is not None and shape[0] != lengths[0]:
             raise ShapeError(
@@ -330,7 +331,10 @@ def common_length(xs: Sequence[Any], structure: Any, length: int | None) -> int:
             )
         lengths = [shape[0]]
     if lengths[0] is None:
-        raise StructureError("scan: the number of steps is unknown: xs has no arrays", hint="give length")
+        raise StructureError(
+            f"{operation}: the number of steps is unknown: xs has no arrays",
+            hint="give length" if operation == "scan" else "give arrays",
+        )
     return lengths[0]
 
 
@@ -369,7 +373,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     if not isinstance(batch_size, int | np.integer) or batch_size < 1:
         raise StructureError(f"map: batch_size must be a positive integer, not {batch_size!r}")
     leaves, structure = flattened("map: xs", (xs,))
-    length = common_length(leaves, structure, None)
+    length = common_length("map: f", leaves, structure, None)
     whole = length // batch_size
     mapped, done = vmap(f), whole * batch_size
     parts = []

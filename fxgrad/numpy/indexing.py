@@ -34,9 +34,12 @@ def positions(indices: Any, size: int, mode: str) -> Any:
         return ops.minimum(ops.maximum(indices, 0), size - 1)
     if isinstance(indices, Tracer):
         return indices
-    if indices.size and not (-size <= indices.min() and indices.max() < size):
-        worst = indices.max() if indices.max() >= size else indices.min()
-        raise IndexingError(f"index {worst} is out of bounds for axis with size {size}")
+    if indices.size:
+        axes = tuple(range(indices.ndim))
+        least, greatest = (int(reduce(indices, axes=axes)) for reduce in (ops.reduce_min, ops.reduce_max))
+        if least < -size or greatest >= size:
+            worst = greatest if greatest >= size else least
+            raise IndexingError(f"index {worst} is out of bounds for axis with size {size}")
     return indices
 
 

@@ -151,15 +151,17 @@ def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
 
     def share(mine: slice, other: slice) -> Any:
         """Of two neighbouring gaps, the share of one."""
-        a, b = (gaps[mine], gaps[other]) if gaps.ndim else (gaps, gaps)
-        return a / (a + b)
+        return gaps[mine] / (gaps[mine] + gaps[other]) if gaps.ndim else 0.5
 
     def moved(near: Any, far: Any, share: Any) -> Any:
         return ops.add(near, ops.multiply(share, ops.subtract(far, near)))
 
     samples = moveaxis(f, axis, 0)
     chords = ops.divide(ops.subtract(samples[1:], samples[:-1]), gaps)
-    middle = moved(chords[:-1], chords[1:], share(slice(-1), slice(1, None)))
+    if gaps.ndim:
+        middle = moved(chords[:-1], chords[1:], share(slice(-1), slice(1, None)))
+    else:  # the sample in the middle has no say, whether or not it is a number
+        middle = ops.divide(ops.subtract(samples[2:], samples[:-2]), 2 * gaps)
     first, last = chords[:1], chords[-1:]
     if edge_order == 2:
         first = moved(first, chords[1:2], -share(slice(1), slice(1, 2)))

@@ -95,6 +95,12 @@ def columns(a: Any, start: int | None, stop: int | None) -> Any:
     return ops.getitem(a, index=(*(slice(None),) * (aval_of(a).ndim - 1), slice(start, stop, None)))
 
 
+def identity(a: Any, n: int) -> Any:
+    """Identities of order n, one for each of the matrices a, which are not smaller."""
+    corner = ops.getitem(a, index=(*(slice(None),) * (aval_of(a).ndim - 2), slice(n), slice(n)))
+    return ops.where(np.eye(n, dtype=bool), ops.full_like(corner, value=1), 0)
+
+
 def refused(x: Any, where: Any) -> Any:
     """x, but NaN where there is no derivative: as a product, so that what is derived from it is NaN, too."""
     return x * ops.where(where, np.nan, ops.full_like(x, value=1))
@@ -324,11 +330,9 @@ def lstsq_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
 
 def pseudoinverse(a: Any, **params: Any) -> Any:
     """A⁺, by the smaller of two identities: one decomposition for all that is multiplied by it."""
-    *batch, m, n = aval_of(a).shape
-    k = min(m, n)
-    corner = ops.getitem(a, index=(*(slice(None),) * len(batch), slice(k), slice(k)))
-    identity = ops.where(np.eye(k, dtype=bool), ops.full_like(corner, value=1), 0)
-    return lstsq(a, identity, **params) if m <= n else adjoint(lstsq(adjoint(a), identity, **params))
+    m, n = aval_of(a).shape[-2:]
+    one = identity(a, min(m, n))
+    return lstsq(a, one, **params) if m <= n else adjoint(lstsq(adjoint(a), one, **params))
 
 
 # A⁺b: of the x that minimize ‖Ax − b‖ the shortest. Singular values ≤ rcond·(the greatest) count as zeros.
@@ -476,9 +480,10 @@ def cholesky_kernel(xp: Any) -> Any:
 
 def cholesky_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     """LΦ(L⁻¹ȦL⁻ᴴ), where Φ takes the lower triangle and half of the diagonal."""
-    half = triangular_solve(y, hermitian(tangents[0]), lower=True, unit_diagonal=False)
-    both = triangular_solve(y, adjoint(half), lower=True, unit_diagonal=False)
-    triangle, main = lower(both), np.eye(aval_of(y).shape[-1], dtype=bool)
+    n = aval_of(y).shape[-1]
+    inverse = triangular_solve(y, identity(y, n), lower=True, unit_diagonal=False)  # once, for two products
+    both = product(product(inverse, hermitian(tangents[0])), adjoint(inverse))
+    triangle, main = lower(both), np.eye(n, dtype=bool)
     return product(y, ops.where(main, triangle * 0.5, triangle))
 
 

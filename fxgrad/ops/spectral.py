@@ -102,8 +102,8 @@ def decomposition(name: str, make: Any, **rules: Any) -> Callable[..., Any]:
 
 
 class Values(Primitive):
-    """The values of a decomposition, without the vectors, which take longer. Derivatives need these, and so are those of
-    the decomposition."""
+    """The values of a decomposition, without the vectors, which take longer. Where there is a derivative it is the
+    decomposition that is carried out: the rule for its vectors is to know of the values, too."""
 
     plain = None
 
@@ -181,8 +181,9 @@ def quotient(x: Any, d: Any, near: Any, fine: Any) -> Any:
 
 
 def rescaled(y: Any, td: Any, d: Any, near: Any) -> Any:
-    """The tangent of a quotient y along that of its divisor; where that counts as zero y is a constant or NaN."""
-    return -ops.where(near, y, y * (td / ops.where(near, 1, d)))
+    """The tangent of a quotient y along that of its divisor; where that counts as zero y is a constant or NaN, and so is
+    the tangent: y · 0."""
+    return -y * ops.where(near, 0, td / ops.where(near, 1, d))
 
 
 def divisors(s: Any, turning: bool) -> Any:

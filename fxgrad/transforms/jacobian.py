@@ -9,9 +9,10 @@ import numpy as np
 
 from .. import ops
 from ..core import tree
+from ..core.arrays import namespace_of
 from ..core.aval import Aval, aval_of, float0, is_differentiable
-from ..core.errors import DTypeError, FxgradError, StructureError
-from ..core.interpreter import boundary
+from ..core.errors import ConcretizationError, DTypeError, FxgradError, StructureError
+from ..core.interpreter import boundary, concrete
 from .inputs import Named, check_value, chosen_path, restricted
 from .jvp import jvp, linearize
 from .staged import eval_shape, name_of
@@ -58,7 +59,9 @@ def jacrev(
     array([[2., 0.],
            [0., 4.]])
     """
-    return jacobian(fun, argnums, has_aux, holomorphic, allow_int, mode="rev", chunk_size=chunk_size, check=check)
+    return jacobian(
+        fun, argnums, has_aux, holomorphic, allow_int, mode="rev", chunk_size=chunk_size, check=check
+    )
 
 
 def jacobian(
@@ -178,16 +181,26 @@ def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holom
     return sum(a.size for a in given) <= sum(a.size for a in found)
 
 
-def basis(avals: Sequence[Aval]) -> list[Any]:
-    """The standard basis of the space of these values: arrays with a leading axis over all entries."""
+def basis(values: Sequence[Any]) -> list[Any]:
+    """The standard basis of the space of these values: arrays with a leading axis over all entries, of the libraries of
+    the values."""
+    avals = [aval_of(v) for v in values]
     total = sum(a.size for a in avals)
     vectors, start = [], 0
-    for aval in avals:
+    for value, aval in zip(values, avals):
         vector = np.zeros((total, aval.size), aval.dtype)
         vector[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-        vectors.append(vector.reshape(total, *aval.shape))
+        vectors.append(library_of(value).asarray(vector.reshape(total, *aval.shape)))
         start += aval.size
     return vectors
+
+
+def library_of(value: Any) -> Any:
+    """The array namespace of a value below all levels; NumPy where that is not known."""
+    try:
+        return namespace_of(concrete(value, "jacobian"))
+    except ConcretizationError:
+        return np
 
 
 def pieces(array: Any, avals: Sequence[Aval]) -> list[Any]:
@@ -212,7 +225,7 @@ def columns_forward(
     mapped = vmap(lambda *ts: tree.leaves(push(*tree.unflatten(structure, ts))), chunk_size=chunk_size)
     blocks = []
     for column in mapped(
-        *basis(avals)
+        *basis(leaves)
     ):  # one for each leaf of the result, its columns along the leading axis
         rank = aval_of(column).ndim - 1
         parts = pieces(column, avals)
@@ -239,7 +252,7 @@ def rows_reverse(
         found = tree.leaves(pull(tree.unflatten(out_structure, cts)))
         return [ct for ct, f in zip(found, floating) if f]
 
-    found = iter(vmap(row, chunk_size=chunk_size)(*basis(avals)))
+    found = iter(vmap(row, chunk_size=chunk_size)(*basis(results)))
     by_argument = [pieces(next(found), avals) if f else [np.zeros(r.shape + a.shape, float0) for r in avals]
                    for a, f in zip(arguments, floating)]  # fmt: skip
     blocks = [[owned(b) for b in row] for row in zip(*by_argument)]
