@@ -5,10 +5,12 @@ import pytest
 from sample import active, close, drawn, function_of
 from samples import SAMPLES
 
+import fxgrad.numpy as fnp
 from fxgrad import ops
 from fxgrad.core.errors import DTypeError, UnsupportedError
 from fxgrad.core.primitive import REGISTRY
 from fxgrad.testing import random_like
+from fxgrad.transforms.jacobian import hessian, jacfwd, jacrev
 from fxgrad.transforms.jvp import jvp
 from fxgrad.transforms.vjp import grad, vjp
 from fxgrad.transforms.vmap import vmap
@@ -133,6 +135,25 @@ def agree_with_numpy(fun, xp):
 @pytest.mark.parametrize("name", SUMS)
 def test_transforms_over_the_standard(name):
     agree_with_numpy(SUMS[name], strict)
+
+
+def test_jacobians_over_the_standard():
+    def fun(x):
+        return ops.multiply(ops.sin(x), x[::-1])
+
+    x = np.array([0.5, -1.0, 2.0])
+    for jacobian in (jacfwd, jacrev, hessian):
+        result = jacobian(fun)(strict.asarray(x))
+        assert type(result) is type(strict.zeros(1))
+        close(numpy_of(result), jacobian(fun)(x), 1e-15)
+
+
+def test_positions_of_entries_over_the_standard():
+    x = strict.asarray([1.0, 2.0, 3.0])
+    for positions in (np.array([-1, 0]), strict.asarray([-1, 0])):
+        assert numpy_of(fnp.take(x, positions)).tolist() == [3, 1]
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis with size 3"):
+        fnp.take(x, strict.asarray([[0, 3]]))
 
 
 def test_arrays_of_two_libraries_do_not_mix():

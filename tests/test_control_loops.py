@@ -385,3 +385,12 @@ def test_entries_that_have_ended_are_silent_in_reverse_mode(differentiated):
     f = lambda x: lax.while_loop(lambda v: v > 1.0, fnp.log, x, max_steps=5)  # noqa: E731
     slopes = [1.0, 1.0, 0.25 / np.log(4.0), np.exp(-3.0) / (3.0 * np.log(3.0))]
     same(differentiated(f)(np.array([0.0, -1.0, 4.0, np.exp(3.0)])), np.array(slopes))
+
+
+def test_messages_of_map_speak_of_map():
+    with pytest.raises(fx.ShapeError, match="map: xs has no axis to go along"):
+        lax.map(fnp.sin, 3.0)
+    with pytest.raises(fx.ShapeError, match=r"map: xs \['b'\] has 3 rows"):
+        lax.map(lambda row: row["a"], {"a": X[:2], "b": X}, batch_size=2)
+    with pytest.raises(fx.StructureError, match="map: the number of steps is unknown"):
+        lax.map(lambda x: x, None)

@@ -468,3 +468,32 @@ def test_integers_have_bits_and_numbers_exponents():
     tiny = np.finfo(float).smallest_subnormal
     x = np.array([0.0, -0.0, 1.0, 0.5, -8.0, np.nextafter(8.0, 0), np.inf, tiny, 1e308])
     same(fx.jit(fnp.frexp)(x), np.frexp(x), 0)
+
+
+@pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:invalid value")
+@pytest.mark.parametrize("function", ["nanvar", "nanstd"])
+def test_too_few_numbers_for_a_variance(function):
+    x = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, 2.0]])
+    for options in ({"ddof": 1}, {"correction": 1.5}, {"ddof": 1, "keepdims": True}):
+        expected = getattr(np, function)(x, axis=1, **options)
+        same(fx.jit(lambda x, options=options: getattr(fnp, function)(x, axis=1, **options))(x), expected)
+    squares = fx.hessian(lambda x: fnp.nanstd(x) ** 2)(np.array([1.0, 1.0, np.nan]))
+    np.testing.assert_array_equal(squares, [[0.5, -0.5, 0], [-0.5, 0.5, 0], [0, 0, 0]])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_slopes_beside_what_is_no_number(edge_order):
+    """The difference of the neighbours does not ask for the sample between them."""
+    x = np.array([1.0, 2.0, np.nan, 7.0, 5.0, np.inf, 2.0, 3.0, 4.0])
+    slopes = np.gradient(x, 0.5, edge_order=edge_order)
+    assert np.isfinite(slopes[[2, 5]]).all()
+    same(fx.jit(lambda x: fnp.gradient(x, 0.5, edge_order=edge_order))(x), slopes)
+
+
+@pytest.mark.parametrize("mode", ["mean", "median", "edge", "reflect", "linear_ramp", "maximum"])
+def test_nothing_cannot_be_continued(mode):
+    with pytest.raises(
+        ValueError, match="can't extend empty axis 1 using modes other than 'constant' or 'empty'"
+    ):
+        fx.jit(lambda x: fnp.pad(x, 2, mode=mode))(np.zeros((3, 0)))

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.aval import check_kind
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+NUMBERS = frozenset("biufc")
 
 
 @lru_cache(4096)
@@ -59,7 +64,9 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
         """bfloat16 has no matmul of its own: computed in float32 and rounded once."""
 
         def run(a: Any, b: Any) -> Any:
-            if xp is np and (a.dtype.kind == "V" or b.dtype.kind == "V"):
+            if xp is np and not (a.dtype.kind in NUMBERS and b.dtype.kind in NUMBERS):
+                for x in (a, b):
+                    check_kind(x.dtype, "contract: an operand")
                 dtype = np.promote_types(a.dtype, b.dtype)
                 wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in (a, b)]
                 return contraction(*wide).astype(dtype)

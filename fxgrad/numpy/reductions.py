@@ -322,12 +322,18 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepd
     return mean(a, axis, dtype, keepdims=keepdims, where=numbers)
 
 
+def determined(y: Any, numbers: Any, axis: Any, keepdims: bool, freedom: Any) -> Any:
+    """A variance of the entries that are numbers; NaN where these are no more than the degrees of freedom taken off."""
+    return chosen(ops.greater(sum(numbers, axis, keepdims=keepdims), freedom), y, np.nan)
+
+
 @composite(np.nanvar)
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
            where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The variance of the entries that are not NaN."""
     a, numbers = without_nan(a, where)
-    return var(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
+    y = var(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
+    return determined(y, numbers, axis, keepdims, ddof if correction is None else correction)
 
 
 @composite(np.nanstd)
@@ -335,7 +341,10 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: 
            where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The standard deviation of the entries that are not NaN."""
     a, numbers = without_nan(a, where)
-    return std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
+    y = std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
+    y = determined(y, numbers, axis, keepdims, ddof if correction is None else correction)
+    return rooted(y, lambda: nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
+                                    correction=correction))  # fmt: skip
 
 
 def nan_extremum(

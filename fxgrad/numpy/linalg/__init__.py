@@ -6,13 +6,15 @@ What a derivative is where eigenvalues or singular values repeat: `fxgrad.ops.sp
 """
 # ruff: noqa: F403
 
+from numpy.linalg import LinAlgError
+
 from . import decompositions, norms, products, solving
 from .decompositions import *
 from .norms import *
 from .products import *
 from .solving import *
 
-__all__: list[str] = []
+__all__ = ["LinAlgError"]
 __all__ += decompositions.__all__
 __all__ += norms.__all__
 __all__ += products.__all__
