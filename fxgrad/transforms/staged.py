@@ -277,6 +277,7 @@ class Compiled:
 
     def __init__(self, graph: Graph, structure: Any):
         self.graph, self.structure = graph, structure
+        self.plain: Any
         only_numpy = all(namespace_of(v) is np for v in graph.captured.values())
         self.plain = compile_graph(graph, True) if only_numpy else None
         self.traced = compile_graph(graph, False)
@@ -286,11 +287,10 @@ class Compiled:
     def explain(self, error: Exception) -> NoReturn:
         """Raise the error of a kernel of `plain` with the operation and the user's line at which it was staged; as it
         is where it is the user's own."""
-        entry = error.__traceback__
-        code = getattr(self.plain, "__code__", None)
-        while entry is not None and entry.tb_frame.f_code is not code:
+        entry, plain = error.__traceback__, self.plain
+        while entry is not None and entry.tb_frame.f_code is not plain.__code__:
             entry = entry.tb_next
-        equation = entry and self.plain.equations[entry.tb_lineno]
+        equation = entry and plain.equations[entry.tb_lineno]
         if equation is None or equation.primitive.runs_user_code or isinstance(error, FxgradError):
             raise error
         operands = [a.aval for a in equation.inputs]
