@@ -348,6 +348,19 @@ def test_custom_rules_with_collectives_reach_operands_that_are_not_mapped():
             same(fx.jit(fx.grad(weighed))(2.0), 6.0 * np.sum(WEIGHTS))
 
 
+def test_opaque_functions_have_no_collectives():
+    """They are looked into in vain."""
+
+    def opaque(x):
+        if type(x) is not np.float64:
+            raise TypeError("code in C")
+        return 2.0 * x
+
+    f = fx.custom(opaque, vjp=lambda ct, y, x: (2.0 * ct,))
+    slope = fx.grad(lambda y: fnp.sum(mapped(lambda x: f(y) * x)(WEIGHTS)))
+    same(slope(2.0 * np.ones(())[()]), 2.0 * np.sum(WEIGHTS))
+
+
 WEIGHTS = RNG.normal(size=SIZE)
 
 

@@ -23,6 +23,7 @@ def test_logistic_is_precise_in_both_tails():
     for x in (t, -t):
         np.testing.assert_allclose(slope(x), small / (1 + np.exp(-t)), rtol=1e-12)
     assert lax.logistic(np.float32(-90)).dtype == np.float32
+    assert [lax.logistic(z) for z in (-800 + 1j, 800 + 1j, -np.inf, np.inf)] == [0, 1, 0, 1]
     curvature = fx.vmap(fx.grad(fx.grad(lax.logistic)))
     np.testing.assert_allclose(
         curvature(t), -small / (1 + np.exp(-t)) * np.tanh(t / 2), rtol=1e-12, atol=1e-16

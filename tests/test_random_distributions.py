@@ -187,6 +187,7 @@ def test_domains():
         assert (random.geometric(KEY, np.array([0.0, -1.0, 1.5, np.nan])) == -1).all()
         assert random.geometric(KEY, 1e-300, dtype=np.int8) == 127
         assert np.isnan(random.truncated_normal(KEY, 1.0, 0.0)) and np.isnan(random.pareto(KEY, -1.0))
+        assert np.isnan(random.truncated_normal(KEY, np.array([-41.0, 40.0]), np.array([-40.0, 41.0]))).all()
         assert np.isnan(random.t(KEY, 0.0)) and np.isnan(random.triangular(KEY, 0.0, 2.0, 1.0))
         assert random.truncated_normal(KEY, 2.0, 2.0) == 2
 

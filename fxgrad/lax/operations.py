@@ -15,6 +15,7 @@ import numpy as np
 from .. import numpy as fnp
 from .. import ops
 from ..numpy.composite import cast, composite, dtype_of, kind, operand
+from ..ops import elementwise
 from ..transforms.custom import stop_gradient
 
 # -- under NumPy's meaning ------------------------------------------
@@ -64,10 +65,7 @@ def logistic(x: Any) -> Any:
     >>> print(fx.grad(fx.lax.logistic)(0.0), fx.grad(fx.lax.logistic)(-800.0))
     0.25 0.0
     """
-    x = operand(x)
-    if kind(x) == "c":
-        return reciprocal(add(exp(neg(x)), 1))
-    return exp(neg(fnp.logaddexp(neg(x), 0)))
+    return elementwise.logistic(operand(x), exp)
 
 
 @composite()

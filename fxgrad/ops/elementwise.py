@@ -60,7 +60,8 @@ def static_power_kernel(xp: Any) -> Any:
         try:
             return x**p
         except (ZeroDivisionError, OverflowError):  # of Python's numbers, where a derivative may be infinite
-            return np.power(x * 1.0, p).item()
+            with np.errstate(all="ignore"):
+                return np.power(x * 1.0, p).item()
 
     return static_power
 

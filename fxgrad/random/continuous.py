@@ -85,7 +85,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
         dtype: a real floating dtype.
 
     Returns:
-        Array in which lower ≤ x ≤ upper; NaN where lower > upper.
+        Array in which lower ≤ x ≤ upper; NaN where lower > upper, and where both bounds are farther out.
 
     >>> import fxgrad as fx
     >>> x = fx.random.truncated_normal(fx.random.key(0), 10.0, 11.0, (1000,))
@@ -100,7 +100,8 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     x = ops.normal_quantile(low + inside(key, shape) * (high - low))
     x = ops.where(turned, -x, x)
     x = ops.graft(ops.minimum(ops.maximum(x, lower), upper), x)  # what rounding put outside
-    return cast(ops.where(ops.greater(lower, upper), math.nan, x), dtype)
+    nowhere = ops.logical_or(ops.greater(lower, upper), ops.equal(high, 0))
+    return cast(ops.where(nowhere, math.nan, x), dtype)
 
 
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:

@@ -208,7 +208,7 @@ class CustomCall(Primitive):
         call = params["call"]
         try:
             return [call.staged(avals)] if call.out is None else []
-        except UNTRACEABLE:
+        except (*UNTRACEABLE, *OPAQUE):
             return []
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
