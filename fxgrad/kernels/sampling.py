@@ -17,7 +17,8 @@ import numpy as np
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from . import philox
-from .special import double, in_chunks, log_gamma, normal_quantile, places, unit
+from .gamma import log_gamma
+from .special import double, in_chunks, normal_quantile, places, unit
 
 TINY = 1e-20  # probabilities below it end an inversion: uniform numbers are multiples of 2⁻⁵³
 

@@ -121,7 +121,8 @@ class Source:
     def function(self, name: str, parameters: Sequence[str], returned: str) -> Callable[..., Any]:
         """The compiled function with the statements so far."""
         text = (
-            f"\n{INDENT}".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"]) + "\n"
+            f"\n{INDENT}".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"])
+            + "\n"
         )
         filename = f"<fxgrad {name} {next(_serial)}>"
         namespace = dict(self.namespace)

@@ -1,13 +1,13 @@
-"""Special functions of sampling, on arrays of any namespace: the normal distribution and the gamma function.
+"""Special functions on arrays of any namespace: the normal distribution, error functions and Bessel functions.
 
-Functions are of float64 arrays with axes; `real_kernel` makes kernels of them. The coefficients of `normal_quantile`
-are those of Wichura, "Algorithm AS 241" (1988); those of `normal_cdf` were computed with 40 digits.
+Functions are of float64 arrays with one axis; `real_kernel` makes kernels of them. The coefficients of quantiles are
+those of Wichura, "Algorithm AS 241" (1988); all others were computed with 40 digits.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +87,15 @@ def polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
     return y
 
 
+def chebyshev(coefficients: tuple[float, ...], u: Any) -> Any:
+    """Σ cₖ·Tₖ(u/2) by Clenshaw's rule."""
+    first, *rest = coefficients
+    following = current = 0 * u
+    for c in reversed(rest):
+        following, current = current, u * current - following + c
+    return 0.5 * u * current - following + first
+
+
 # -- the normal distribution ------------------------------------------
 CENTRAL = (
     (3.3871328727963666080, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
@@ -108,20 +117,29 @@ FAR = (
 )  # fmt: skip
 
 
-def normal_quantile(xp: Any, p: Any) -> Any:
-    """The inverse of the normal distribution function, to 1e-15 relative for all 0 < p < 1; ±∞ at 0 and 1."""
-    q = p - 0.5
+def quantile(xp: Any, q: Any, tail: Any) -> Any:
+    """The inverse of Φ at ½ + q, given also the smaller one of the probabilities ½ ± q, to 1e-15 relative."""
     central = 0.180625 - q * q
     y = q * (polynomial(CENTRAL[0], central) / polynomial(CENTRAL[1], central))
     outer = places(xp, ~(xp.abs(q) <= 0.425))
-    p, q = p[outer], q[outer]
-    r = xp.sqrt(-xp.log(xp.where(q < 0, p, 1 - p)))
-    tail = polynomial(MIDDLE[0], r - 1.6) / polynomial(MIDDLE[1], r - 1.6)
+    q = q[outer]
+    r = xp.sqrt(-xp.log(tail[outer]))
+    size = polynomial(MIDDLE[0], r - 1.6) / polynomial(MIDDLE[1], r - 1.6)
     far = places(xp, r > 5)
-    tail[far] = polynomial(FAR[0], r[far] - 5) / polynomial(FAR[1], r[far] - 5)
-    tail = xp.where(r == math.inf, math.inf, tail)
-    y[outer] = xp.where(q < 0, -tail, tail)
+    size[far] = polynomial(FAR[0], r[far] - 5) / polynomial(FAR[1], r[far] - 5)
+    size = xp.where(r == math.inf, math.inf, size)
+    y[outer] = xp.where(q < 0, -size, size)
     return y
+
+
+def normal_quantile(xp: Any, p: Any) -> Any:
+    """The inverse of the normal distribution function for all 0 < p < 1; ±∞ at 0 and 1."""
+    return quantile(xp, p - 0.5, xp.where(p < 0.5, p, 1 - p))
+
+
+def erf_inv(xp: Any, x: Any) -> Any:
+    """The inverse of erf: erf(x) = 2·Φ(√2·x) − 1, so that no digit of a small x is lost."""
+    return quantile(xp, 0.5 * x, 0.5 * (1 - xp.abs(x))) * math.sqrt(0.5)
 
 
 # Chebyshev coefficients of e^(x²/2)·(1 − Φ(x))/t in 2t − 1, where t = 4/(4 + x).
@@ -135,104 +153,77 @@ MILLS = (
 )  # fmt: skip
 
 
+def mills(x: Any) -> Any:
+    """(1 − Φ(x))/exp(−x²/2) for x ≥ 0."""
+    t = 4 / (4 + x)
+    return t * chebyshev(MILLS, 4 * t - 2)
+
+
+def gaussian(xp: Any, x: Any, rate: float) -> Any:
+    """exp(−rate·x²), with the rounding error of x², which the exponential would magnify."""
+    head = xp.floor(x * 16) / 16
+    return xp.exp(-rate * head * head) * xp.exp(-rate * (x - head) * (x + head))
+
+
 def normal_cdf(xp: Any, x: Any) -> Any:
     """Φ(x), to 1e-15 relative also in the lower tail."""
     size = xp.minimum(xp.abs(x), xp.full_like(x, 40.0))
-    t = 4 / (4 + size)
-    u = 4 * t - 2
-    following, current = xp.zeros_like(t), xp.zeros_like(t)
-    for c in MILLS[:0:-1]:  # Clenshaw's rule
-        following, current = current, u * current - following + c
-    mills = t * (0.5 * u * current - following + MILLS[0])
-    # x² with its rounding error, which the exponential would magnify
-    head = xp.floor(size * 16) / 16
-    upper = mills * xp.exp(-0.5 * head * head) * xp.exp(-0.5 * (size - head) * (size + head))
+    upper = mills(size) * gaussian(xp, size, 0.5)
     return xp.where(x < 0, upper, 1 - upper)
 
 
-# -- the gamma function ------------------------------------------
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-SHIFT = 12  # the asymptotic series are summed at x + SHIFT
+# -- the error functions ------------------------------------------
+NEAR = 0.5  # erf by its power series inside, by its complement outside
+ERROR_SERIES = tuple(
+    2 / math.sqrt(math.pi) * (-1) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(13)
+)
 
 
-def log_gamma(xp: Any, x: Any) -> Any:
-    """log Γ(x) for x > 0, to about 1e-15·(1 + |result|), by Stirling's series."""
-    product = x
-    for k in range(1, SHIFT):
-        product = product * (x + k)
-        if k == SHIFT // 2:
-            product, first = x * 0 + 1, xp.log(product)
-    y = x + SHIFT
-    series = sum(b / (2 * k * (2 * k - 1)) / y ** (2 * k - 1) for k, b in enumerate(BERNOULLI, 1))
-    return (y - 0.5) * xp.log(y) - y + 0.5 * math.log(2 * math.pi) + series - first - xp.log(product)
+def error_tail(xp: Any, size: Any) -> Any:
+    """erfc(x) for x ≥ 0."""
+    size = xp.minimum(size, xp.full_like(size, 28.0))
+    return 2 * mills(math.sqrt(2) * size) * gaussian(xp, size, 1.0)
 
 
-def polygamma(xp: Any, x: Any, *, n: int) -> Any:
-    """The derivative of order n of the digamma function ψ = Γ′/Γ for x > 0; NaN for negative x.
-
-    n!·(−1)ⁿ⁺¹·Σ (x + k)⁻ⁿ⁻¹, its first terms summed and the others by the Euler-Maclaurin formula; ψ has the logarithm
-    in the place of the integral.
-    """
-    shift, sign = SHIFT + n, -1 if n % 2 == 0 else 1
-    y = x + shift
-    total = -xp.log(y) if n == 0 else math.factorial(n - 1) / y**n
-    total = total + math.factorial(n) / y ** (n + 1) / 2
-    for k, b in enumerate(BERNOULLI, 1):
-        total = total + b * (math.factorial(2 * k + n - 1) / math.factorial(2 * k)) / y ** (2 * k + n)
-    for k in range(shift - 1, -1, -1):
-        total = total + math.factorial(n) / (x + k) ** (n + 1)
-    return xp.where(x < 0, math.nan, sign * total)
+def erf(xp: Any, x: Any) -> Any:
+    """The error function, to 1e-15 relative."""
+    size = xp.abs(x)
+    y = 1 - error_tail(xp, size)
+    y = xp.where(x < 0, -y, y)
+    near = places(xp, size < NEAR)
+    y[near] = x[near] * polynomial(ERROR_SERIES, x[near] * x[near])
+    return y
 
 
-@cache
-def quadrature(count: int) -> list[tuple[float, float]]:
-    """Nodes and weights of Gauss and Legendre on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    return [*zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist())]
+def erfc(xp: Any, x: Any) -> Any:
+    """1 − erf(x), to 1e-15 relative."""
+    tail = error_tail(xp, xp.abs(x))
+    y = xp.where(x < 0, 2 - tail, tail)
+    near = places(xp, xp.abs(x) < NEAR)
+    y[near] = 1 - x[near] * polynomial(ERROR_SERIES, x[near] * x[near])
+    return y
 
 
-def expm1_rest(xp: Any, x: Any) -> Any:
-    """eˣ − 1 − x."""
-    series = polynomial(tuple(1 / math.factorial(k) for k in range(2, 18)), x)
-    return xp.where(xp.abs(x) < 1, x * x * series, xp.expm1(x) - x)
+# -- Bessel functions ------------------------------------------
+FAR_OUT = 100.0  # where the asymptotic series takes over from 48 nodes
 
 
-def gamma_moment(xp: Any, a: Any, w: Any, upper: Any, *, n: int) -> Any:
-    """∫₀^∞ sⁿ·exp(±a·s − z·(e^±s − 1)) ds, where z = e^w, and + holds where `upper`.
-
-    These are moments of the distribution of log Γ(a) beyond w, above it or below, over the density at w. For small z
-    by the series of exp(z·e^−s), where z is large by 32 nodes up to where the integrand is e⁻⁴⁰: exact to 1e-13 for the
-    shorter tail (above for z > a, below for z < a), where its logarithm falls and is concave.
-    """
-    z = xp.exp(w)
-    sign = 2 * upper - 1
-    small = (sign < 0) & (z <= 1.5)
-    result = xp.zeros_like(z)
-
-    b, y = a[small], z[small]
-    term = series = math.factorial(n) * xp.exp(y)
-    series = series / b ** (n + 1)
-    for k in range(1, 30):
-        term = term * (-y / k)
-        series = series + term / (b + k) ** (n + 1)
-    result[small] = series
-
-    rest = ~small
-    a, z, sign = a[rest], z[rest], sign[rest]
-    slope = sign * (z - a)
-
-    def exponent(s: Any) -> Any:
-        return -slope * s - z * expm1_rest(xp, sign * s)
-
-    # From bounds on the right of the root, in whose neighbourhood Newton's iteration runs to the left.
-    above = 80 / (slope + xp.sqrt(slope * slope + 80 * z))
-    below = 80 / (slope + xp.sqrt(slope * slope + 160 / 3 * z))
-    end = xp.where(sign > 0, above, xp.where(below <= 1, below, (40 + z) / a))
-    for _ in range(8):
-        end = end - (exponent(end) + 40) / (sign * (a - z * xp.exp(sign * end)))
-    total = xp.zeros_like(z)
-    for node, weight in quadrature(32):
-        s = node * end
-        total = total + weight * s**n * xp.exp(exponent(s))
-    result[rest] = total * end
+def bessel_moment(xp: Any, x: Any, *, order: int, power: int) -> Any:
+    """∫₀^π (1 − cos θ)ᵖ sin²ⁿθ e^(−|x|·(1 − cos θ)) dθ / (√π·2ⁿ·Γ(n + ½)), of which I_n(x)·e^−|x| is xⁿ times the one
+    of p = 0 (DLMF 10.32.2). By the midpoint rule, which converges geometrically; for large x by Watson's lemma."""
+    scale = 2.0**-order / (math.sqrt(math.pi) * math.gamma(order + 0.5))
+    size = xp.abs(x)
+    result = 0 * size
+    for k in range(48):
+        angle = (k + 0.5) * (math.pi / 48)
+        fall = 2 * math.sin(angle / 2) ** 2
+        weight = scale * math.pi / 48 * fall**power * math.sin(angle) ** (2 * order)
+        result = result + weight * xp.exp(-fall * size)
+    far = places(xp, size > FAR_OUT)
+    large, top = size[far], power + order + 0.5
+    binomial, series = 2.0 ** (order - 0.5), []
+    for k in range(16):
+        series.append(scale * binomial * math.gamma(top + k))
+        binomial *= (order - 0.5 - k) / (k + 1) * -0.5
+    result[far] = polynomial(tuple(series), 1 / large) / large**top
     return result

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import Aval
-from ..kernels import philox, sampling, special
+from ..kernels import gamma, philox, sampling, special
 from .kinds import elementwise, general
 
 UINT64 = np.dtype(np.uint64)
@@ -115,7 +115,7 @@ normal_quantile = elementwise(
 polygamma = elementwise(
     "polygamma",
     lambda t, y, x, *, n: t * polygamma(x, n=n + 1),
-    kernel=special.real_kernel(special.polygamma, "polygamma"),
+    kernel=special.real_kernel(gamma.polygamma, "polygamma"),
     static=("n",),
 )
 
@@ -136,7 +136,7 @@ gamma_moment = elementwise(
     lambda t, y, a, w, upper, *, n: t * (side(upper) * gamma_moment(a, w, upper, n=n + 1)),
     moment_by_bound,
     None,
-    kernel=special.real_kernel(special.gamma_moment, "gamma_moment"),
+    kernel=special.real_kernel(gamma.gamma_moment, "gamma_moment"),
     static=("n",),
 )
 
