@@ -181,7 +181,7 @@ def quotient(x: Any, d: Any, near: Any, fine: Any) -> Any:
 
 
 def rescaled(y: Any, td: Any, d: Any, near: Any) -> Any:
-    """The tangent of a quotient y along that of its divisor. Where that counts as zero y is 0 or NaN, and so is y · 0."""
+    """The tangent of a quotient y along that of its divisor; where that counts as zero, y is 0 or NaN, as y · 0 is."""
     return -y * ops.where(near, 0, td / ops.where(near, 1, d))
 
 

@@ -34,7 +34,7 @@ def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequenc
     for equation in graph.equations:
         if any(v in linear for v in equation.outputs):
             backwards.append(equation)
-        elif linear.isdisjoint(equation.inputs):  # others are effects on linear values, which are not known here
+        elif linear.isdisjoint(equation.inputs):  # others are effects on linear values, not known here
             out = equation.primitive.call(*[read(a) for a in equation.inputs], **equation.params)
             values.update(zip(equation.outputs, out if equation.primitive.multiple_results else [out]))
 
