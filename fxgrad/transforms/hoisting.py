@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import is_differentiable
-from ..core.graph import Equation, Graph, Literal, Var
+from ..core.graph import Equation, Graph, Var
 from ..core.staging import stage
 from ..kernels.contraction import parse
 from ..kernels.loops import compile_scan
@@ -68,11 +68,9 @@ class Parts(NamedTuple):
 
 def separable(equation: Equation) -> bool:
     """Whether it may be carried out for many rows at once: as cheaply, and unnoticed."""
-    atoms = (*equation.inputs, *equation.outputs)
-    known = all(
-        type(a) is Literal or not a.aval.weak for a in atoms
-    )  # batches are not weak, which is another dtype
-    return known and not (equation.primitive.runs_user_code or equation.effect or equation.contextual)
+    # Batches are never weak: what is made of them would have another dtype.
+    weak = any(v.aval.weak for v in variables([*equation.inputs, *equation.outputs]))
+    return not (weak or equation.primitive.runs_user_code or equation.effect or equation.contextual)
 
 
 def variables(atoms: Sequence[Any]) -> list[Var]:
