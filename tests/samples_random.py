@@ -12,11 +12,6 @@ from sample import DOMAINS, Sample, drawn, written
 WORD = 2**64
 DOMAINS["key"] = lambda rng, shape: rng.integers(0, WORD, shape, np.uint64)
 DOMAINS["open unit"] = lambda rng, shape: rng.uniform(0.02, 0.98, shape)
-DOMAINS["low"] = lambda rng, shape: rng.uniform(-2, 0.3, shape)
-DOMAINS["middle"] = lambda rng, shape: rng.uniform(0.5, 1.0, shape)
-DOMAINS["many"] = lambda rng, shape: rng.uniform(3, 9, shape)
-DOMAINS["above"] = lambda rng, shape: np.ones(shape, bool)
-DOMAINS["below"] = lambda rng, shape: np.zeros(shape, bool)
 DOMAINS["mean"] = lambda rng, shape: rng.choice([0.3, 3.0, 30.0, 3e3], shape)
 DOMAINS["trials"] = lambda rng, shape: rng.choice([3, 30, 3000], shape)
 
@@ -100,22 +95,6 @@ SAMPLES = [
         written("random_real", ("key", keys), shape=shape, law=law, reference=partial(reals, shape=shape, law=law))
         for law in ("fraction", "unit", "normal")
         for keys, shape in [((), ()), ((), (3,)), ((3,), (2, 2)), ((0,), (3,)), ((), (40_000,))]
-    ),
-    written("normal_cdf", ("real", (2, 3)), reference=scipy.special.ndtr),
-    written("normal_cdf", ("real", ()), reference=scipy.special.ndtr),
-    written("normal_quantile", ("open unit", (2, 3)), reference=scipy.special.ndtri),
-    written("normal_quantile", ("open unit", ()), reference=scipy.special.ndtri),
-    *(
-        written("polygamma", ("positive", (3,)), n=n, reference=partial(scipy.special.polygamma, n))
-        for n in range(4)
-    ),
-    *(
-        written("gamma_moment", (a, (3,)), (w, shape), (side, ()), n=n)
-        for a, w, side, shape in [
-            ("positive", "low", "below", (3,)), ("many", "middle", "below", (2, 1)), ("many", "middle", "below", (3,)),
-            ("positive", "above1", "above", (2, 3)), ("positive", "above1", "above", ()),
-        ]
-        for n in (0, 2)
     ),
     log_gammas((), ()),
     log_gammas((), (2, 3)),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .special import chebyshev, places, polynomial
+from .special import chebyshev, double, places, polynomial
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 LARGE = 10.0  # where asymptotic series take over from recurrence
@@ -118,19 +118,42 @@ def digamma(xp: Any, x: Any) -> Any:
     return result
 
 
-def hurwitz(xp: Any, s: Any, q: Any) -> Any:
-    """Σ (q + k)⁻ˢ for s > 1 and q ≥ 0: the first terms as they are, the others by the Euler-Maclaurin formula."""
+def hurwitz(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
+    """Σ f(q + k) for f(u) = (−log u)ᵖ·u⁻ˢ, s > 1 and q ≥ 0: the first terms as they are, the others by the
+    Euler-Maclaurin formula."""
     count = 12 + (s if isinstance(s, int) else 12)
     y = q + count
-    power = y**-s
-    derivative, rest = s / y, 0.5 * power
-    for k, b in enumerate(BERNOULLI, 1):
-        rest = rest + power * derivative * (b / math.factorial(2 * k))
-        derivative = derivative * ((s + (2 * k - 1)) * (s + 2 * k) / (y * y))
-    total = rest + y ** (1 - s) / (s - 1)
+    log = -xp.log(y) if power else 0 * y
+    falling = [(-1) ** j * math.perm(power, j) / (s - 1) ** (j + 1) for j in range(power, -1, -1)]
+    total = y ** (1 - s) * horner(falling, log)
+    decay, slope = y**-s, [0.0 * s] * power + [1.0 + 0.0 * s]
+    total = total + 0.5 * decay * horner(slope, log)
+    for m in range(
+        2 * len(BERNOULLI) - 1
+    ):  # the next derivative of f is u⁻ˢ⁻ᵐ⁻¹ times a polynomial in −log u
+        above = [*(j * c for j, c in enumerate(slope[1:], 1)), 0.0]
+        slope, decay = [-(s + m) * c - a for c, a in zip(slope, above)], decay / y
+        if m % 2 == 0:
+            total = total - BERNOULLI[m // 2] / math.factorial(m + 2) * decay * horner(slope, log)
     for k in range(count - 1, -1, -1):
-        total = total + (q + k) ** -s
+        term = (q + k) ** -s
+        total = total + (term * (-xp.log(q + k)) ** power if power else term)
     return total
+
+
+def horner(coefficients: list, x: Any) -> Any:
+    """Σ cₖ·xᵏ, where the coefficients may be arrays."""
+    *rest, y = coefficients
+    for c in reversed(rest):
+        y = y * x + c
+    return y
+
+
+def zeta(xp: Any, s: Any, q: Any, *, power: int) -> Any:
+    """A derivative of Σ (q + k)⁻ˢ with respect to s; ∞ for s = 1, NaN for s < 1 and for q < 0."""
+    total = hurwitz(xp, s, q, power)
+    pole = math.inf if power % 2 == 0 else -math.inf
+    return xp.where((s < 1) | (q < 0), math.nan, xp.where(s == 1, pole, total))
 
 
 # -- the gamma distribution ------------------------------------------
@@ -186,3 +209,36 @@ def gamma_moment(xp: Any, a: Any, w: Any, upper: Any, *, n: int) -> Any:
         total = total + weight * s**n * xp.exp(exponent(s))
     result[rest] = total * end
     return result
+
+
+def log_density(xp: Any, a: Any, x: Any) -> Any:
+    """xᵃ·e⁻ˣ/Γ(a), the density of the gamma distribution in log x; NaN outside a > 0, x ≥ 0. For large a as a
+    Gaussian function of the distance to the maximum, in which no large terms cancel."""
+    usual = xp.minimum(x, xp.full_like(x, 1e3)) ** a * xp.exp(-x - log_gamma(xp, a))
+    stirling = polynomial(STIRLING, 1 / (a * a)) / a
+    large = xp.sqrt(a / (2 * math.pi)) * xp.exp(a * log_rest(xp, (x - a) / a, x / a) - stirling)
+    result = xp.where(a > LARGE, large, usual)
+    return xp.where((a > 0) & (x >= 0), xp.where(x == math.inf, 0.0, result), math.nan)
+
+
+def gamma_density(xp: Any, a: Any, x: Any) -> Any:
+    """xᵃ⁻¹·e⁻ˣ/Γ(a)."""
+    origin = xp.where(a < 1, math.inf, xp.where(a == 1, 1.0, 0 * a))
+    return xp.where(x == 0, origin, log_density(xp, a, x) / x)
+
+
+def log_rest(xp: Any, x: Any, y: Any) -> Any:
+    """log(y) − x for y = 1 + x."""
+    v = x / (2 + x)
+    series = v * (2 * v * v * polynomial(tuple(1 / k for k in range(3, 35, 2)), v * v) - x)
+    return xp.where(xp.abs(x) < 0.5, series, xp.log(y) - x)
+
+
+def incomplete_gamma(xp: Any, a: Any, x: Any, *, upper: bool) -> Any:
+    """The part of the gamma distribution of shape a below x, or above, of which the shorter one is computed."""
+    longer = x > xp.where(a > 1.5, a, 0 * a + 1.5)
+    tail = log_density(xp, a, x) * gamma_moment(xp, a, xp.log(x), double(xp, longer), n=0)
+    result = xp.where(longer == upper, tail, 1 - tail)
+    below, above = (1.0, 0.0) if upper else (0.0, 1.0)
+    result = xp.where(x == 0, below, xp.where(x == math.inf, above, result))
+    return xp.where((a > 0) & (x >= 0), result, math.nan)

@@ -205,7 +205,8 @@ def erfc(xp: Any, x: Any) -> Any:
 
 
 # -- Bessel functions ------------------------------------------
-FAR_OUT = 100.0  # where the asymptotic series takes over from 48 nodes
+NODES = 56
+FAR_OUT = 100.0  # where the asymptotic series takes over from the midpoint rule
 
 
 def bessel_moment(xp: Any, x: Any, *, order: int, power: int) -> Any:
@@ -214,10 +215,10 @@ def bessel_moment(xp: Any, x: Any, *, order: int, power: int) -> Any:
     scale = 2.0**-order / (math.sqrt(math.pi) * math.gamma(order + 0.5))
     size = xp.abs(x)
     result = 0 * size
-    for k in range(48):
-        angle = (k + 0.5) * (math.pi / 48)
+    for k in range(NODES):
+        angle = (k + 0.5) * (math.pi / NODES)
         fall = 2 * math.sin(angle / 2) ** 2
-        weight = scale * math.pi / 48 * fall**power * math.sin(angle) ** (2 * order)
+        weight = scale * math.pi / NODES * fall**power * math.sin(angle) ** (2 * order)
         result = result + weight * xp.exp(-fall * size)
     far = places(xp, size > FAR_OUT)
     large, top = size[far], power + order + 0.5

@@ -4,7 +4,7 @@ The package itself is the vocabulary in which rules of other families are writte
 """
 
 from . import operators  # rules are written with Python's operators
-from .bits import bitcast
+from .bits import bitcast, reduce_precision
 from .contraction import (
     contract,
 )
@@ -124,11 +124,7 @@ from .linalg import (
 )
 from .random import (
     fold_in,
-    gamma_moment,
     multiply_high,
-    normal_cdf,
-    normal_quantile,
-    polygamma,
     random_binomial,
     random_bits,
     random_log_gamma,
@@ -172,6 +168,20 @@ from .shaping import (
 )
 from .slicing import dynamic_slice, dynamic_update_slice
 from .sorting import argsort, searchsorted, sort
+from .special import (
+    bessel_moment,
+    erf,
+    erf_inv,
+    erfc,
+    gamma_density,
+    gamma_moment,
+    incomplete_gamma,
+    log_gamma,
+    normal_cdf,
+    normal_quantile,
+    polygamma,
+    zeta,
+)
 from .spectral import (
     eig,
     eigh,
@@ -200,6 +210,7 @@ __all__ = [
     "argmin",
     "argsort",
     "bessel_i",
+    "bessel_moment",
     "bitcast",
     "bitwise_and",
     "bitwise_not",
@@ -231,6 +242,9 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "equal",
+    "erf",
+    "erf_inv",
+    "erfc",
     "exp",
     "exp2",
     "expanded",
@@ -246,6 +260,7 @@ __all__ = [
     "fold_in",
     "from_sequence",
     "full_like",
+    "gamma_density",
     "gamma_moment",
     "gcd",
     "getitem",
@@ -255,6 +270,7 @@ __all__ = [
     "heaviside",
     "hypot",
     "imag",
+    "incomplete_gamma",
     "inv",
     "irfft",
     "isfinite",
@@ -269,6 +285,7 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "log_gamma",
     "logaddexp",
     "logaddexp2",
     "logical_and",
@@ -312,6 +329,7 @@ __all__ = [
     "reduce_any",
     "reduce_max",
     "reduce_min",
+    "reduce_precision",
     "reduce_prod",
     "reduce_sum",
     "remainder",
@@ -348,4 +366,5 @@ __all__ = [
     "update",
     "where",
     "zeros_like",
+    "zeta",
 ]

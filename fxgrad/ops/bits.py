@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import Aval
-from ..core.errors import ShapeError, UnsupportedError
-from .kinds import general
+from ..core.errors import DTypeError, ShapeError, UnsupportedError
+from .kinds import elementwise, general
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,4 +44,44 @@ bitcast = general(
     abstract=lambda self, x, *, dtype: Aval(reread(x, dtype), dtype),
     tangent=None,
     batched=lambda x, *, size, dtype: bitcast(x, dtype=dtype),
+)
+
+
+MANTISSAS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}  # stored bits
+
+
+def reduce_precision_kernel(xp: Any) -> Callable:
+    if not hasattr(xp, "ndarray"):
+        raise UnsupportedError(f"reduce_precision has no kernel for {xp.__name__}")
+
+    def reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+        x = xp.asarray(x)
+        if x.dtype.name not in MANTISSAS:
+            raise DTypeError(f"reduce_precision is for real floating-point numbers, not {x.dtype}")
+        mantissa, width = MANTISSAS[x.dtype.name], x.dtype.itemsize * 8
+        sign = 1 << (width - 1)
+        bits = xp.ascontiguousarray(x).reshape(-1).view(f"u{x.dtype.itemsize}")
+        size = bits & (sign - 1)
+        drop = mantissa - mantissa_bits
+        if drop > 0:  # halves to even; a carry goes on into the exponent
+            size = (size + ((size >> drop) & 1) + ((1 << (drop - 1)) - 1)) >> drop << drop
+        own, wanted = width - 2 - mantissa, exponent_bits - 1
+        if wanted < own:
+            middle, reach = (1 << own) - 1, (1 << wanted) - 1
+            size = xp.where(size >> mantissa > middle + reach, (2 * middle + 1) << mantissa, size)
+            size = xp.where(size >> mantissa <= middle - reach, 0, size)
+        reduced = (size | (bits & sign)).astype(bits.dtype).view(x.dtype).reshape(x.shape)
+        return xp.where(x != x, x, reduced)[()]
+
+    return reduce_precision
+
+
+# Numbers rounded to a format of fewer bits, in their own. The derivative is that of the identity: rounding is seen as
+# noise, not as steps.
+reduce_precision = elementwise(
+    "reduce_precision",
+    lambda t, y, x, *, exponent_bits, mantissa_bits: t,
+    kernel=reduce_precision_kernel,
+    finite=True,
+    static=("exponent_bits", "mantissa_bits"),
 )

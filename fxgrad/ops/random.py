@@ -1,4 +1,4 @@
-"""Random numbers: pure functions of keys, and the special functions that samples are made with and differentiated by.
+"""Random numbers: pure functions of keys.
 
 A key is a uint64. A primitive takes keys of any shape, which are the leading axes of the result, so that a batch of
 keys is just more of them, and mapped and unmapped calls give the same bits.
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval
-from ..kernels import gamma, philox, sampling, special
+from ..kernels import philox, sampling, special
 from .kinds import elementwise, general
+from .special import gamma_shift
 
 UINT64 = np.dtype(np.uint64)
 DRAW, SPLIT = philox.DRAW, philox.SPLIT
@@ -98,58 +98,13 @@ def high_kernel(xp: Any) -> Any:
 # The upper half of the product of two uint64: an integer below y for a random x.
 multiply_high = elementwise("multiply_high", None, None, kernel=high_kernel)
 
-# -- the normal distribution ------------------------------------------
-DENSITY = 1 / math.sqrt(2 * math.pi)
-normal_cdf = elementwise(
-    "normal_cdf",
-    lambda t, y, x: t * (DENSITY * ops.exp(-0.5 * x * x)),
-    kernel=special.real_kernel(special.normal_cdf, "normal_cdf"),
-)
-normal_quantile = elementwise(
-    "normal_quantile",
-    lambda t, y, p: t * (ops.exp(0.5 * y * y) / DENSITY),
-    kernel=special.real_kernel(special.normal_quantile, "normal_quantile"),
-)
 
 # -- the gamma distribution ------------------------------------------
-polygamma = elementwise(
-    "polygamma",
-    lambda t, y, x, *, n: t * polygamma(x, n=n + 1),
-    kernel=special.real_kernel(gamma.polygamma, "polygamma"),
-    static=("n",),
-)
-
-
-def side(upper: Any) -> Any:
-    return ops.where(upper, 1.0, -1.0)
-
-
-def moment_by_bound(t: Any, y: Any, a: Any, w: Any, upper: Any, *, n: int) -> Any:
-    """By parts: ∂Mₙ/∂w = (z − a)·Mₙ ∓ n·Mₙ₋₁, and ∓1 in the place of the latter for n = 0."""
-    boundary = 1.0 if n == 0 else n * gamma_moment(a, w, upper, n=n - 1)
-    return t * ((ops.exp(w) - a) * y - side(upper) * boundary)
-
-
-# ∫₀^∞ sⁿ·q(w ± s) ds / q(w) for the density q of log Γ(a), upwards from w where `upper` and else downwards.
-gamma_moment = elementwise(
-    "gamma_moment",
-    lambda t, y, a, w, upper, *, n: t * (side(upper) * gamma_moment(a, w, upper, n=n + 1)),
-    moment_by_bound,
-    None,
-    kernel=special.real_kernel(gamma.gamma_moment, "gamma_moment"),
-    static=("n",),
-)
-
-
 def log_gamma_tangent(w: Any, primals: Any, tangents: Any, params: dict) -> Any:
     """Implicit reparameterization (Figurnov, Mohamed and Mnih, 2018): the sample moves so that the distribution
-    function F(w; a) stays as it is, dw/da = −(∂F/∂a)/q(w). With ∂q/∂a = (w − ψ(a))·q that is an integral over the
-    tail, of moments that can be differentiated again, to any order."""
+    function stays as it is."""
     (_, a), (_, t) = primals, tangents
-    upper = ops.greater(ops.exp(w), ops.maximum(a, 1.5))  # the shorter tail
-    centred = w - polygamma(a, n=0)
-    slope = side(upper) * centred * gamma_moment(a, w, upper, n=0) + gamma_moment(a, w, upper, n=1)
-    return t * slope
+    return t * gamma_shift(a, w)
 
 
 def sample_aval(dtype: Any) -> Any:

@@ -1,0 +1,129 @@
+"""Special functions, closed under differentiation: the rules are exact at every order."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import ops
+from ..kernels import gamma, special
+from ..kernels.special import real_kernel
+from .kinds import elementwise
+
+# -- the normal distribution ------------------------------------------
+DENSITY = 1 / math.sqrt(2 * math.pi)
+normal_cdf = elementwise(
+    "normal_cdf",
+    lambda t, y, x: t * (DENSITY * ops.exp(-0.5 * x * x)),
+    kernel=real_kernel(special.normal_cdf, "normal_cdf"),
+)
+normal_quantile = elementwise(
+    "normal_quantile",
+    lambda t, y, p: t * (ops.exp(0.5 * y * y) / DENSITY),
+    kernel=real_kernel(special.normal_quantile, "normal_quantile"),
+)
+
+# -- error functions ------------------------------------------
+SLOPE = 2 / math.sqrt(math.pi)
+erf = elementwise(
+    "erf", lambda t, y, x: t * (SLOPE * ops.exp(-x * x)), kernel=real_kernel(special.erf, "erf")
+)
+erfc = elementwise(
+    "erfc", lambda t, y, x: t * (-SLOPE * ops.exp(-x * x)), kernel=real_kernel(special.erfc, "erfc")
+)
+erf_inv = elementwise(
+    "erf_inv", lambda t, y, x: t * (ops.exp(y * y) / SLOPE), kernel=real_kernel(special.erf_inv, "erf_inv")
+)
+
+# -- the gamma function ------------------------------------------
+log_gamma = elementwise(
+    "log_gamma",
+    lambda t, y, x: t * polygamma(x, n=0),
+    kernel=real_kernel(gamma.log_gamma, "log_gamma"),
+)
+polygamma = elementwise(
+    "polygamma",
+    lambda t, y, x, *, n: t * polygamma(x, n=n + 1),
+    kernel=real_kernel(gamma.polygamma, "polygamma"),
+    static=("n",),
+)
+
+
+def zeta_by_shift(t: Any, y: Any, s: Any, q: Any, *, power: int) -> Any:
+    slope = -s * zeta(s + 1, q, power=power)
+    return t * (slope - power * zeta(s + 1, q, power=power - 1) if power else slope)
+
+
+# The derivative of order `power` of Hurwitz' zeta function Σ (q + k)⁻ˢ with respect to s.
+zeta = elementwise(
+    "zeta",
+    lambda t, y, s, q, *, power: t * zeta(s, q, power=power + 1),
+    zeta_by_shift,
+    kernel=real_kernel(gamma.zeta, "zeta"),
+    static=("power",),
+)
+
+
+# -- the gamma distribution ------------------------------------------
+def side(upper: Any) -> Any:
+    return ops.where(upper, 1.0, -1.0)
+
+
+def moment_by_bound(t: Any, y: Any, a: Any, w: Any, upper: Any, *, n: int) -> Any:
+    """By parts: ∂Mₙ/∂w = (z − a)·Mₙ ∓ n·Mₙ₋₁, and ∓1 in the place of the latter for n = 0."""
+    boundary = 1.0 if n == 0 else n * gamma_moment(a, w, upper, n=n - 1)
+    return t * ((ops.exp(w) - a) * y - side(upper) * boundary)
+
+
+# ∫₀^∞ sⁿ·q(w ± s) ds / q(w) for the density q of log Γ(a), upwards from w where `upper` and else downwards.
+gamma_moment = elementwise(
+    "gamma_moment",
+    lambda t, y, a, w, upper, *, n: t * (side(upper) * gamma_moment(a, w, upper, n=n + 1)),
+    moment_by_bound,
+    None,
+    kernel=real_kernel(gamma.gamma_moment, "gamma_moment"),
+    static=("n",),
+)
+
+
+def gamma_shift(a: Any, w: Any) -> Any:
+    """dw/da at a fixed value of the distribution function F(w; a) of log Γ(a): −(∂F/∂a)/q(w). With ∂q/∂a = (w − ψ(a))·q
+    that is an integral over the tail, of moments that can be differentiated again, to any order."""
+    upper = ops.greater(ops.exp(w), ops.maximum(a, 1.5))  # the shorter tail
+    centred = w - polygamma(a, n=0)
+    return side(upper) * centred * gamma_moment(a, w, upper, n=0) + gamma_moment(a, w, upper, n=1)
+
+
+# The density xᵃ⁻¹·e⁻ˣ/Γ(a).
+gamma_density = elementwise(
+    "gamma_density",
+    lambda t, y, a, x: t * (y * (ops.log(x) - polygamma(a, n=0))),
+    lambda t, y, a, x: t * (y * ((a - 1) / x - 1)),
+    kernel=real_kernel(gamma.gamma_density, "gamma_density"),
+)
+
+
+def incomplete_by_shape(t: Any, y: Any, a: Any, x: Any, *, upper: bool) -> Any:
+    slope = x * gamma_density(a, x) * gamma_shift(a, ops.log(x))
+    at_end = ops.logical_or(ops.equal(x, 0), ops.isinf(x))
+    return t * ((1 if upper else -1) * ops.where(at_end, 0.0, slope))
+
+
+# The part of that distribution below x, or above.
+incomplete_gamma = elementwise(
+    "incomplete_gamma",
+    incomplete_by_shape,
+    lambda t, y, a, x, *, upper: t * ((-1 if upper else 1) * gamma_density(a, x)),
+    kernel=real_kernel(gamma.incomplete_gamma, "incomplete_gamma"),
+    static=("upper",),
+)
+
+# -- Bessel functions ------------------------------------------
+# Of I_n(x)·e^−|x|: moments whose derivatives are moments, all integrals of positive functions, so that nothing is
+# lost to subtraction where the derivative of the product would be a difference of nearly equal terms.
+bessel_moment = elementwise(
+    "bessel_moment",
+    lambda t, y, x, *, order, power: t * (-ops.sign(x) * bessel_moment(x, order=order, power=power + 1)),
+    kernel=real_kernel(special.bessel_moment, "bessel_moment"),
+    static=("order", "power"),
+)
