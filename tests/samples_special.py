@@ -24,14 +24,14 @@ DOMAINS["wide"] = lambda rng, shape: rng.uniform(0.5, 200, shape)
 
 
 @np.vectorize
-def bessel_moment(x: float, order: int, power: int) -> float:
+def bessel_moment(x: float, order: int, power: int, degree: int) -> float:
     scale = 1 / (math.sqrt(math.pi) * 2**order * math.gamma(order + 0.5))
 
     def integrand(angle: float) -> float:
         fall = 1 - math.cos(angle)
         return scale * fall**power * math.sin(angle) ** (2 * order) * math.exp(-abs(x) * fall)
 
-    return scipy.integrate.quad(integrand, 0, math.pi, epsabs=0, epsrel=1e-13, limit=200)[0]
+    return x**degree * scipy.integrate.quad(integrand, 0, math.pi, epsabs=0, epsrel=1e-13, limit=200)[0]
 
 
 def density(a: Any, x: Any) -> Any:
@@ -100,10 +100,11 @@ SAMPLES = [
             (domain, (2, 3)),
             order=order,
             power=power,
-            reference=partial(bessel_moment, order=order, power=power),
+            degree=degree,
+            reference=partial(bessel_moment, order=order, power=power, degree=degree),
         )
         for domain in ["nonzero", "wide"]
-        for order, power in [(0, 0), (0, 1), (1, 0), (1, 2)]
+        for order, power, degree in [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 2, 0)]
     ),
     Sample(
         "reduce_precision",

@@ -209,9 +209,9 @@ NODES = 56
 FAR_OUT = 100.0  # where the asymptotic series takes over from the midpoint rule
 
 
-def bessel_moment(xp: Any, x: Any, *, order: int, power: int) -> Any:
-    """∫₀^π (1 − cos θ)ᵖ sin²ⁿθ e^(−|x|·(1 − cos θ)) dθ / (√π·2ⁿ·Γ(n + ½)), of which I_n(x)·e^−|x| is xⁿ times the one
-    of p = 0 (DLMF 10.32.2). By the midpoint rule, which converges geometrically; for large x by Watson's lemma."""
+def bessel_moment(xp: Any, x: Any, *, order: int, power: int, degree: int) -> Any:
+    """xᵈ·∫₀^π (1 − cos θ)ᵖ·sin²ⁿθ·e^(−|x|·(1 − cos θ)) dθ / (√π·2ⁿ·Γ(n + ½)), which is
+    I_n(x)·e^−|x| for d = n and p = 0 (DLMF 10.32.2). By the midpoint rule, which converges geometrically; for large x by Watson's lemma."""
     scale = 2.0**-order / (math.sqrt(math.pi) * math.gamma(order + 0.5))
     size = xp.abs(x)
     result = 0 * size
@@ -220,11 +220,13 @@ def bessel_moment(xp: Any, x: Any, *, order: int, power: int) -> Any:
         fall = 2 * math.sin(angle / 2) ** 2
         weight = scale * math.pi / NODES * fall**power * math.sin(angle) ** (2 * order)
         result = result + weight * xp.exp(-fall * size)
+    result = result * x**degree
     far = places(xp, size > FAR_OUT)
     large, top = size[far], power + order + 0.5
     binomial, series = 2.0 ** (order - 0.5), []
     for k in range(16):
         series.append(scale * binomial * math.gamma(top + k))
         binomial *= (order - 0.5 - k) / (k + 1) * -0.5
-    result[far] = polynomial(tuple(series), 1 / large) / large**top
+    asymptotic = polynomial(tuple(series), 1 / large) * large ** (degree - top)
+    result[far] = asymptotic * xp.sign(x[far]) ** degree
     return result

@@ -6,7 +6,7 @@ and promote as `fxgrad.numpy` does. Sizes and axes are static, indices may be tr
 # ruff: noqa: F401, F403
 
 from ..numpy import methods, protocol  # traced values behave like arrays
-from . import associative, collectives, control, operations, reductions, shaping, solves, sorting
+from . import associative, collectives, control, operations, reductions, shaping, solves, sorting, special
 from .associative import *
 from .collectives import *
 from .control import *
@@ -15,6 +15,7 @@ from .reductions import *
 from .shaping import *
 from .solves import *
 from .sorting import *
+from .special import *
 
 __all__ = []
 __all__ += associative.__all__
@@ -25,3 +26,4 @@ __all__ += reductions.__all__
 __all__ += shaping.__all__
 __all__ += solves.__all__
 __all__ += sorting.__all__
+__all__ += special.__all__

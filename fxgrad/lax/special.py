@@ -8,12 +8,10 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from .. import ops
-from ..core.errors import ShapeError
 from ..core.interpreter import concrete
-from ..numpy.composite import composite, operand
+from ..numpy.composite import composite
+from ..numpy.composite import operand as array_of
 
 
 # -- error functions ------------------------------------------
@@ -25,7 +23,7 @@ def erf(x: Any) -> Any:
     >>> print(fx.lax.erf(1e-300), fx.lax.erf(1.0))
     1.1283791670955126e-300 0.8427007929497149
     """
-    return ops.erf(operand(x))
+    return ops.erf(array_of(x))
 
 
 @composite()
@@ -36,7 +34,7 @@ def erfc(x: Any) -> Any:
     >>> print(f"{fx.lax.erfc(26.0):.12e}")
     5.663192408856e-296
     """
-    return ops.erfc(operand(x))
+    return ops.erfc(array_of(x))
 
 
 @composite()
@@ -47,7 +45,7 @@ def erf_inv(x: Any) -> Any:
     >>> print(f"{fx.lax.erf_inv(0.5):.12f}", fx.lax.erf_inv(1.0))
     0.476936276204 inf
     """
-    return ops.erf_inv(operand(x))
+    return ops.erf_inv(array_of(x))
 
 
 # -- the gamma function ------------------------------------------
@@ -57,9 +55,9 @@ def lgamma(x: Any) -> Any:
 
     >>> import fxgrad as fx
     >>> print(fx.lax.lgamma(1 + 2**-40) * 2**40)  # −γ
-    -0.5772156649007815
+    -0.5772156649007848
     """
-    return ops.log_gamma(operand(x))
+    return ops.log_gamma(array_of(x))
 
 
 @composite()
@@ -70,26 +68,109 @@ def digamma(x: Any) -> Any:
     >>> print(f"{fx.lax.digamma(1.0):.12f}")
     -0.577215664902
     """
-    return ops.polygamma(operand(x), n=0)
+    return ops.polygamma(array_of(x), n=0)
 
 
 @composite()
 def polygamma(m: Any, x: Any) -> Any:
-    """The derivative of order m of `digamma`, for whole numbers 0 ≤ m ≤ 170, which are static.
-
-    At the poles it is ∞ for odd m, for even m as `digamma`. ShapeError is not raised: m broadcasts against x.
+    """The derivative of order m of `digamma`. The order is static: one whole number from 0 to 170. At the poles ∞ for
+    odd orders, and as `digamma` for even ones.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.lax.polygamma(1, 1.0):.12f}")  # π²/6
     1.644934066848
     """
-    orders = np.asarray(concrete(m, "the order of polygamma"))
-    whole = orders.astype(int)
-    if np.any(whole != orders) or np.any(whole < 0) or np.any(whole > 170):
-        raise ValueError(f"polygamma: the orders m are whole numbers from 0 to 170, not {m}")
-    x = operand(x)
-    result = ops.full_like(x, value=0)
-    return result
+    order = concrete(m, "the order of polygamma")
+    if order not in range(171):
+        raise ValueError(f"polygamma: the order m is a whole number from 0 to 170, not {order}")
+    return ops.polygamma(array_of(x), n=int(order))
 
 
-__all__ = ["erf"]
+@composite()
+def zeta(x: Any, q: Any) -> Any:
+    """The zeta function of Hurwitz, Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1 and q ≥ 0; ∞ for x = 1, else NaN.
+
+    >>> import fxgrad as fx
+    >>> print(f"{fx.lax.zeta(2.0, 1.0):.12f}")  # π²/6
+    1.644934066848
+    """
+    return ops.zeta(array_of(x), array_of(q), power=0)
+
+
+@composite()
+def igamma(a: Any, x: Any) -> Any:
+    """The lower incomplete gamma function ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a) for a > 0 and x ≥ 0, to 1e-13 relative.
+
+    >>> import fxgrad as fx
+    >>> print(f"{fx.lax.igamma(1.0, 2.0):.12f}")  # 1 − e⁻²
+    0.864664716763
+    """
+    return ops.incomplete_gamma(array_of(a), array_of(x), upper=False)
+
+
+@composite()
+def igammac(a: Any, x: Any) -> Any:
+    """1 − igamma(a, x), without the subtraction where x > a and x > 3/2, and then to 1e-13 relative.
+
+    >>> import fxgrad as fx
+    >>> print(f"{fx.lax.igammac(1.0, 700.0):.8e}")  # e⁻⁷⁰⁰
+    9.85967654e-305
+    """
+    return ops.incomplete_gamma(array_of(a), array_of(x), upper=True)
+
+
+# -- Bessel functions ------------------------------------------
+@composite()
+def bessel_i0e(x: Any) -> Any:
+    """e^−|x|·I₀(x), the modified Bessel function scaled; its derivative at 0, a kink, is 0.
+
+    >>> import fxgrad as fx
+    >>> print(f"{fx.lax.bessel_i0e(1.0):.12f}")
+    0.465759607594
+    """
+    return ops.bessel_moment(array_of(x), order=0, power=0, degree=0)
+
+
+@composite()
+def bessel_i1e(x: Any) -> Any:
+    """e^−|x|·I₁(x), the modified Bessel function scaled.
+
+    >>> import fxgrad as fx
+    >>> print(f"{fx.lax.bessel_i1e(1.0):.12f}")
+    0.207910415350
+    """
+    return ops.bessel_moment(array_of(x), order=1, power=0, degree=1)
+
+
+# -- formats ------------------------------------------
+@composite()
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Floating-point numbers rounded to a format of fewer bits, in their own: halves to even, too large ones to ±∞,
+    subnormal ones to ±0. The derivative passes through.
+
+    >>> import fxgrad as fx
+    >>> print(fx.lax.reduce_precision(3.1415926, 8, 7))  # to bfloat16
+    3.140625
+    """
+    exponent, mantissa = index(exponent_bits), index(mantissa_bits)
+    if exponent < 1 or mantissa < 0:
+        raise ValueError(
+            f"reduce_precision: not a format: exponent_bits={exponent}, mantissa_bits={mantissa}"
+        )
+    return ops.reduce_precision(array_of(operand), exponent_bits=exponent, mantissa_bits=mantissa)
+
+
+__all__ = [
+    "bessel_i0e",
+    "bessel_i1e",
+    "digamma",
+    "erf",
+    "erf_inv",
+    "erfc",
+    "igamma",
+    "igammac",
+    "lgamma",
+    "polygamma",
+    "reduce_precision",
+    "zeta",
+]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from functools import wraps
-from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -99,11 +98,10 @@ def any_given(options: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def position_of_out(body: Callable[..., Any]) -> int:
-    """The position of a parameter `out` that may be given by position."""
-    for i, (name, parameter) in enumerate(signature(body).parameters.items()):
-        if name == "out" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            return i
-    return sys.maxsize
+    """The position of a parameter `out` that may be given by position. (The signature would take as long as the rest of
+    the import.)"""
+    names = body.__code__.co_varnames[: body.__code__.co_argcount]
+    return names.index("out") if "out" in names else sys.maxsize
 
 
 def operand(value: Any) -> Any:

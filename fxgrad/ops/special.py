@@ -118,12 +118,20 @@ incomplete_gamma = elementwise(
     static=("upper",),
 )
 
+
 # -- Bessel functions ------------------------------------------
-# Of I_n(x)·e^−|x|: moments whose derivatives are moments, all integrals of positive functions, so that nothing is
-# lost to subtraction where the derivative of the product would be a difference of nearly equal terms.
+def bessel_rule(t: Any, y: Any, x: Any, *, order: int, power: int, degree: int) -> Any:
+    slope = -ops.sign(x) * bessel_moment(x, order=order, power=power + 1, degree=degree)
+    if degree:
+        slope = slope + degree * bessel_moment(x, order=order, power=power, degree=degree - 1)
+    return t * slope
+
+
+# I_n(x)·e^−|x| for degree = order, as one of a family of integrals of positive functions: the derivative of the product
+# would be a difference of nearly equal terms.
 bessel_moment = elementwise(
     "bessel_moment",
-    lambda t, y, x, *, order, power: t * (-ops.sign(x) * bessel_moment(x, order=order, power=power + 1)),
+    bessel_rule,
     kernel=real_kernel(special.bessel_moment, "bessel_moment"),
-    static=("order", "power"),
+    static=("order", "power", "degree"),
 )
