@@ -135,9 +135,8 @@ def hurwitz(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
         slope, decay = [-(s + m) * c - a for c, a in zip(slope, above)], decay / y
         if m % 2 == 0:
             total = total - BERNOULLI[m // 2] / math.factorial(m + 2) * decay * horner(slope, log)
-    for k in range(count - 1, -1, -1):
-        term = (q + k) ** -s
-        total = total + (term * (-xp.log(q + k)) ** power if power else term)
+    for u in [*(q + k for k in range(count - 1, 0, -1)), q]:
+        total = total + (u**-s * (-xp.log(u)) ** power if power else u**-s)
     return total
 
 
@@ -171,13 +170,17 @@ def expm1_rest(xp: Any, x: Any) -> Any:
 
 
 def gamma_moment(xp: Any, a: Any, w: Any, upper: Any, *, n: int) -> Any:
-    """∫₀^∞ sⁿ·exp(±a·s − z·(e^±s − 1)) ds, where z = e^w, and + holds where `upper`.
+    """`tail_moment` at z = e^w."""
+    return tail_moment(xp, a, xp.exp(w), upper, n=n)
 
-    These are moments of the distribution of log Γ(a) beyond w, above it or below, over the density at w. For small z
-    by the series of exp(z·e^−s), where z is large by 32 nodes up to where the integrand is e⁻⁴⁰: exact to 1e-13 for the
-    shorter tail (above for z > a, below for z < a), where its logarithm falls and is concave.
+
+def tail_moment(xp: Any, a: Any, z: Any, upper: Any, *, n: int) -> Any:
+    """∫₀^∞ sⁿ·exp(±a·s − z·(e^±s − 1)) ds, where + holds where `upper`.
+
+    These are moments of the distribution of log Γ(a) beyond log z, above it or below, over the density there. For
+    small z by the series of exp(z·e^−s), where z is large by 32 nodes up to where the integrand is e⁻⁴⁰: exact to 1e-13
+    for the shorter tail (above for z > a, below for z < a), where its logarithm falls and is concave.
     """
-    z = xp.exp(w)
     sign = 2 * upper - 1
     small = (sign < 0) & (z <= 1.5)
     result = xp.zeros_like(z)
@@ -237,8 +240,8 @@ def log_rest(xp: Any, x: Any, y: Any) -> Any:
 def incomplete_gamma(xp: Any, a: Any, x: Any, *, upper: bool) -> Any:
     """The part of the gamma distribution of shape a below x, or above, of which the shorter one is computed."""
     longer = x > xp.where(a > 1.5, a, 0 * a + 1.5)
-    tail = log_density(xp, a, x) * gamma_moment(xp, a, xp.log(x), double(xp, longer), n=0)
+    tail = log_density(xp, a, x) * tail_moment(xp, a, x, double(xp, longer), n=0)
     result = xp.where(longer == upper, tail, 1 - tail)
     below, above = (1.0, 0.0) if upper else (0.0, 1.0)
-    result = xp.where(x == 0, below, xp.where(x == math.inf, above, result))
-    return xp.where((a > 0) & (x >= 0), result, math.nan)
+    result = xp.where((x == 0) | (a == math.inf), below, xp.where(x == math.inf, above, result))
+    return xp.where((a > 0) & (x >= 0) & ((x < math.inf) | (a < math.inf)), result, math.nan)

@@ -50,7 +50,10 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
             shape = np.broadcast_shapes(*[x.shape for x in arrays])
             flat = [xp.reshape(xp.broadcast_to(double(xp, x), shape), (-1,)) for x in arrays]
             result = xp.reshape(in_chunks(xp, partial(function, xp, **params), *flat), shape)
-            return result.astype(dtype, copy=False)[()] if xp is np else xp.astype(result, dtype)
+            if xp is not np:
+                return xp.astype(result, dtype)
+            with np.errstate(over="ignore"):
+                return result.astype(dtype, copy=False)[()]
 
         return kernel
 
@@ -210,8 +213,8 @@ FAR_OUT = 100.0  # where the asymptotic series takes over from the midpoint rule
 
 
 def bessel_moment(xp: Any, x: Any, *, order: int, power: int, degree: int) -> Any:
-    """xᵈ·∫₀^π (1 − cos θ)ᵖ·sin²ⁿθ·e^(−|x|·(1 − cos θ)) dθ / (√π·2ⁿ·Γ(n + ½)), which is
-    I_n(x)·e^−|x| for d = n and p = 0 (DLMF 10.32.2). By the midpoint rule, which converges geometrically; for large x by Watson's lemma."""
+    """xᵈ·∫₀^π (1 − cos θ)ᵖ·sin²ⁿθ·e^(−|x|·(1 − cos θ)) dθ / (√π·2ⁿ·Γ(n + ½)), which is I_n(x)·e^−|x| for d = n and
+    p = 0 (DLMF 10.32.2). By the midpoint rule, which converges geometrically; for large x by Watson's lemma."""
     scale = 2.0**-order / (math.sqrt(math.pi) * math.gamma(order + 0.5))
     size = xp.abs(x)
     result = 0 * size

@@ -8,6 +8,8 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from ..core.interpreter import concrete
 from ..numpy.composite import composite
@@ -81,7 +83,7 @@ def polygamma(m: Any, x: Any) -> Any:
     1.644934066848
     """
     order = concrete(m, "the order of polygamma")
-    if order not in range(171):
+    if np.ndim(order) or order not in range(171):
         raise ValueError(f"polygamma: the order m is a whole number from 0 to 170, not {order}")
     return ops.polygamma(array_of(x), n=int(order))
 
