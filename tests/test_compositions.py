@@ -7,6 +7,7 @@ custom rules are the function itself. That `jvp` is right is checked against cen
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 import fxgrad as fx
@@ -128,3 +129,24 @@ def test_neither_arguments_nor_earlier_results_change(source, stack):
     np.testing.assert_array_equal(f(x), kept)  # the same bits again
     np.testing.assert_array_equal(x, X)
     np.testing.assert_array_equal(first, kept)
+
+
+FOUND = {  # by searches, and mended
+    "the support of stacked eigenvalues, batched": (
+        """def f(x):
+    v1 = np.linalg.eigvalsh(separated(x)) * 0.3 + x
+    return np.linalg.det(dominant(v1)) * 0.05 * v1""",
+        ["vmap of grad", "jvp of a closure", "vmap, axes", "vmap of grad"],
+    ),
+    "the tangent of a quotient by singular values, transposed": (
+        """def f(x):
+    return (lambda u, s, v: u @ np.diag(np.log(s)) @ v)(*np.linalg.svd(wide(x, x), full_matrices=False))[1]""",
+        ["grad", "linear_transpose"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_searches_found(name):
+    source, stack = FOUND[name]
+    close(build(source, stack, fx, fnp)(X), build(source, stack, REFERENCE, fnp)(X))

@@ -265,12 +265,20 @@ def motion_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[A
     return [rates, turn]
 
 
+def motion_batched(e: Any, w: Any, *marks: Any, size: int, kind: str) -> Any:
+    """The marks may lack axes of stacks, into whose place the batch axis must not come."""
+    rank = aval_of(w).ndim
+    shapes = [aval_of(m).shape for m in marks]
+    aligned = [ops.reshape(m, shape=(size, *(1,) * (rank - len(s)), *s[1:])) for m, s in zip(marks, shapes)]
+    return motion(e, w, *aligned, kind=kind)
+
+
 # From E: the tangents of the values w, and X for those of the vectors, V̇ = VX. The kinds are "hermitian", "singular"
 # (the Hermitian part of E turns left and right vectors together) and "general". For the last operands see `Spectral`.
 motion = general(
     "motion",
     lambda xp: motion_forward,
-    batched=lambda *operands, size, kind: motion(*operands, kind=kind),
+    batched=motion_batched,
     abstract=lambda self, e, w, *marks, kind: [
         Aval(w.shape, e.dtype if kind == "general" else real_field(e.dtype)),
         e,
