@@ -321,18 +321,11 @@ def lstsq_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
     (a, b), (ta, tb) = primals, tangents
     if ta is None:
         return lstsq(a, tb, **params)
-    inverse, tah = pseudoinverse(a, **params), adjoint(ta)
-    inside = product(adjoint(inverse), product(tah, b - product(a, x)))
-    aside = product(tah, product(adjoint(inverse), x))
+    ah, tah = adjoint(a), adjoint(ta)
+    inside = lstsq(ah, product(tah, b - product(a, x)), **params)
+    aside = product(tah, lstsq(ah, x, **params))
     change = total(tb, -product(ta, x), inside, -product(a, aside))
-    return product(inverse, change) + aside
-
-
-def pseudoinverse(a: Any, **params: Any) -> Any:
-    """A⁺, by the smaller of two identities: one decomposition for all that is multiplied by it."""
-    m, n = aval_of(a).shape[-2:]
-    one = identity(a, min(m, n))
-    return lstsq(a, one, **params) if m <= n else adjoint(lstsq(adjoint(a), one, **params))
+    return lstsq(a, change, **params) + aside
 
 
 # A⁺b: of the x that minimize ‖Ax − b‖ the shortest. Singular values ≤ rcond·(the greatest) count as zeros.

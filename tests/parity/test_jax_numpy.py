@@ -33,7 +33,7 @@ TABLE = """
     np.diff(x, n=2, axis=1) | np.i0(x) | np.i0(3 * p) | np.kaiser(6, s) | np.sinc(x) | np.poly(v)
     np.polyadd(v, w) | np.polysub(w, v) | np.polymul(v, w) | np.polydiv(v, u[:2])[0] | np.polyder(v)
     np.polyder(v, 2) | np.polyint(v) | np.polyint(w, 2, 1.5) | np.polyval(v, x) | np.polyval(w, s)
-    np.polyfit(u, v, 2) | np.polyfit(u, v, 1, w=p[0]) | np.vander(w) | np.insert(v, 1, s)
+    np.polyfit(u, v, 2) | np.polyfit(u, v, 2, w=p[0]) | np.vander(w) | np.insert(v, 1, s)
     np.insert(x, numpy.array([0, 2]), s, axis=1) | np.delete(x, 1, axis=0) | np.append(x, y, axis=0)
     np.resize(w, (2, 4)) | np.put_along_axis(x, i, y[:1], 0, inplace=False)
     np.fill_diagonal(m, w, inplace=False) | np.place(x, mask, w, inplace=False)
