@@ -33,13 +33,14 @@ class Context:
 
     A level that watches must see even operations on plain arrays (a NaN checker, say), which go straight to the
     kernel otherwise. What takes several operations but is one step to the user is handed to it as a whole: see
-    `transforms.debug_nans.Watch`.
+    `transforms.debug_nans.Watch`. `modes` are switches of an interpreter that records (None: as they are at first;
+    see `compat.modes`).
     """
 
-    __slots__ = ("interpreter", "watching")
+    __slots__ = ("interpreter", "modes", "watching")
 
-    def __init__(self, interpreter: Interpreter, watching: Any = None):
-        self.interpreter, self.watching = interpreter, watching
+    def __init__(self, interpreter: Interpreter, watching: Any = None, modes: Any = None):
+        self.interpreter, self.watching, self.modes = interpreter, watching, modes
 
 
 class Interpreter:
@@ -48,11 +49,13 @@ class Interpreter:
 
     `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
     that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given.
+    A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened.
     """
 
     name: str = "interpreter"
     axis_name: Any = None
     watches: ClassVar[bool] = False
+    permanent: bool = False
     __slots__ = ("outer", "site")
 
     def __init__(self, site: Any = None):
@@ -79,8 +82,9 @@ class opened:
     __slots__ = ("context", "token")
 
     def __init__(self, interpreter: Interpreter):
-        watching = interpreter if interpreter.watches else interpreter.outer.watching
-        self.context = Context(interpreter, watching)
+        outer = interpreter.outer
+        watching = interpreter if interpreter.watches else outer.watching
+        self.context = Context(interpreter, watching, outer.modes)
 
     def __enter__(self) -> Interpreter:
         self.token = CURRENT.set(self.context)
@@ -141,9 +145,12 @@ class EvalInterpreter(Interpreter):
     def process(self, primitive: Primitive, args: tuple, params: dict) -> Any:
         for a in args:
             if type(a) not in PLAIN:
-                if isinstance(a, Tracer):
-                    raise escaped(a, primitive.name)
-                return primitive.evaluate(args, params)
+                traced = next((b for b in args if isinstance(b, Tracer)), None)
+                if traced is None:
+                    return primitive.evaluate(args, params)
+                if traced.interpreter.permanent:
+                    return traced.interpreter.process(primitive, args, params)
+                raise escaped(traced, primitive.name)
         return primitive.kernel(*args, **params)
 
 
@@ -209,7 +216,7 @@ def escaped(tracer: Tracer, operation: object) -> EscapedTracerError:
 
 def ensure_open(tracer: Tracer, operation: object) -> None:
     """Raise unless the tracer's interpreter is in the current chain."""
-    if all(tracer.interpreter is not level for level in levels()):
+    if not tracer.interpreter.permanent and all(tracer.interpreter is not level for level in levels()):
         raise escaped(tracer, operation)
 
 

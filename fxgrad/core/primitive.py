@@ -32,12 +32,15 @@ class Primitive:
     """
 
     multiple_results = False
-    effect = False  # does something besides computing: an equation is kept although nobody needs its results
     symbol: str | None = None  # infix or prefix sign in printed graphs
+
+    # Traits, which interpreters heed whatever the rules are; `Equation.has` looks for them in sub-graphs as well.
+    effect = False  # does something besides computing: an equation is kept although nobody needs its results
     contextual = False  # its result depends on the levels that are open: always bound, never run as a kernel
-    runs_user_code = False  # then errors raised inside are the user's, not ours to reword
     unique = False  # its params hold functions made for one call: no other equation ever equals it
+    runs_user_code = False  # then errors raised inside are the user's, not ours to reword
     rules_run_user_code = False  # its derivative rules do so, too, and not only Graphs made of user code
+    on_tensors = False  # the user's code is written for Tensors, which a tape has by itself: see compat.autograd.custom
 
     def __init__(self, name: str, make_kernel: Callable[[Any], Callable] | None = None):
         self.name, self.make_kernel = name, make_kernel
@@ -144,7 +147,7 @@ def explain(error: Exception, primitive: Primitive, args: tuple) -> NoReturn:
     if isinstance(error, FxgradError):  # raised further out, where fewer levels were open
         error.chain = max(error.chain, describe_chain(), key=len)
         raise error
-    if primitive.runs_user_code or CURRENT.get() is EVAL:
+    if primitive.runs_user_code or CURRENT.get().interpreter is EVAL.interpreter:
         raise error
     raise reword(error, primitive.name, args) from error
 

@@ -112,7 +112,7 @@ def _restored(filename: str, function: str, lineno: int) -> Site:
 SITES: dict[str, Callable[[FrameType], Site | None]] = {}
 
 _THIS_FILE = _restored.__code__.co_filename  # spelled as in the frames of this package, relative or not
-_kind = _Kind()
+kinds = _Kind()
 
 
 def caller() -> Site:
@@ -123,7 +123,7 @@ def caller() -> Site:
     at which the equation was staged.
     """
     frame = sys._getframe(1)
-    while kind := _kind[frame.f_code.co_filename]:
+    while kind := kinds[frame.f_code.co_filename]:
         if kind == _Kind.EQUATIONS:
             site = SITES[frame.f_code.co_filename](frame)
             if site is not None:
@@ -162,7 +162,7 @@ def _without_own_frames(tb: TracebackType | None) -> TracebackType | None:
     first = last = None
     called_by_us = False
     while tb is not None:
-        kind = _kind[tb.tb_frame.f_code.co_filename]
+        kind = kinds[tb.tb_frame.f_code.co_filename]
         called_by_us = kind >= _Kind.OWN or (called_by_us and kind == _Kind.GLUE)
         if not called_by_us:
             if last is None:

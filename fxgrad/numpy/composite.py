@@ -79,7 +79,7 @@ def composite(
                         return body(*args, **kwargs)
                 return reference(*args, **kwargs)
             except (ValueError, TypeError, IndexError) as error:
-                if isinstance(error, FxgradError) or CURRENT.get() is EVAL:
+                if isinstance(error, FxgradError) or CURRENT.get().interpreter is EVAL.interpreter:
                     raise
                 raise reword(error, name, args) from error
 

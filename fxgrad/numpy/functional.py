@@ -29,7 +29,7 @@ fromfunction = np.fromfunction
 def is_numpys(*values: Any) -> bool:
     """Whether NumPy's own function is to be called: nothing is traced, and no transform is open, whose traced values a
     function may have in its closure."""
-    return CURRENT.get() is EVAL and not any(map(beyond_numpy, values))
+    return CURRENT.get().interpreter is EVAL.interpreter and not any(map(beyond_numpy, values))
 
 
 def over_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, ...]) -> Any:

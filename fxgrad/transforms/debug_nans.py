@@ -56,7 +56,7 @@ class Watch(Interpreter):
         if not primitive.runs_user_code:
             result = self.step(where.caller, run)
         else:
-            if self.outer is EVAL and is_plain(args):
+            if self.outer.interpreter is EVAL.interpreter and is_plain(args):
                 run = partial(primitive.kernel, *args, **params)  # in our own context: we see what it does
             with np.errstate(**self.ignored):
                 result = run()

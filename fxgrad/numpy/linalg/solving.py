@@ -24,7 +24,7 @@ def solved(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
     ndim = b.ndim
     if a.ndim == 2 and ndim > 2:
         wide = ops.permute(b, axes=(ndim - 2, ndim - 1, *range(ndim - 2)))
-        x = primitive(a, ops.reshape(wide, shape=(b.shape[-2], b.size // b.shape[-2])), **params)
+        x = primitive(a, ops.reshape(wide, shape=(b.shape[-2], product(wide.shape[1:]))), **params)
         x = ops.reshape(x, shape=(x.shape[0], *wide.shape[1:]))
         return ops.permute(x, axes=(*range(2, ndim), 0, 1))
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
