@@ -97,6 +97,16 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
         order_left, order_right = permutation(left, summed + own_left), permutation(right, own_right + summed)
         return lambda a, b: xp.matmul(arranged(b, order_right), arranged(a, order_left))
 
+    if xp is np and left == right == summed + shared:  # one number for each place of the last axes
+
+        def columns(a: Any, b: Any) -> Any:
+            rest = a.shape[len(summed) :]
+            shape = (size(a.shape[: len(summed)]), size(rest))
+            return np.einsum("ij,ij->j", a.reshape(shape), b.reshape(shape)).reshape(rest)
+
+        order = permutation(shared, out)
+        return widened(lambda a, b: arranged(columns(a, b), order))
+
     if len(summed) == len(own_left) == len(own_right) == 1:
         return widened(
             lambda a, b: arranged(xp.matmul(arranged(a, order_left), arranged(b, order_right)), order_out)

@@ -66,13 +66,16 @@ class Source:
                 return self.constant(np.array(atom.value, dtype))
         return self.atom(atom)
 
-    def equations(self, graph: Graph) -> None:
-        """Append the statements of a graph whose inputs are named already."""
+    def equations(self, graph: Graph, repeated: int | None = None) -> None:
+        """Append the statements of a graph whose inputs are named already. Those from the equation number `repeated` on
+        write into nothing that was made before."""
         for var, value in graph.captured.items():
             self.names[var] = self.constant(value)
         last_use = graph.last_uses()
         reusable: set[Var] = set()  # arrays made here that nothing else refers to
         for index, equation in enumerate(graph.equations):
+            if index == repeated:
+                reusable.clear()
             primitive = equation.primitive
             self.namespace[primitive.name] = primitive.kernel if self.plain else primitive.call
             operands = [self.operand(a, equation) for a in equation.inputs]

@@ -4,6 +4,7 @@ The package itself is the vocabulary in which rules of other families are writte
 """
 
 from . import operators  # rules are written with Python's operators
+from .activation import relu, sigmoid, silu, softplus
 from .bits import bitcast, reduce_precision
 from .contraction import (
     contract,
@@ -191,6 +192,7 @@ from .spectral import (
     svd,
     svdvals,
 )
+from .windows import correlate, overlap, window_sum, windows
 
 __all__ = [
     "ARRAY",
@@ -226,6 +228,7 @@ __all__ = [
     "convert",
     "convolve",
     "copysign",
+    "correlate",
     "cos",
     "cosh",
     "cummax",
@@ -307,6 +310,7 @@ __all__ = [
     "normal_quantile",
     "not_equal",
     "operators",
+    "overlap",
     "pad",
     "permute",
     "polygamma",
@@ -332,6 +336,7 @@ __all__ = [
     "reduce_precision",
     "reduce_prod",
     "reduce_sum",
+    "relu",
     "remainder",
     "reshape",
     "result_dtype",
@@ -340,11 +345,14 @@ __all__ = [
     "rint",
     "round",
     "searchsorted",
+    "sigmoid",
     "sign",
     "signbit",
+    "silu",
     "sin",
     "sinh",
     "slogdet",
+    "softplus",
     "solve",
     "sort",
     "spacing",
@@ -365,6 +373,8 @@ __all__ = [
     "unit",
     "update",
     "where",
+    "window_sum",
+    "windows",
     "zeros_like",
     "zeta",
 ]

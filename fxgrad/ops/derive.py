@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
+from ..core.graph import Graph
 from ..core.interpreter import is_plain
 from ..core.staging import stage
-from ..kernels.source import Source, compile_graph
+from ..kernels.source import INDENT, Source, compile_graph
 from .masked import Masked, Support, dense, scaled
 from .transpose import transpose_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from ..core.graph import Graph
 
 
 class Rule:
@@ -30,23 +29,30 @@ class Rule:
     keep(own, y, values) → residuals (None: there are none);
     plain(ct, residuals) and pull(ct, *residuals) → a cotangent or None for every operand. `plain` calls kernels
     and is for NumPy values only; `pull` is for everything else: traced and masked cotangents.
+    `kept` says what the residuals are: 0 the result, i + 1 the operand i; `refill` puts others in their place.
     `finite`: all partial derivatives are finite; None where the operation is not elementwise, so that the support
     of a masked cotangent is not that of the results; `reach` then makes the one from the other, where it can.
     """
 
-    __slots__ = ("finite", "keep", "plain", "projected", "reach", "traced")
+    __slots__ = ("finite", "keep", "kept", "plain", "projected", "reach", "traced")
 
     def __init__(
         self,
         keep: Callable | None,
+        kept: list[int],
         plain: Callable | None,
         traced: Callable,
         projected: list[int],
         finite: bool | None,
     ):
-        self.keep, self.plain, self.traced = keep, plain, traced
+        self.keep, self.kept, self.plain, self.traced = keep, kept, plain, traced
         self.projected, self.finite = projected, finite
         self.reach: Callable | None = None
+
+    def refill(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
+        """Residuals with result(0, value) for the result and operand(i, value) for the operand i."""
+        filled = [result(0, v) if k == 0 else operand(k - 1, v) for k, v in zip(self.kept, residuals)]
+        return (*filled, *residuals[len(filled) :])
 
     def pull(self, ct: Any, *residuals: Any) -> list[Any]:
         """Cotangents for a cotangent of any kind. The last residuals are the avals of the projected operands."""
@@ -76,6 +82,7 @@ def compile_rule(
     """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
     layout: list[str] = []
     places: dict[int, int] = {}  # operand → position among the staged results
+    clean: list[int] = []  # the positions of supports that are needed only if somebody asks for them
 
     def flat(*tracers: Any) -> list[Any]:
         results = []
@@ -87,6 +94,7 @@ def compile_rule(
             elif type(result) is Masked:
                 support = result.support.force()
                 layout.append(f"Masked({{{len(results)}}}, {{{len(results) + 1}}}, {result.clean})")
+                clean.extend([len(results) + 1] * result.clean)
                 results += [result.value, support]
             else:
                 layout.append(f"{{{len(results)}}}")
@@ -107,11 +115,17 @@ def compile_rule(
 
     def build(plain: bool) -> Callable[..., Any]:
         source = Source(plain, quiet=True)
-        source.namespace["Masked"] = Masked
+        source.namespace |= {"Masked": Masked, "Support": Support}
         for var, parameter in zip(graph.inputs, ["ct", *names.values()]):
             source.names[var] = parameter
-        source.equations(graph)
+        arranged, count = postponed(graph, clean if plain else ())
+        source.equations(arranged, count)
         atoms = [source.atom(a) for a in graph.outputs]
+        if count < len(graph.equations):
+            inner = [*source.lines[count:], f"return {', '.join(atoms[i] for i in clean)},"]
+            source.lines[count:] = ["def later():", *[INDENT + line for line in inner]]
+            for k, i in enumerate(clean):
+                atoms[i] = f"Support(lambda: later()[{k}])"
         results = [part.format(*atoms) for part in layout]
         kept_names = [names[k] for k in kept]
         if plain and projected:
@@ -135,7 +149,21 @@ def compile_rule(
     items = [i if k == 0 or needed[k - 1] is not None else f"own({i})" for i, k in zip(items, kept)]
     items += [f"aval_of(xs[{i}])" for i in projected]
     keep = keeper.function(f"keep_{name}", ["own", "y", "xs"], f"({', '.join(items)},)") if items else None
-    return Rule(keep, build(True), build(False), projected, finite)
+    return Rule(keep, kept, build(True), build(False), projected, finite)
+
+
+def postponed(graph: Graph, places: Sequence[int]) -> tuple[Graph, int]:
+    """(the graph with the equations last that only the results at `places` need, the number of the others)."""
+    needed = {a for i, a in enumerate(graph.outputs) if i not in places}
+    first, last = [], []
+    for equation in reversed(graph.equations):
+        if needed.isdisjoint(equation.outputs):
+            last.append(equation)
+        else:
+            needed.update(equation.inputs)
+            first.append(equation)
+    equations = [*reversed(first), *reversed(last)]
+    return Graph(graph.inputs, equations, graph.outputs, graph.captured, graph.name), len(first)
 
 
 def elementwise_rule(

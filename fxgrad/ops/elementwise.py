@@ -19,6 +19,7 @@ import numpy as np
 from ..core import arrays
 from ..core.aval import aval_of
 from ..core.errors import NotDifferentiableError
+from ..kernels.selection import where_kernel
 from .kinds import elementwise, named
 from .masked import Masked
 
@@ -185,6 +186,7 @@ def bessel_i_kernel(xp: Any) -> Any:
             return np.i0(x)
         size = xp.abs(x * 1.0)
         total = sum(weight * xp.exp(size * rate) for rate, weight in bessel_nodes(order))
+        total = xp.where(total == 0, xp.ones_like(total), total)  # where eˣ has long overflowed
         return (x * 0.5) ** order * (xp.exp(size) * total)
 
     return bessel_i
@@ -270,6 +272,7 @@ where = elementwise(
     None,
     lambda t, y, c, a, b: Masked(t, c),
     lambda t, y, c, a, b: Masked(t, logical_not(c)),
+    kernel=where_kernel,
     linear=(1, 2),
     finite=True,
 )

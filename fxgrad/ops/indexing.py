@@ -15,6 +15,7 @@ from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import as_value, concrete
+from ..kernels.selection import added_at
 from .kinds import linear
 from .masked import Masked, Support
 
@@ -223,10 +224,12 @@ getitem = linear(
 def put_kernel(xp: Any) -> Any:
     def put(u: Any, *arrays: Any, index: tuple, shape: tuple[int, ...]) -> Any:
         out = xp.zeros(shape, dtype=u.dtype)
-        if arrays:
-            xp.add.at(out, filled(index, arrays, xp), u)
-        else:
+        if not arrays:
             out[index] = u
+        elif xp is np:
+            added_at(out, filled(index, arrays), u)
+        else:
+            xp.add.at(out, filled(index, arrays, xp), u)
         return out
 
     return put
@@ -265,10 +268,25 @@ def update_transposed(ct: Any, x: Aval, u: Aval, *arrays: Any, index: tuple) -> 
     to_x = Masked(update(ct, zero, *arrays, index=index), kept, True)
     to_u = getitem(ct, *arrays, index=index)
     if arrays:
-        serial = np.arange(1, u.size + 1).reshape(u.shape)
-        winners = update(np.zeros(x.shape, np.intp), serial, *arrays, index=index)
-        to_u = Masked(to_u, ops.equal(getitem(winners, *arrays, index=index), serial))
+        to_u = Masked(to_u, last_ones(x, u, arrays, index))
     return [to_x, to_u]
+
+
+def last_ones(x: Aval, u: Aval, arrays: Any, index: tuple) -> Any:
+    """Where the updates are that no later one overwrites, as a mask that broadcasts to them: it is the same for all
+    places along the axes that no array indexes."""
+    axes = iter(x.shape)
+    sizes = [0 if e is None else next(axes) for e in index]
+    shape = np.broadcast_shapes(*[aval_of(a).shape for a in arrays])
+    serial = np.arange(1, int(np.prod(shape)) + 1).reshape(shape)
+    places = (ARRAY,) * len(arrays)
+    table = np.zeros([n for n, e in zip(sizes, index) if e is ARRAY], np.intp)
+    winners = update(table, serial, *arrays, index=places)
+    position, count = array_axes(index, arrays)
+    return ops.reshape(
+        ops.equal(getitem(winners, *arrays, index=places), serial),
+        shape=(*(1,) * position, *shape, *(1,) * (u.ndim - position - count)),
+    )
 
 
 def update_batched(x: Any, u: Any, *arrays: Any, size: int, index: tuple, indexed: bool = False) -> Any:

@@ -329,6 +329,13 @@ class Linear(Primitive):
         operands += [own(v) for v in values[count:]]
         return y, self, (operands, params)
 
+    kept = ()  # the indices are no values that anything is differentiated by
+
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `derive.Rule.refill`."""
+        operands, params = residuals
+        return [v if type(v) is Aval else operand(i, v) for i, v in enumerate(operands)], params
+
     def pull(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         """The pullback, from the residuals that `linearize` gives."""
         return self.transpose(ct, operands, params)
@@ -399,6 +406,14 @@ class Bilinear(Primitive):
         kept_a = (a if da is not None else own(a)) if db is not None else None
         kept_b = (b if db is not None else own(b)) if da is not None else None
         return y, self, (aval_of(a), aval_of(b), kept_a, kept_b, params)
+
+    kept = (1, 2)
+
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `derive.Rule.refill`."""
+        aval_a, aval_b, a, b, params = residuals
+        a, b = a if a is None else operand(0, a), b if b is None else operand(1, b)
+        return aval_a, aval_b, a, b, params
 
     def pull(self, ct: Any, aval_a: Aval, aval_b: Aval, a: Any, b: Any, params: dict) -> Sequence[Any]:
         """The pullback, from the residuals that `linearize` gives."""
@@ -478,6 +493,14 @@ class General(Primitive):
         except KeyError:
             rule = self.derived[key] = derive.general_rule(self, values, needed, y, params)
         return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
+
+    kept = (0, 1)
+
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `derive.Rule.refill`; of several results."""
+        ys, values, wanted, params = residuals
+        ys = [result(i, y) for i, y in enumerate(ys)]
+        return ys, [operand(i, v) for i, v in enumerate(values)], wanted, params
 
     def pull(
         self, cts: dict, ys: Sequence[Any], values: Sequence[Any], wanted: tuple, params: dict

@@ -367,7 +367,9 @@ def without_one(xp: Any, s: Any) -> Any:
 
 def frame(xp: Any, a: Any) -> tuple[Any, Any, Any, Any]:
     """(Uᴴ, s, V, φ) with A = U diag(s) Vᴴ and adj(A) = φ·V adj(diag(s)) Uᴴ."""
-    u, s, vh = xp.linalg.svd(a)
+    finite = xp.all(xp.isfinite(a), axis=(-2, -1), keepdims=True)
+    u, s, vh = xp.linalg.svd(xp.where(finite, a, xp.zeros_like(a)))  # which may not converge otherwise
+    s = xp.where(finite[..., 0], s, xp.full_like(s, xp.nan))
     phase = xp.linalg.det(u) * xp.linalg.det(vh)
     return daggered(xp, u), s, daggered(xp, vh), phase[..., None, None]
 

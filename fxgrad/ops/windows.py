@@ -1,0 +1,173 @@
+"""Windows that slide along the last axes, and what is made of them: overlapping sums and correlations.
+
+Params have one entry for each spatial axis; these are the last ones. Window o takes the entries o·step + k·dilation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import Aval, aval_of
+from ..core.errors import ShapeError
+from ..kernels.windows import (
+    correlate_kernel,
+    correlation_counts,
+    overlap_kernel,
+    window_counts,
+    window_sum_kernel,
+    windows_kernel,
+)
+from .kinds import bilinear, linear
+
+Numbers = tuple[int, ...]
+
+
+def windows_shape(x: Aval, *, sizes: Numbers, steps: Numbers, dilations: Numbers) -> Numbers:
+    lead = x.ndim - len(sizes)
+    return (*x.shape[:lead], *sizes, *window_counts(x.shape[lead:], sizes, steps, dilations))
+
+
+# (…, *n) → (…, *sizes, *counts): a view where the array library has views of that kind.
+windows = linear(
+    "windows",
+    windows_kernel,
+    shape=windows_shape,
+    transposed=lambda ct, x, *, sizes, steps, dilations: overlap(
+        ct, shape=x.shape[x.ndim - len(sizes) :], steps=steps, dilations=dilations
+    ),
+    batched=lambda x, *, size, **params: windows(x, **params),
+)
+
+
+def overlap_transposed(ct: Any, u: Aval, *, shape: Numbers, steps: Numbers, dilations: Numbers) -> Any:
+    k = len(shape)
+    return windows(ct, sizes=u.shape[u.ndim - 2 * k : u.ndim - k], steps=steps, dilations=dilations)
+
+
+# Σ of windows (…, *sizes, *counts) where they overlap, in an array (…, *shape): the transpose of `windows`.
+overlap = linear(
+    "overlap",
+    overlap_kernel,
+    shape=lambda u, *, shape, steps, dilations: (*u.shape[: u.ndim - 2 * len(shape)], *shape),
+    transposed=overlap_transposed,
+    batched=lambda u, *, size, **params: overlap(u, **params),
+)
+
+
+def window_sum_transposed(ct: Any, x: Aval, *, sizes: Numbers, steps: Numbers, dilations: Numbers) -> Any:
+    lead, counts = x.shape[: x.ndim - len(sizes)], aval_of(ct).shape[x.ndim - len(sizes) :]
+    ones = ops.reshape(ct, shape=(*lead, *(1,) * len(sizes), *counts))
+    return overlap(
+        ops.broadcast_to(ones, shape=(*lead, *sizes, *counts)),
+        shape=x.shape[len(lead) :],
+        steps=steps,
+        dilations=dilations,
+    )
+
+
+# The sums of the windows, (…, *n) → (…, *counts).
+window_sum = linear(
+    "window_sum",
+    window_sum_kernel,
+    shape=lambda x, *, sizes, **params: (
+        *x.shape[: x.ndim - len(sizes)],
+        *window_counts(x.shape[x.ndim - len(sizes) :], sizes, **params),
+    ),
+    transposed=window_sum_transposed,
+    batched=lambda x, *, size, **params: window_sum(x, **params),
+)
+
+
+# -- correlations -----------------------------------------------------------------------------------------------------
+
+
+def correlate_aval(self: Any, x: Aval, w: Aval, **params: Any) -> Aval:
+    if x.shape[1:3] != (w.shape[0], w.shape[2]):
+        raise ShapeError(f"correlate: groups and channels of shapes {x.shape} and {w.shape} differ")
+    counts = correlation_counts(x.shape, w.shape, **params)
+    return Aval((*x.shape[:2], w.shape[1], *counts), np.promote_types(x.dtype, w.dtype))
+
+
+def extent(n: int, dilation: int) -> int:
+    """The length of n entries with dilation − 1 zeros between them."""
+    return (n - 1) * dilation + 1
+
+
+def swapped(x: Any) -> Any:
+    """The batch axis of (batch, group, channel, …) in the place of the channels; of kernels, their features and groups
+    likewise."""
+    return ops.permute(x, axes=(2, 1, 0, *range(3, aval_of(x).ndim)))
+
+
+def correlate_transposed(
+    i: int, ct: Any, aval: Aval, other: Any, *, steps: Any, pads: Any, x_dilations: Any, w_dilations: Any
+) -> Any:
+    """Of x: ct with steps between its entries against the reversed kernel. Of the kernel: x against ct, where batch
+    entries are summed as channels are otherwise."""
+    outer, inner = aval_of(ct).shape[3:], aval_of(other).shape[3:]
+    if i == 0:
+        fitted = []
+        for n, m, k, (low, _), s, d, e in zip(
+            aval.shape[3:], outer, inner, pads, steps, x_dilations, w_dilations
+        ):
+            before = extent(k, e) - 1 - low
+            fitted.append((before, extent(n, d) + low - extent(m, s)))
+        rank = aval_of(other).ndim
+        kernel = ops.flip(ops.permute(other, axes=(0, 2, 1, *range(3, rank))), axes=tuple(range(3, rank)))
+        return correlate(
+            ct, kernel, steps=x_dilations, pads=tuple(fitted), x_dilations=steps, w_dilations=w_dilations
+        )
+    fitted = [
+        (low, extent(k, e) - 1 + extent(m, s) - extent(n, d) - low)
+        for n, m, k, (low, _), s, d, e in zip(
+            inner, outer, aval.shape[3:], pads, steps, x_dilations, w_dilations
+        )
+    ]
+    rank = aval_of(ct).ndim
+    kernel = ops.permute(ct, axes=(1, 2, 0, *range(3, rank)))
+    found = correlate(
+        swapped(other),
+        kernel,
+        steps=w_dilations,
+        pads=tuple(fitted),
+        x_dilations=x_dilations,
+        w_dilations=steps,
+    )
+    return ops.permute(found, axes=(1, 2, 0, *range(3, rank)))
+
+
+def correlate_batched(x: Any, w: Any, x_batched: bool, w_batched: bool, **params: Any) -> Any:
+    """The mapped axis among the batch entries, the features, or the groups."""
+    if not w_batched:
+        size, count, *rest = aval_of(x).shape
+        y = correlate(ops.reshape(x, shape=(size * count, *rest)), w, **params)
+        return ops.reshape(y, shape=(size, count, *aval_of(y).shape[1:]))
+    size, groups, features, *rest = aval_of(w).shape
+    if not x_batched:
+        w = ops.reshape(ops.move_axis(w, 0, 1), shape=(groups, size * features, *rest))
+        y = correlate(x, w, **params)
+        count, _, _, *outer = aval_of(y).shape
+        return ops.move_axis(ops.reshape(y, shape=(count, groups, size, features, *outer)), 2, 0)
+    x = ops.move_axis(x, 0, 1)
+    count, _, _, *inner = aval_of(x).shape
+    y = correlate(
+        ops.reshape(x, shape=(count, size * groups, *inner)),
+        ops.reshape(w, shape=(size * groups, features, *rest)),
+        **params,
+    )
+    outer = aval_of(y).shape[2:]
+    return ops.move_axis(ops.reshape(y, shape=(count, size, groups, *outer)), 1, 0)
+
+
+# y[b, g, f, o] = Σ x[b, g, c, o·step + k·w_dilation]·w[g, f, c, k] over c and k, where x has x_dilation − 1 zeros
+# between its entries, and zeros around it as `pads` say. Closed under its two transposes.
+correlate = bilinear(
+    "correlate",
+    correlate_kernel,
+    abstract=correlate_aval,
+    transposed=correlate_transposed,
+    batched=correlate_batched,
+)

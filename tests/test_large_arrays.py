@@ -1,0 +1,104 @@
+"""Kernels that take another way for large arrays, against NumPy's plain one."""
+
+import math
+
+import numpy as np
+import pytest
+
+from fxgrad import ops
+from fxgrad.kernels.selection import added_at
+
+RNG = np.random.default_rng(0)
+
+
+def normal(*shape, dtype="f4"):
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_where(dtype):
+    x, y = normal(100, 300, dtype=dtype), normal(100, 300, dtype=dtype)
+    mask = x > 0
+    x[0, 0], y[1], x[2] = math.nan, math.inf, -math.inf
+    sides = [
+        *[
+            (x, y),
+            (x, 0),
+            (0, y),
+            (x, -0.0),
+            (1.5, y),
+            (x, np.asarray(2, dtype)),
+            (x, np.float64(2)),
+            (x, True),
+        ],
+        *[(x[::-1], y), (x[:1], y), (x, 10**30), (1, 2)],
+    ]
+    for a, b in sides:
+        found, expected = ops.where(mask, a, b), np.where(mask, a, b)
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("shape", "index"),
+    [
+        ((50, 200), (RNG.integers(-50, 50, 300), slice(None))),
+        ((50, 200), (RNG.integers(-50, 50, 300),)),
+        ((200, 200), (RNG.permutation(200),)),
+        ((50, 200), (RNG.integers(0, 50, 9000), RNG.integers(0, 200, 9000))),
+        ((50, 200, 3), (slice(None), RNG.integers(0, 200, 300))),
+        ((9000,), (RNG.integers(-9000, 9000, 9000),)),
+        ((50, 40, 3), (RNG.integers(0, 50, (30, 2)), slice(None), slice(0, 2))),
+        ((1000, 1000), (RNG.integers(0, 1000, 5000), RNG.integers(0, 1000, 5000))),
+    ],
+)
+def test_added_at(shape, index):
+    found = np.zeros(shape, "f4")
+    expected = found.copy()
+    u = normal(*found[index].shape)
+    added_at(found, index, u)
+    np.add.at(expected, index, u)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("place", [10, -11])
+def test_added_at_no_such_place(place):
+    with pytest.raises(IndexError):
+        added_at(np.zeros((10, 5000)), (np.array([place, 1]),), np.ones((2, 5000)))
+
+
+@pytest.mark.parametrize("shape", [(300,), (20, 50), (5, 60, 7)])
+def test_argsort_is_stable(shape):
+    x = np.round(normal(*shape), 1)
+    x.flat[:8] = [math.nan, 0.0, -0.0, math.inf, -math.inf, -math.nan, 1e-45, -1e-45]
+    x.view(np.int32).flat[20] = -4194303  # a NaN with other bits
+    for axis in range(x.ndim):
+        np.testing.assert_array_equal(ops.argsort(x, axis=axis), np.argsort(x, axis=axis, kind="stable"))
+
+
+@pytest.mark.parametrize("size", [8, 100_000])
+def test_logistic_functions_lose_no_digits(size):
+    x = np.concatenate([np.linspace(-80, 80, size), [-1e30, 1e30, -math.inf, math.inf]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        upper, lower = 1 / (1 + np.exp(-x)), 1 / (1 + np.exp(x))
+        slope = np.where(np.abs(x) < 700, upper + x * upper * lower, x > 0)
+    np.testing.assert_allclose(ops.sigmoid(x), upper, rtol=1e-14)
+    np.testing.assert_allclose(ops.activation.sigmoid_slope(x), upper * lower, rtol=1e-14)
+    np.testing.assert_allclose(ops.activation.silu_slope(x), slope, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(ops.silu(x[:-2]), x[:-2] * upper[:-2], rtol=1e-14)
+    np.testing.assert_array_equal(ops.relu(x), np.maximum(x, 0))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin"])
+def test_running_reductions(name, axis):
+    ufunc = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum}[name]
+    x = normal(3, 20, 400)
+    x[1, 7, 5] = math.nan
+    np.testing.assert_array_equal(getattr(ops, name)(x, axis=axis), ufunc.accumulate(x, axis=axis))
+
+
+def test_column_sums_of_products():
+    a, b = normal(6, 7, 8, dtype="f8"), normal(6, 7, 8, dtype="f8")
+    for spec in ("abc,abc->c", "abc,abc->bc", "abc,abc->cb"):
+        np.testing.assert_allclose(ops.contract(a, b, spec=spec), np.einsum(spec, a, b), rtol=1e-12)
