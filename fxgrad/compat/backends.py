@@ -1,0 +1,33 @@
+"""torch.backends: the libraries below torch, of which none is here. Their switches are remembered, no more."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+
+class Backend(SimpleNamespace):
+    """The switches of a library that is not there."""
+
+    def is_available(self) -> bool:
+        """Whether it can be used: no."""
+        return False
+
+    def is_built(self) -> bool:
+        """Whether there is support for it: no."""
+        return False
+
+    def version(self) -> Any:
+        """Its version: None."""
+        return None
+
+
+cudnn = Backend(enabled=True, benchmark=False, deterministic=False, allow_tf32=True, benchmark_limit=10)
+cuda = Backend(
+    matmul=SimpleNamespace(
+        allow_tf32=False,
+        allow_fp16_reduced_precision_reduction=True,
+        allow_bf16_reduced_precision_reduction=True,
+    )
+)
+mps, mkl, mkldnn, openmp = Backend(), Backend(), Backend(enabled=True), Backend()

@@ -1,0 +1,7 @@
+"""torch.fft: discrete Fourier transforms."""
+
+from . import ops  # noqa: F401  where they are declared
+from .operation import SPACES
+
+globals().update(SPACES["fft"])
+__all__ = [*SPACES["fft"]]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,0 +1,258 @@
+"""Operations in place.
+
+The result is computed like any other and then written into the first operand: into its memory where it is an array,
+as a new value of its base otherwise. Its history becomes that of the operand. Where the operand is a view the base
+has another history, too: it is what it was before except for the part that the view shows (`CopySlices`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..core import where
+from ..core.aval import aval_of, is_differentiable
+from ..core.errors import UnsupportedError
+from ..core.interpreter import Tracer, ensure_open
+from ..numpy.contraction import conjugated
+from . import aspects, duals
+from .dtypes import from_numpy_dtype
+from .errors import TensorError
+from .functions import entrance, parameters_of
+from .memory import MEMORIES, is_array, overlapping, root
+from .modes import current_modes
+from .refusals import check_result
+from .tape import FREED, AccumulateGrad, Bare, Edge, Node, TapeTracer, node_name, serial
+from .tensor import LEAF, Tensor, current, follow_history, parent_of, tracer_of, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def inplace_method(operation: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method `name_`: the operation with its result written into the first operand."""
+    namespace: dict[str, Any] = {"modify": modify, "operation": operation}
+    signature, statics = parameters_of(operation, function, namespace)
+    name = operation.name + "_"
+    body = f"return modify(operation, ({' '.join(n + ',' for n in operation.names)}), {statics})\n"
+    made = entrance(name, signature, body, namespace)
+    made.__doc__ = f"In-place version of `{operation.name}`."
+    made.operation = operation
+    return made
+
+
+def modify(operation: Any, operands: Sequence[Any], params: dict) -> Tensor:
+    """Apply an operation and write its result into the first operand, which is returned."""
+    target = operands[0]
+    ensure_modifiable(target, operands)
+    if not operation.into(target, operands, params):
+        operation.check_target(target, operands)
+        assign(target, operation((*operands,), params), operation.name + "_")
+    return target
+
+
+def modifying(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+    """The function that writes the result of `function` into its first argument, which it returns."""
+    name = name or function.__name__ + "_"
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        ensure_modifiable(self, (*args, *options.values()))
+        assign(self, function(self, *args, **options), name)
+        return self
+
+    method.__name__, method.__doc__ = name, f"In-place version of `{function.__name__}`."
+    return method
+
+
+def reshaping(function: Callable[..., Tensor], name: str | None = None) -> Callable[..., Any]:
+    """The function by which a Tensor becomes the view that `function` makes of it."""
+    name = name or function.__name__ + "_"
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        ensure_modifiable(self, overlap=True)
+        made, history = function(self, *args, **options), self.node
+        self.value = made.value
+        if aspects.is_view(self):
+            self.aspect = made.aspect
+        tangent = duals.cell_of(made)
+        if tangent is not None:
+            duals.set_tangent(self, tangent.tensor, tangent.level)
+        if current_modes().grad and history is not None:
+            self.node = made.node
+            follow_history(self)
+        if is_array(self.value):
+            MEMORIES.modified(self.value, name, where.caller())
+        return self
+
+    method.__name__, method.__doc__ = name, f"In-place version of `{function.__name__}`."
+    return method
+
+
+# -- what may be modified ------------------------------------------
+def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: bool = False) -> None:
+    """Raise where torch does: leaves that require a gradient and their views, views whose base cannot be given another
+    history, memory that several entries share (unless `overlap`: they are all given the same value, or none)."""
+    modes = current_modes()
+    if target.is_inference_tensor and not modes.inference:
+        raise TensorError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
+    current(target)
+    view = aspects.is_view(target)
+    base = aspects.base_of(target) if view else target
+    if modes.grad and (base.node is not None or any(requires_grad(x) for x in operands)):
+        if view and target.aspect.creation in aspects.REFUSED:
+            raise aspects.refused(target, "is being modified inplace")
+        if view and base.node is LEAF:
+            raise TensorError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            )
+        if target.node is LEAF:
+            raise TensorError(
+                "a leaf Variable that requires grad is being used in an in-place operation.",
+                hint="with torch.no_grad(): …, where the value is to change and not the history; or modify a clone",
+            )
+    if not overlap and is_array(target.value) and overlapping(target.value):
+        raise TensorError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+def requires_grad(operand: Any) -> bool:
+    if isinstance(operand, list | tuple):
+        return any(map(requires_grad, operand))
+    return isinstance(operand, Tensor) and operand.requires_grad
+
+
+# -- value and history ------------------------------------------
+def assign(target: Tensor, result: Tensor, name: str, anew: bool = False) -> None:
+    """Give `target` the value and the history of `result`, converted to its dtype. `anew`: that is not computed from
+    the target, which has a gradient of zeros then."""
+    have, want = aval_of(result.value), aval_of(current(target).value)
+    tangent = duals.cell_of(result)
+    if have.shape != want.shape:
+        raise TensorError(
+            f"output with shape {list(want.shape)} doesn't match the broadcast shape {list(have.shape)}"
+        )
+    if have.dtype != want.dtype:
+        check_result(name, want.dtype, have.dtype)
+        from .ops.casting import to_copy
+
+        result = to_copy(result, from_numpy_dtype(want.dtype))
+    if type(result.value) is TapeTracer and result.value.interpreter is target.tape:
+        result = wrap(result.value, target.tape)
+    if isinstance(result.value, Tracer):
+        ensure_open(result.value, name)
+    base = aspects.base_of(target)
+    if result.tape is not base.tape and (result.node is not None or not is_array(result.value)):
+        further_out, tape = (result, base.tape) if result.home is base.tape else (base, result.tape)
+        if further_out.home is not tape:
+            raise UnsupportedError(
+                f"{name}: a Tensor from outside the transform would be given a value that belongs to it",
+                hint="make the Tensor inside the transformed function, or return the value",
+            )
+        aspects.bring_home(further_out)
+        current(target)
+    write(target, result, name)
+    if current_modes().grad:
+        rebase(target, result, name, anew)
+    if tangent is not None or target.aspect is not None:
+        duals.written(target, tangent, result.node)
+
+
+def write(target: Tensor, result: Tensor, name: str) -> None:
+    """The value: into the memory of an array, or as a new value of the base."""
+    value, memory = result.value, target.value
+    if not is_array(memory) or not is_array(value):
+        aspects.replace(target, value.copy() if is_array(value) else value)
+        return
+    node = result.grad_fn
+    if node is not None:
+        protect(node, memory, value)
+    memory[...] = value
+    MEMORIES.modified(memory, name, where.caller())
+    if node is not None and type(result.node) is not Edge:
+        node.order = serial()  # what it keeps of this memory is what is there now
+
+
+def protect(node: Node, memory: Any, value: Any) -> None:
+    """Give a node about whose operand is overwritten a copy of it, and as its result the memory itself."""
+    if node.residuals is FREED or not hasattr(node.rule, "refill"):
+        return
+    owner = root(memory)
+    node.residuals = node.rule.refill(
+        node.residuals,
+        lambda i, v: v.copy() if is_array(v) and root(v) is owner else v,
+        lambda i, v: memory if v is value else v,
+    )
+
+
+class CopySlices(Bare):
+    """The rule of a base, a view of which was given a new value: the view's part of the cotangent goes to that value,
+    the rest to what the base was before.
+
+    It makes the view of the cotangent. Of a complex one that is right for the conjugate: the imaginary part of a
+    gradient is the gradient of the imaginary part by torch's convention.
+    """
+
+    node_name = "torch::autograd::CopySlices"
+
+    def __init__(self, replay: Callable[[Tensor], Tensor]):
+        self.replay = replay
+
+    def pull(self, ct: Any) -> tuple[Any, Any]:
+        """Cotangents for the base as it was, and for the view's new value."""
+        rest = wrap(conjugated(ct))
+        if rest.value is ct:
+            rest = rest.clone()
+        view = self.replay(rest)
+        part = view.clone()
+        view.zero_()
+        return conjugated(inner(rest)), conjugated(inner(part))
+
+
+def inner(tensor: Tensor) -> Any:
+    """The Tensor as a value for the rules that run in the current Context."""
+    return tensor.value if current(tensor).node is None else tracer_of(tensor)
+
+
+class Overwritten(Bare):
+    """The rule of a value that was overwritten, by a constant or another value."""
+
+    def __init__(self, name: str, maker: Node | None):
+        self.node_name = node_name(name.rstrip("_")) if maker is None else maker.operation.node_name
+
+    def pull(self, ct: Any) -> tuple[Any, Any]:
+        """Zeros for what is no more, and all for the new value."""
+        return ops.zeros_like(ct), ct
+
+
+def rebase(target: Tensor, result: Tensor, name: str, anew: bool = False) -> None:
+    """The history: of the target, or of the base of which it is a view."""
+    aspect = target.aspect
+    new = parent_of(result)
+    base = aspects.base_of(target)
+    if (new is None and base.node is None) or not is_differentiable(aval_of(target.value).dtype):
+        return
+    if aspect is not None and aspect.creation == "detached":
+        if new is not None:
+            raise UnsupportedError(
+                f"{name}: a detached Tensor, which shares its memory, would be given a history of its own inside a "
+                "transform",
+                hint="detach().clone(), or modify it under no_grad",
+            )
+        return
+    if base is not target:
+        rule = CopySlices(target.aspect.steps)
+        base.node = Node(rule, rule, (), (parent_of(base), new))
+    elif new is None or (anew and base.node is not None):
+        rule = Overwritten(name, result.grad_fn)
+        base.node = Node(rule, rule, (), (parent_of(base), new))
+    elif type(new) is AccumulateGrad:
+        base.node = new.variable.clone().node
+    else:
+        base.node = new
+    follow_history(base)
+    aspects.renewed(base)
