@@ -1,0 +1,22 @@
+"""Copies and conversions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ops
+from ...core.aval import aval_of
+from ..dtypes import as_numpy_dtype
+from ..operation import operation
+
+
+def copied(value: Any) -> Any:
+    """A value with memory of its own."""
+    return value.copy() if hasattr(value, "flags") else ops.positive(value)
+
+
+@operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False)
+def to_copy(input: Any, dtype: Any) -> Any:
+    """A copy in another dtype."""
+    target = as_numpy_dtype(dtype)
+    return ops.convert(input, dtype=target) if aval_of(input).dtype != target else copied(input)

@@ -1,0 +1,111 @@
+"""Complex numbers: made of parts or of modulus and angle, and conjugated.
+
+Conjugates are computed at once: there is no conjugate bit, so `is_conj` is False and `resolve_conj` has nothing to do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...core.aval import aval_of
+from ..dtypes import short_name
+from ..errors import TensorError
+from ..operation import exposed, operation
+from .families import kind, unary
+
+
+def check_parts(first: Any, second: Any) -> None:
+    """Raise unless both have one real floating dtype."""
+    names = [short_name(aval_of(x).dtype) for x in (first, second)]
+    if not {*names} <= {"Half", "Float", "Double"}:
+        raise TensorError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}"
+        )
+    if names[0] != names[1]:
+        raise TensorError(
+            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument"
+        )
+
+
+@operation("real imag", spaces="function")
+def complex(real: Any, imag: Any) -> Any:
+    """real + i·imag.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.complex(torch.tensor(1.0), torch.tensor(2.0)).item()
+    (1+2j)
+    """
+    check_parts(real, imag)
+    return ops.make_complex(real, imag)
+
+
+@operation("abs angle", spaces="function")
+def polar(abs: Any, angle: Any) -> Any:
+    """abs·(cos(angle) + i·sin(angle))."""
+    check_parts(abs, angle)
+    return ops.make_complex(abs * ops.cos(angle), abs * ops.sin(angle))
+
+
+@operation("input", name="conj", spaces="", out=False)
+def conjugate(input: Any) -> Any:
+    """The complex conjugate."""
+    return ops.conjugate(input)
+
+
+@exposed("function method")
+def conj(input: Any) -> Any:
+    """The complex conjugate; a real Tensor itself."""
+    return conjugate(input) if input.dtype.is_complex else input
+
+
+def conjugated(input: Any) -> Any:
+    """The conjugate of complex numbers, a copy of others."""
+    return ops.conjugate(input) if kind(input) == "c" else ops.positive(input)
+
+
+conjugate_copy = unary("conj_physical", conjugated, "The complex conjugate.", promote=None, spaces="")
+
+
+@exposed("function method")
+def conj_physical(input: Any, *, out: Any = None) -> Any:
+    """The complex conjugate; a real Tensor itself."""
+    return conjugate_copy(input, out=out) if input.dtype.is_complex or out is not None else input
+
+
+@exposed("function method")
+def resolve_conj(input: Any) -> Any:
+    """The Tensor itself."""
+    return input
+
+
+@exposed("function method")
+def resolve_neg(input: Any) -> Any:
+    """The Tensor itself."""
+    return input
+
+
+@exposed("function method")
+def is_conj(input: Any) -> bool:
+    """False: conjugates are computed at once."""
+    return False
+
+
+@exposed("function method")
+def is_neg(input: Any) -> bool:
+    """False: no Tensor has a negative bit."""
+    return False
+
+
+def angles(x: Any) -> Any:
+    """The argument of complex numbers, whose derivative at 0 is 0; of real ones 0, π or NaN."""
+    if kind(x) != "c":
+        turned = ops.where(ops.less(x, 0), np.pi, 0.0)
+        return ops.convert(ops.where(ops.isnan(x), x, turned), dtype=aval_of(x).dtype)
+    zero = ops.equal(x, 0)
+    return ops.where(zero, ops.angle(ops.stop_gradient(x)), ops.angle(ops.where(zero, 1, x)))
+
+
+angle = unary("angle", angles, "The argument of complex numbers; of real ones 0 or π.", inplace=False)

@@ -1,0 +1,272 @@
+"""Sums of products over chosen dimensions, and products that do not sum: einsum, tensordot, outer, kron, cross, …"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ... import numpy as fnp
+from ... import ops
+from ...core.aval import aval_of
+from ...core.errors import FxgradError
+from ...numpy import contraction
+from ...numpy.linalg import norms, solving
+from ..errors import ArgumentValueError, TensorError
+from ..operation import exposed, operation
+from .matmul import check_alike
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+# -- Einstein's convention ------------------------------------------
+@operation("*operands", name="einsum", spaces="", out=False)
+def einsum_of(operands: Any, equation: str) -> Any:
+    """The contraction that an equation describes."""
+    check_alike("einsum", *operands)
+    check_subscripts(equation, [aval_of(x).shape for x in operands])
+    try:
+        # Not NumPy's own: that does without BLAS.
+        return contraction.einsum.__wrapped__(equation, *operands)
+    except (FxgradError, ValueError, KeyError) as error:
+        raise TensorError(
+            f"einsum(): {error.args[0]}", hint="see torch.einsum for the form of equations"
+        ) from error
+
+
+def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise where an equation is for more or fewer operands, or a letter for different sizes."""
+    terms = equation.partition("->")[0].split(",")
+    if len(terms) != len(shapes):
+        what = "fewer" if len(shapes) < len(terms) else "more"
+        raise TensorError(f"einsum(): {what} operands were provided than specified in the equation")
+    seen: dict[str, int] = {}
+    for i, (term, shape) in enumerate(zip(terms, shapes)):
+        first, _, last = term.partition("...")
+        for letter, size in [*zip(first, shape), *zip(reversed(last), reversed(shape))]:
+            have = seen.get(letter, 1)
+            if size != have and 1 not in (size, have):
+                raise TensorError(
+                    f"einsum(): subscript {letter} has size {size} for operand {i} which does not broadcast with "
+                    f"previously seen size {have}"
+                )
+            seen[letter] = max(size, have)
+
+
+@exposed()
+def einsum(*args: Any) -> Any:
+    """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b), or with sublists of numbers instead of
+    letters, einsum(a, [0, 1], b, [1, 2], [0, 2]).
+
+    >>> import fxgrad.compat as torch
+    >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.einsum("ij,ij->", a, a).item()
+    30.0
+    """
+    if len(args) < 2:
+        raise ArgumentValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    if isinstance(args[0], str):
+        equation, operands = args[0], args[1:]
+    else:
+        operands = args[: len(args) // 2 * 2 : 2]
+        lists = [subscripts(entries) for entries in (*args[1::2], *args[len(args) // 2 * 2 :])]
+        equation = ",".join(lists[: len(operands)]) + "".join(f"->{s}" for s in lists[len(operands) :])
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    return einsum_of(operands, equation.replace(" ", ""))
+
+
+def subscripts(entries: Any) -> str:
+    """A list of numbers below 52 as letters."""
+    for entry in entries:
+        if entry is not Ellipsis and not 0 <= entry < 52:
+            raise TensorError(f"einsum(): subscript {entry} is not within the valid range [0, 52)")
+    return "".join("..." if entry is Ellipsis else LETTERS[entry] for entry in entries)
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in torch's order
+
+
+# -- pairs of dimensions ------------------------------------------
+@operation("a b", name="tensordot", spaces="")
+def tensordot_along(a: Any, b: Any, ours: tuple[int, ...], theirs: tuple[int, ...]) -> Any:
+    """The sum over pairs of dimensions."""
+    check_alike("tensordot", a, b)
+    if len(ours) != len(theirs):
+        raise TensorError("both dimension lists should have same length")
+    for i, j in zip(ours, theirs):
+        if a.shape[i] != b.shape[j]:
+            raise TensorError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
+                f"{b.shape[j]} in dim {j}"
+            )
+    return fnp.tensordot(a, b, (ours, theirs))
+
+
+@exposed()
+def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+    """The sum over pairs of dimensions: the last `dims` of a and the first of b, or dims = (those of a, those of b)."""
+    if isinstance(dims, int):
+        if dims < 0:
+            raise TensorError(f"tensordot expects dims >= 0, but got dims={dims}")
+        dims = range(-dims, 0), range(dims)
+    ours, theirs = (tuple(map(int, each.tolist() if hasattr(each, "tolist") else each)) for each in dims)
+    return tensordot_along(a, b, ours, theirs, out=out)
+
+
+@operation("input other", promote="arithmetic")
+def inner(input: Any, other: Any) -> Any:
+    """The sums of products over the last dimensions."""
+    if input.ndim and other.ndim and input.shape[-1] != other.shape[-1]:
+        raise TensorError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return fnp.inner(input, other)
+
+
+@operation("input vec2", promote="arithmetic")
+def outer(input: Any, vec2: Any) -> Any:
+    """The products of all pairs of entries of two vectors."""
+    for name, x in (("self", input), ("vec2", vec2)):
+        if x.ndim != 1:
+            raise TensorError(f"outer: Expected 1-D argument {name}, but got {x.ndim}-D")
+    return fnp.outer(input, vec2)
+
+
+exposed("function method", "ger")(outer)
+
+
+@operation("input other", promote="arithmetic")
+def kron(input: Any, other: Any) -> Any:
+    """Kronecker's product."""
+    return contraction.kron.__wrapped__(input, other)
+
+
+@operation("input other", spaces="linalg", promote="arithmetic")
+def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """The cross products of vectors along a dimension."""
+    if input.ndim != other.ndim:
+        raise TensorError(
+            f"linalg.cross: inputs must have the same number of dimensions. Got {input.ndim} and {other.ndim}"
+        )
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise TensorError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+        )
+    return fnp.cross(input, other, axis=dim)
+
+
+@exposed("function method")
+def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) -> Any:
+    """The cross products of vectors along a dimension: the first of size 3, unless it is given."""
+    if dim is None:
+        if 3 not in input.shape:
+            raise TensorError("no dimension of size 3 in input")
+        dim = tuple(input.shape).index(3)
+    return linalg_cross(input, other, dim=dim, out=out)
+
+
+@operation("x y", spaces="linalg", promote="arithmetic")
+def linalg_vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """Σ conj(x)·y along a dimension; the others broadcast."""
+    return fnp.sum(ops.multiply(contraction.conjugated(x), y), axis=dim)
+
+
+# -- chains ------------------------------------------
+@operation("*tensors", spaces="linalg")
+def linalg_multi_dot(tensors: Any) -> Any:
+    """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last."""
+    if len(tensors) < 2:
+        raise TensorError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    check_alike("multi_dot", *tensors)
+    last = len(tensors) - 1
+    for i, x in enumerate(tensors):
+        allowed = (1, 2) if i in (0, last) else (2,)
+        if x.ndim not in allowed:
+            which = {0: "the first tensor", last: "the last tensor"}.get(i, f"tensor {i}")
+            raise TensorError(
+                f"multi_dot(): {which} must be {'1D or ' if 1 in allowed else ''}2D but got {x.ndim}D"
+            )
+    for i, (a, b) in enumerate(pairwise(tensors)):
+        if a.shape[-1] != b.shape[0]:
+            raise TensorError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
+                "multiplied"
+            )
+    return solving.multi_dot(tensors)
+
+
+@exposed()
+def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """The product of matrices, as `linalg.multi_dot`."""
+    if len(matrices) == 1:
+        return matrices[0]
+    return linalg_multi_dot(matrices, out=out)
+
+
+@operation("A", spaces="linalg")
+def linalg_matrix_power(A: Any, n: int) -> Any:
+    """The n-th power of square matrices; of the inverse for n < 0."""
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise TensorError("linalg.matrix_power: A must be batches of square matrices")
+    return solving.matrix_power(A, n)
+
+
+@exposed("function method")
+def matrix_power(input: Any, n: int, *, out: Any = None) -> Any:
+    """The n-th power of square matrices: see `linalg.matrix_power`."""
+    return linalg_matrix_power(input, n, out=out)
+
+
+# -- distances ------------------------------------------
+@operation("x1 x2", out=False)
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+    """The p-norms of the differences of all pairs of rows, (…, P, M) and (…, R, M) → (…, P, R).
+
+    The derivative is 0 where two rows agree. `compute_mode` is for speed in torch; here differences are always exact.
+    """
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.ndim < 2:
+            raise TensorError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise TensorError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise TensorError("cdist only supports non-negative p values")
+    check_alike("cdist", x1, x2)
+    differences = ops.subtract(fnp.expand_dims(x1, -2), fnp.expand_dims(x2, -3))
+    if p == 0:  # a step, which has the derivative 0, and not none
+        flat = fnp.sum(ops.where(False, differences, 0), axis=-1)
+        return fnp.sum(ops.not_equal(differences, 0), axis=-1, dtype=aval_of(x1).dtype) + flat
+    return norms.of_vectors(differences, p, (differences.ndim - 1,), False)
+
+
+# -- powers ------------------------------------------
+@operation("x", spaces="function", out=False)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of the entries of a vector as columns, descending unless `increasing`."""
+    if x.ndim != 1:
+        raise TensorError("x must be a one-dimensional tensor.")
+    powers = powers_of(x, x.shape[0] if N is None else N)
+    return powers if increasing else fnp.flip(powers, -1)
+
+
+@operation("x", spaces="linalg")
+def linalg_vander(x: Any, *, N: int | None = None) -> Any:
+    """The powers 0 … N − 1 of the entries along the last dimension, as a new dimension."""
+    return powers_of(x, x.shape[-1] if N is None else N)
+
+
+def powers_of(x: Any, count: int) -> Any:
+    """x⁰, x¹, …, by products: a power function would be singular in its derivative at 0."""
+    if count == 0:
+        return ops.reshape(x, shape=(*x.shape, 1))[..., :0]
+    powers = [ops.full_like(x, value=1)]
+    while len(powers) < count:
+        powers.append(ops.multiply(powers[-1], x))
+    return fnp.stack(powers, -1)

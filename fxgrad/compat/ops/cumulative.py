@@ -1,0 +1,138 @@
+"""Running reductions, differences and integrals along a dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...core.aval import aval_of
+from ...lax.reductions import running_logsumexp
+from ..errors import TensorError
+from ..operation import exposed, operation, promoted
+from ..return_types import results
+from ..tensor import Tensor
+from .dimensions import dimension
+from .families import kind
+from .reduction import summand
+
+
+def along(function: Any, x: Any, dim: Any) -> Any:
+    """A running primitive along a dimension; a Tensor without any is its own result."""
+    axis = dimension(dim, aval_of(x).ndim)
+    return function(x, axis=axis) if aval_of(x).shape else ops.positive(x)
+
+
+@operation("input", inplace=True)
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """The sums of all elements up to each.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0).tolist()
+    [1, 3, 6]
+    """
+    return along(ops.cumsum, summand(input, dtype), dim)
+
+
+@operation("input", inplace=True)
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """The products of all elements up to each."""
+    return along(ops.cumprod, summand(input, dtype), dim)
+
+
+@operation("input")
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """log Σ eˣ of all elements up to each."""
+    return along(running_logsumexp, input, dim)
+
+
+def record(name: str, extreme: Any, doc: str) -> Any:
+    """cummax or cummin: the extremes so far, and the places of the last elements that reached them."""
+
+    def found(input: Any, dim: int) -> Any:
+        shape = aval_of(input).shape
+        axis = dimension(dim, len(shape))
+        if not shape:
+            return ops.positive(input), np.zeros((), np.int64)
+        y = extreme(input, axis=axis)
+        steps = np.arange(shape[axis]).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+        hit = ops.equal(input, y)
+        if kind(input) == "f":
+            hit = ops.logical_or(hit, ops.isnan(input))
+        places = ops.cummax(ops.where(hit, steps, 0), axis=axis)
+        return ops.take_along(input, places, axis), places
+
+    found.__doc__ = doc
+    return operation("input", name=name, results=results(name, "values", "indices"))(found)
+
+
+cummax = record("cummax", ops.cummax, "The greatest element up to each, and its place.")
+cummin = record("cummin", ops.cummin, "The least element up to each, and its place.")
+
+
+def part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    """The elements start … stop - 1 along an axis."""
+    return ops.getitem(x, index=((slice(None),) * axis + (slice(start, stop, None),)))
+
+
+@operation("input prepend append")
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences of neighbours along a dimension."""
+    if not aval_of(input).shape:
+        raise TensorError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise TensorError(f"order must be non-negative but got {n}")
+    axis = dimension(dim, aval_of(input).ndim)
+    pieces = [v for v in (prepend, input, append) if v is not None]
+    x = ops.concatenate(*promoted(pieces, "arithmetic"), axis=axis) if len(pieces) > 1 else input
+    for _ in range(min(n, aval_of(x).shape[axis])):
+        late, early = part(x, axis, 1, None), part(x, axis, None, -1)
+        x = ops.logical_xor(late, early) if kind(x) == "b" else ops.subtract(late, early)
+    return x
+
+
+# -- integrals ------------------------------------------
+def panels(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    """(the areas of the trapezoids between neighbours, their axis)."""
+    axis = dimension(dim, aval_of(y).ndim)
+    if kind(y) in "biu":
+        y = ops.convert(y, dtype=promoted((y,), "float")[0].dtype)
+    width: Any = 1.0 if dx is None else dx
+    if x is not None:
+        if aval_of(x).ndim == 1:
+            width = ops.subtract(part(x, 0, 1, None), part(x, 0, None, -1))
+            width = ops.reshape(width, shape=aval_of(width).shape + (1,) * (aval_of(y).ndim - axis - 1))
+        else:
+            place = axis - aval_of(y).ndim + aval_of(x).ndim
+            width = ops.subtract(part(x, place, 1, None), part(x, place, None, -1))
+    return 0.5 * width * ops.add(part(y, axis, 1, None), part(y, axis, None, -1)), axis
+
+
+@operation("y x", spaces="", name="trapezoid")
+def trapezoid_values(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The integral by the trapezoidal rule."""
+    areas, axis = panels(y, x, dx, dim)
+    return ops.reduce_sum(areas, axes=(axis,))
+
+
+@operation("y x", spaces="", name="cumulative_trapezoid")
+def cumulative_trapezoid_values(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The integrals up to each element but the first, by the trapezoidal rule."""
+    areas, axis = panels(y, x, dx, dim)
+    return ops.cumsum(areas, axis=axis)
+
+
+@exposed()
+def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule, at points `x` or of distance `dx`."""
+    return trapezoid_values(y, x, dx, dim)
+
+
+@exposed()
+def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integrals up to each element but the first, by the trapezoidal rule."""
+    return cumulative_trapezoid_values(y, x, dx, dim)
+
+
+exposed("function", "trapz")(trapezoid)

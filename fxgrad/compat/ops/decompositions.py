@@ -1,0 +1,326 @@
+"""torch.linalg: factorizations, eigenvalues and singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as fnp
+from ... import ops
+from ...core.aval import aval_of
+from ...numpy.linalg import decompositions
+from ...ops.linalg import adjoint, identity, transposed
+from ...ops.linalg import lower as lower_part
+from ..errors import TensorError
+from ..operation import exposed, operation
+from ..return_types import results
+from .elimination import INFO, indefinite_minor, lu, parts, permutation, permuted_identity
+from .linalg import (
+    check_floating,
+    check_info,
+    check_matrix,
+    check_pair,
+    check_square,
+    hermitian_part,
+    refused,
+    solved,
+)
+
+
+# -- Cholesky ------------------------------------------
+def indefinite(name: str) -> Any:
+    return lambda which, k: (
+        f"{name}: {which}The factorization could not be completed because the input is not positive-definite (the "
+        f"leading minor of order {k} is not positive-definite)."
+    )
+
+
+def cholesky_of(name: str, a: Any, upper: bool) -> Any:
+    check_square(name, a)
+    fixed = hermitian_part(a, upper)
+    with refused(indefinite(name), lambda: indefinite_minor(fixed)):
+        return decompositions.cholesky(fixed, upper=upper)
+
+
+@operation("A", spaces="linalg", node="LinalgCholeskyExBackward0")
+def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
+    """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices.
+
+    Raises:
+        LinAlgError: a matrix is not positive definite.
+    """
+    return cholesky_of("linalg.cholesky", A, upper)
+
+
+@operation("input")
+def cholesky(input: Any, upper: bool = False) -> Any:
+    """L with A = LLᴴ: see `linalg.cholesky`."""
+    return cholesky_of("cholesky", input, upper)
+
+
+@operation("A", spaces="linalg", results=results("linalg_cholesky_ex", "L", "info"))
+def linalg_cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """(L, info): info is 0, or the order of the leading minor that is not positive; L is NaN then."""
+    check_square("linalg.cholesky_ex", A)
+    fixed = hermitian_part(A, upper)
+    info = indefinite_minor(fixed)
+    if check_errors:
+        check_info(info, indefinite("linalg.cholesky_ex"))
+    wrong = ops.not_equal(info, 0)[..., None, None]
+    definite = ops.where(wrong, np.eye(A.shape[-1], dtype=aval_of(A).dtype), fixed)
+    return [ops.where(wrong, np.nan, decompositions.cholesky(definite, upper=upper)), info]
+
+
+@operation("B L")
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+    """X with AX = B for A = LLᴴ, or A = LᴴL with `upper`."""
+    if B.ndim < 2:
+        raise TensorError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
+    check_square("cholesky_solve", L)
+    check_pair("cholesky_solve", B, L)
+    factor = adjoint(L) if upper else L
+    y = solved("cholesky_solve", ops.triangular_solve, factor, B, True, lower=True, unit_diagonal=False)
+    return solved(
+        "cholesky_solve", ops.triangular_solve, adjoint(factor), y, True, lower=False, unit_diagonal=False
+    )
+
+
+@operation("L")
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
+    check_square("cholesky_inverse", L)
+    factor = adjoint(L) if upper else L
+    one = identity(factor, L.shape[-1])
+    inverse = ops.triangular_solve(factor, one, lower=True, unit_diagonal=False)
+    return adjoint(inverse) @ inverse
+
+
+# -- QR ------------------------------------------
+def qr_of(a: Any, mode: str) -> list[Any]:
+    if mode not in ("reduced", "complete", "r"):
+        raise TensorError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    check_matrix("linalg.qr", a)
+    q, r = ops.qr(a, complete=mode == "complete")
+    return [np.zeros(0, aval_of(r).dtype) if mode == "r" else q, r]
+
+
+@operation("A", spaces="linalg", results=results("linalg_qr", "Q", "R"))
+def linalg_qr(A: Any, mode: str = "reduced") -> Any:
+    """A = QR with orthonormal columns of Q and an upper triangle R; with mode="r" Q is empty."""
+    return qr_of(A, mode)
+
+
+@operation("input", results=results("qr", "Q", "R"), node="LinalgQrBackward0")
+def qr(input: Any, some: bool = True) -> Any:
+    """A = QR: see `linalg.qr`."""
+    return qr_of(input, "reduced" if some else "complete")
+
+
+@operation("A tau", spaces="linalg")
+def linalg_householder_product(A: Any, tau: Any) -> Any:
+    """The first columns of the product of the reflections 1 − τᵢvᵢvᵢᴴ, where vᵢ is below the diagonal of column i."""
+    check_matrix("linalg.householder_product", A)
+    m, n = A.shape[-2:]
+    if m < n:
+        raise TensorError(
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        )
+    one = np.eye(m, n, dtype=bool)
+    below = ops.where(one, 1, lower_part(A, -1))
+    product = ops.where(one, ops.full_like(A, value=1), 0)
+    for i in reversed(range(tau.shape[-1])):
+        v = below[..., i : i + 1]
+        product = product - (tau[..., i : i + 1, None] * v) @ (adjoint(v) @ product)
+    return product
+
+
+@exposed("function method")
+def orgqr(input: Any, tau: Any, *, out: Any = None) -> Any:
+    """See `linalg.householder_product`."""
+    return linalg_householder_product(input, tau, out=out)
+
+
+# -- singular values ------------------------------------------
+def check_driver(name: str, driver: Any) -> None:
+    if driver is not None:
+        raise TensorError(
+            f"torch.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+
+
+@operation("A", spaces="linalg", results=results("linalg_svd", "U", "S", "Vh"))
+def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """A = U·diag(S)·Vh with descending S ≥ 0. Derivatives where singular values repeat: see `fxgrad.ops.spectral`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S.tolist()
+    [3.0, 2.0]
+    """
+    check_matrix("linalg.svd", A)
+    check_driver("linalg.svd", driver)
+    return ops.svd(A, full=full_matrices)
+
+
+@operation("A", spaces="linalg", node="LinalgSvdBackward0")
+def linalg_svdvals(A: Any, *, driver: str | None = None) -> Any:
+    """The singular values, descending."""
+    check_matrix("linalg.svd", A)
+    check_driver("linalg.svd", driver)
+    return ops.svdvals(A)
+
+
+@operation("input", results=results("svd", "U", "S", "V"), node="LinalgSvdBackward0")
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """A = U·diag(S)·Vᴴ; without `compute_uv` U and V are zeros."""
+    check_matrix("linalg.svd", input)
+    if compute_uv:
+        u, s, vh = ops.svd(input, full=not some)
+        return [u, s, adjoint(vh)]
+    (*batch, m, n), dtype = input.shape, aval_of(input).dtype
+    return [np.zeros((*batch, m, m), dtype), ops.svdvals(input), np.zeros((*batch, n, n), dtype)]
+
+
+# -- eigenvalues ------------------------------------------
+def check_uplo(uplo: str) -> str:
+    if uplo.upper() not in ("L", "U"):
+        raise TensorError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+    return uplo.upper()
+
+
+@operation("A", spaces="linalg", results=results("linalg_eigh", "eigenvalues", "eigenvectors"))
+def linalg_eigh(A: Any, UPLO: str = "L") -> Any:
+    """Ascending eigenvalues and orthonormal eigenvectors of Hermitian matrices, given by a triangle."""
+    check_square("linalg.eigh", A)
+    return ops.eigh(hermitian_part(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
+
+
+@operation("A", spaces="linalg", node="LinalgEighBackward0")
+def linalg_eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of Hermitian matrices, ascending."""
+    check_square("linalg.eigh", A)
+    return ops.eigvalsh(hermitian_part(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
+
+
+@operation("A", spaces="linalg", results=results("linalg_eig", "eigenvalues", "eigenvectors"))
+def linalg_eig(A: Any) -> Any:
+    """Eigenvalues and eigenvectors of length one, complex in any case."""
+    check_square("linalg.eig", A)
+    return ops.eig(A)
+
+
+@operation("A", spaces="linalg", node="LinalgEigBackward0")
+def linalg_eigvals(A: Any) -> Any:
+    """The eigenvalues, complex in any case."""
+    check_square("linalg.eig", A)
+    return ops.eig(A)[0]
+
+
+INFO_NONE = np.iinfo(INFO).max
+
+
+# -- LU ------------------------------------------
+def factored(name: str, a: Any, pivot: bool) -> tuple[Any, Any, Any]:
+    """(L and U in one matrix, pivots counted from 1, the number of the first zero on the diagonal of U)."""
+    if a.ndim < 2:
+        raise TensorError(
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(a.shape)} instead"
+        )
+    check_floating("torch.lu_factor", a)
+    if not pivot:
+        raise TensorError(f"{name}: LU without pivoting is not implemented on the CPU")
+    packed, pivots, _ = lu(a)
+    zero = ops.equal(fnp.diagonal(ops.stop_gradient(packed), axis1=-2, axis2=-1), 0)
+    places = np.arange(1, zero.shape[-1] + 1, dtype=INFO)
+    first = fnp.min(ops.where(zero, places, INFO_NONE), axis=-1, initial=INFO_NONE)
+    return packed, pivots + 1, ops.where(ops.equal(first, INFO_NONE), INFO.type(0), first)
+
+
+def unusable(which: str, k: int) -> str:
+    return (
+        f"torch.linalg.lu_factor: {which}U[{k},{k}] is zero and using it on lu_solve would result in a division by "
+        "zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+        "linalg.lu_factor_ex(A, pivot)"
+    )
+
+
+@operation(
+    "A",
+    spaces="linalg",
+    results=results("linalg_lu_factor", "LU", "pivots"),
+    node="LinalgLuFactorExBackward0",
+)
+def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """(L below the diagonal and U in one matrix, pivots counted from 1) with PA = LU."""
+    packed, pivots, info = factored("linalg.lu_factor", A, pivot)
+    check_info(info, unusable)
+    return [packed, pivots]
+
+
+@operation("A", spaces="linalg", results=results("linalg_lu_factor_ex", "LU", "pivots", "info"))
+def linalg_lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """As `lu_factor`, and info: 0, or the place on the diagonal of U that is zero."""
+    found = factored("linalg.lu_factor_ex", A, pivot)
+    if check_errors:
+        check_info(found[2], unusable)
+    return list(found)
+
+
+@exposed("function method", "lu")
+def packed_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+    """(LU, pivots), and info if it is asked for: see `linalg.lu_factor`."""
+    return tuple(linalg_lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
+
+
+@operation("A", spaces="linalg", results=results("linalg_lu", "P", "L", "U"), constant=(0,))
+def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
+    """A = PLU with a permutation P, ones on the diagonal of L."""
+    check_matrix("linalg.lu", A)
+    if not pivot:
+        raise TensorError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    packed, _, order = lu(A)
+    return [permuted_identity(order, A), *parts(packed)]
+
+
+@operation("LU_data LU_pivots", spaces="function", results=results("lu_unpack", "P", "L", "U"), constant=(0,))
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """(P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
+    nothing = np.zeros(0, aval_of(LU_data).dtype)
+    p = permuted_identity(permutation(LU_pivots, LU_data.shape[-2]), LU_data) if unpack_pivots else nothing
+    return [p, *(parts(LU_data) if unpack_data else (nothing, nothing))]
+
+
+@operation("LU pivots B", spaces="linalg")
+def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """X with AX = B, or XA = B, for the factors of A; with `adjoint` for Aᴴ."""
+    if aval_of(pivots).dtype != INFO:
+        raise TensorError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    check_square("linalg.lu_solve", LU, "LU")
+    check_pair("linalg.lu_solve", LU, B)
+    return lu_solved(LU, pivots, B, left, adjoint)
+
+
+def lu_solved(packed: Any, pivots: Any, b: Any, left: bool, flipped: bool) -> Any:
+    """X with AX = B, or XA = B, for A = PLU; `flipped`, for Aᴴ."""
+    if not left:  # (XA)ᴴ = AᴴXᴴ
+        return adjoint(lu_solved(packed, pivots, adjoint(b), True, not flipped))
+    p = permuted_identity(permutation(pivots, packed.shape[-1]), packed)
+
+    def against(factor: Any, b: Any, lower: bool) -> Any:
+        factor, lower = (adjoint(factor), not lower) if flipped else (factor, lower)
+        return solved(
+            "linalg.lu_solve", ops.triangular_solve, factor, b, True, lower=lower, unit_diagonal=False
+        )
+
+    l_factor, u_factor = parts(packed)
+    if flipped:
+        return p @ against(l_factor, against(u_factor, b, False), True)
+    return against(u_factor, against(l_factor, transposed(p) @ b, True), False)
+
+
+@exposed("function method")
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
+    """X with AX = b for the factors of A: see `linalg.lu_solve`."""
+    return linalg_lu_solve(LU_data, LU_pivots, b, out=out)

@@ -1,0 +1,53 @@
+"""Dimensions as torch's arguments name them."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from ... import ops
+from ...core.aval import aval_of
+from ..errors import TensorError
+from ..refusals import dimension_error
+
+
+def dimension(dim: Any, ndim: int) -> int:
+    """A dimension counted from the front. A Tensor without any has one for this purpose."""
+    place = index(dim)
+    size = max(ndim, 1)
+    if not -size <= place < size:
+        raise dimension_error(place, ndim)
+    return place % size
+
+
+def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Dimensions counted from the front; None and () stand for all."""
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    if not isinstance(dim, tuple | list):
+        dim = (dim,)
+    found: list[int] = []
+    for d in dim:
+        place = dimension(d, ndim)
+        if place in found:
+            raise TensorError(f"dim {place} appears multiple times in the list of dims")
+        found.append(place)
+    return tuple(found) if ndim else ()
+
+
+def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with reduced axes of length one."""
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def flattened(x: Any) -> Any:
+    """All elements in a row."""
+    return ops.reshape(x, shape=(aval_of(x).size,))
+
+
+def extent(value: Any, axes: tuple[int, ...]) -> int:
+    """How many elements are reduced to one."""
+    count = 1
+    for axis in axes:
+        count *= aval_of(value).shape[axis]
+    return count

@@ -1,0 +1,221 @@
+"""Several Tensors as one, or as the axes of a grid."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...ops.kinds import Linear
+from ..dtypes import from_numpy_dtype, result_numpy
+from ..errors import ArgumentError, ArgumentValueError, TensorError
+from ..operation import exposed, operation
+from ..rearrangement import Reordering
+from ..tensor import Tensor
+from .casting import to_copy
+from .dimensions import dimension
+from .sizes import at
+from .viewing import atleast_1d, atleast_2d, atleast_3d, expanded, reshape
+
+stack_primitive = Linear(
+    "stack",
+    lambda xp: lambda *xs, axis: xp.stack(xs, axis=axis),
+    shape=lambda *xs, axis: (*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]),
+    transposed=lambda ct, *xs, axis: [ops.getitem(ct, index=at(axis, i)) for i in range(len(xs))],
+    batched=lambda *xs, size, axis: stack_primitive.call(*xs, axis=axis + 1),
+    count=None,
+)
+
+
+@operation("*tensors", spaces="", name="cat", composite=Reordering)
+def concatenated(tensors: Any, dim: int) -> Any:
+    """Tensors of one dtype joined along a dimension."""
+    return ops.concatenate, tensors, {"axis": dim}
+
+
+@operation("*tensors", spaces="", name="stack", composite=Reordering)
+def stacked(tensors: Any, dim: int) -> Any:
+    """Tensors of one dtype and shape joined along a new dimension."""
+    return stack_primitive.call, tensors, {"axis": dim}
+
+
+def alike(tensors: Any, operation: str) -> list[Tensor]:
+    """A non-empty sequence of Tensors, converted to their common dtype."""
+    if not isinstance(tensors, tuple | list):
+        raise ArgumentError(
+            f"{operation}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    for i, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise ArgumentError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+    if not tensors:
+        raise ArgumentValueError(f"torch.{operation}(): expected a non-empty list of Tensors")
+    dtypes = {x.dtype for x in tensors}
+    if len(dtypes) == 1:
+        return list(tensors)
+    common = from_numpy_dtype(result_numpy([x.value for x in tensors]))
+    return [x if x.dtype is common else to_copy(x, common) for x in tensors]
+
+
+@exposed()
+def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+    """Tensors joined along a dimension. Empty vectors among them are passed over.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cat([torch.zeros(1, 2), torch.ones(2, 2)]).tolist()
+    [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
+    """
+    parts = alike(tensors, "cat")
+    for i, x in enumerate(parts):
+        if not x.shape:
+            raise TensorError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    kept = [x for x in parts if x.shape != (0,)] or parts
+    first = kept[0].shape
+    d = dimension(dim, len(first))
+    for i, x in enumerate(kept):
+        if len(x.shape) != len(first):
+            raise TensorError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(x.shape)}"
+            )
+        for j, (n, m) in enumerate(zip(x.shape, first)):
+            if n != m and j != d:
+                raise TensorError(
+                    f"Sizes of tensors must match except in dimension {d}. Expected size {m} but got size {n} for "
+                    "tensor "
+                    f"number {i} in the list."
+                )
+    return concatenated.operation((kept,), {"dim": d}, out)
+
+
+exposed("function", "concat")(cat)
+exposed("function", "concatenate")(cat)
+
+
+@exposed()
+def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+    """Tensors of one shape joined along a new dimension."""
+    if isinstance(tensors, tuple | list) and not tensors:
+        raise TensorError("stack expects a non-empty TensorList")
+    parts = alike(tensors, "stack")
+    for i, x in enumerate(parts):
+        if x.shape != parts[0].shape:
+            raise TensorError(
+                f"stack expects each tensor to be equal size, but got {list(parts[0].shape)} at entry 0 and "
+                f"{list(x.shape)} at entry {i}"
+            )
+    d = dimension(dim, len(parts[0].shape) + 1)
+    return stacked.operation((parts,), {"dim": d}, out)
+
+
+@exposed()
+def hstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Tensors joined along their second dimension; vectors along their only one."""
+    parts = list(atleast_1d(tuple(tensors)))
+    return cat(parts, min(1, len(parts[0].shape) - 1) if parts else 0, out=out)
+
+
+@exposed()
+def vstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Tensors, vectors as rows, joined along their first dimension."""
+    return cat(list(atleast_2d(tuple(tensors))), 0, out=out)
+
+
+exposed("function", "row_stack")(vstack)
+
+
+@exposed()
+def dstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Tensors joined along their third dimension."""
+    return cat(list(atleast_3d(tuple(tensors))), 2, out=out)
+
+
+@exposed()
+def column_stack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Tensors joined along their second dimension; vectors, and numbers, as columns."""
+    return hstack([x if len(x.shape) > 1 else reshape(x, (-1, 1)) for x in tensors], out=out)
+
+
+@operation("*tensors", spaces="", name="block_diag", promote="arithmetic", out=False)
+def blocks(tensors: Any) -> Any:
+    """Matrices along the diagonal."""
+    width, start, rows = sum(x.shape[1] for x in tensors), 0, []
+    for x in tensors:
+        stop = start + x.shape[1]
+        rows.append(ops.pad(x, widths=((0, 0), (start, width - stop))))
+        start = stop
+    return ops.concatenate(*rows, axis=0)
+
+
+@exposed()
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrix with the given ones along its diagonal; vectors, and numbers, are rows."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    for x in tensors:
+        if len(x.shape) > 2:
+            raise TensorError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {tensors.index(x)} has "
+                f"{len(x.shape)} dimensions"
+            )
+    return blocks([atleast_2d(x) for x in tensors])
+
+
+@exposed()
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of a grid, expanded from those along its axes; with `indexing="xy"` the first two axes of the
+    results are swapped."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+            UserWarning,
+            stacklevel=3,
+        )
+    elif indexing not in ("ij", "xy"):
+        raise TensorError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for x in tensors:
+        if len(x.shape) > 1:
+            raise TensorError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x!r}")
+    axes = list(range(len(tensors)))
+    if indexing == "xy" and len(axes) > 1:
+        axes[:2] = [1, 0]
+    sizes = [x.shape[0] if x.shape else 1 for x in tensors]
+    shape = [0] * len(axes)
+    for n, a in zip(sizes, axes):
+        shape[a] = n
+    return tuple(
+        [
+            expanded(reshape(x, (1,) * a + (n,) + (1,) * (len(axes) - a - 1)), shape)
+            for x, n, a in zip(tensors, sizes, axes)
+        ]
+    )
+
+
+@exposed()
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All combinations of one entry of each vector, as rows."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([reshape(x, (-1,)) for x in meshgrid(*tensors, indexing="ij")], 1)
+
+
+@exposed()
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to choose `r` entries of a vector, as rows."""
+    if len(input.shape) != 1:
+        raise TensorError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise TensorError(f"Expect a non-negative number, but got {r}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = np.array(list(choose(range(input.shape[0]), r)), np.intp).reshape(-1, r)
+    return chosen(input, rows) if r else reshape(input, (-1,))[:0]
+
+
+@operation("input", spaces="", name="masked_select", out=False, composite=Reordering)
+def chosen(input: Any, places: Any) -> Any:
+    """The entries of a vector at these places."""
+    return ops.getitem, (input, places), {"index": (ops.ARRAY,)}

@@ -1,0 +1,484 @@
+"""torch.linalg: systems of equations, inverses, determinants and norms. Matrices are in the last two dimensions.
+
+Decompositions are in `decompositions`. What differs from torch: derivatives of singular values and eigenvectors where
+values repeat are finite or NaN as the function's own derivative is (see `fxgrad.ops.spectral`); the derivative of det
+is right for singular matrices of any rank.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import numpy as fnp
+from ... import ops
+from ...core.aval import aval_of, is_differentiable, kind_of
+from ...core.errors import ConcretizationError
+from ...core.interpreter import concrete
+from ...numpy.composite import axes_tuple
+from ...numpy.linalg import norms, solving
+from ...ops.linalg import adjoint, column, transposed
+from ..dtypes import as_numpy_dtype, short_name
+from ..errors import LinAlgError, TensorError
+from ..operation import SPACES, exposed, operation
+from ..return_types import results
+from ..tensor import make
+from .elimination import zero_pivot
+from .parts import diagonal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SPACES.setdefault("linalg", {})["LinAlgError"] = LinAlgError
+
+
+# -- arguments ------------------------------------------
+def check_floating(name: str, x: Any) -> None:
+    if not is_differentiable(aval_of(x).dtype):
+        short = short_name(aval_of(x).dtype)
+        raise TensorError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {short}",
+            hint="convert it: A.to(torch.float64)",
+        )
+
+
+def check_matrix(name: str, a: Any, parameter: str = "A") -> None:
+    """Raise unless there are two dimensions or more, of floating or complex entries."""
+    if a.ndim < 2:
+        raise TensorError(f"{name}: The input tensor {parameter} must have at least 2 dimensions.")
+    check_floating(name, a)
+
+
+def check_square(name: str, a: Any, parameter: str = "A") -> None:
+    """Raise unless the matrices have as many rows as columns."""
+    check_matrix(name, a, parameter)
+    m, n = a.shape[-2:]
+    if m != n:
+        raise TensorError(
+            f"{name}: {parameter} must be batches of square matrices, but they are {m} by {n} matrices"
+        )
+
+
+def check_pair(name: str, a: Any, b: Any) -> None:
+    """Raise unless A and B have one dtype."""
+    have, other = (aval_of(x).dtype for x in (a, b))
+    if have != other:
+        raise TensorError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {short_name(have)} and B of type "
+            f"{short_name(other)} instead"
+        )
+
+
+def place(info: Any) -> tuple[str, int]:
+    """(the matrix in words, the number) of the first number that is not zero."""
+    numbers = np.ravel(info)
+    at = int(np.flatnonzero(numbers)[0])
+    return (f"(Batch element {at}): " if np.ndim(info) else ""), int(numbers[at])
+
+
+@contextmanager
+def refused(message: Any, info: Any) -> Iterator[None]:
+    """Raise LinAlgError where NumPy does; `message` words it, of what `place` tells of info()."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise LinAlgError(message(*place(info()))) from None
+
+
+def singular(name: str) -> Any:
+    return lambda which, k: (
+        f"{name}: {which}The diagonal element {k} is zero, the inversion could not be completed because the input "
+        "matrix is singular."
+    )
+
+
+# -- inverses ------------------------------------------
+@operation("A", spaces="linalg", node="LinalgInvExBackward0")
+def linalg_inv(A: Any) -> Any:
+    """The inverses of square matrices.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    check_square("linalg.inv", A)
+    with refused(singular("linalg.inv"), lambda: zero_pivot(A)):
+        return ops.inv(A, strict=True)
+
+
+@operation("A", spaces="linalg", results=results("linalg_inv_ex", "inverse", "info"))
+def linalg_inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+    """(inverse, info): info is 0, or the pivot of a singular matrix that is zero; its inverse is NaN then."""
+    check_square("linalg.inv_ex", A)
+    info = zero_pivot(A)
+    if check_errors:
+        check_info(info, singular("linalg.inv_ex"))
+    return [ops.inv(A, strict=False), info]
+
+
+def check_info(info: Any, message: Any) -> None:
+    """Raise LinAlgError where a number is not zero."""
+    try:
+        found = concrete(info, "check_errors")
+    except ConcretizationError:  # a rule is being derived, of what was checked
+        return
+    if np.any(found):
+        raise LinAlgError(message(*place(found)))
+
+
+@exposed("function method")
+def inverse(input: Any, *, out: Any = None) -> Any:
+    """The inverses of square matrices: see `linalg.inv`."""
+    return linalg_inv(input, out=out)
+
+
+def tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """Both as numbers or arrays; without either, what is as small as rounding errors counts as zero."""
+    absolute = atol is not None and (np.ndim(atol) > 0 or atol > 0)
+    if rtol is None:
+        rtol = 0.0 if absolute else float(np.finfo(aval_of(a).dtype).eps) * max(a.shape[-2:])
+    return (atol if absolute else None), rtol
+
+
+def above(s: Any, atol: Any, rtol: Any) -> Any:
+    """Which of the singular values, descending, are greater than max(atol, rtol·the greatest)."""
+    bound = s[..., :1] * beside(rtol)
+    return ops.greater(s, bound if atol is None else ops.maximum(bound, beside(atol)))
+
+
+def beside(tolerance: Any) -> Any:
+    """A tolerance, or one for each matrix, beside singular values."""
+    return np.asarray(tolerance)[..., None] if np.ndim(tolerance) else tolerance
+
+
+@operation("A", spaces="linalg")
+def linalg_pinv(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros."""
+    check_matrix("linalg.pinv", A)
+    if hermitian:
+        A = hermitian_part(A)
+    if not prod(A.shape):
+        return ops.reshape(A, shape=(*A.shape[:-2], A.shape[-1], A.shape[-2]))
+    atol, rtol = tolerances(A, atol, rtol)
+    if atol is None and not np.ndim(rtol):
+        return solving.pinv(A, rtol)
+    u, s, vh = ops.svd(ops.stop_gradient(A), full=False)
+    s = ops.where(above(s, atol, rtol), s, 0)
+    return solving.pinv(ops.graft((u * s[..., None, :]) @ vh, A), tolerances(A, None, None)[1])
+
+
+def hermitian_part(a: Any, upper: bool = False) -> Any:
+    """The Hermitian matrices of which one triangle is given."""
+    below = np.tri(a.shape[-1], dtype=bool)
+    fixed = ops.stop_gradient(a)
+    return ops.graft(ops.where(below.T if upper else below, fixed, adjoint(fixed)), a)
+
+
+@exposed("function method")
+def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+    """The pseudo-inverses: see `linalg.pinv`."""
+    return linalg_pinv(input, rtol=rcond)
+
+
+@operation("A", spaces="linalg")
+def linalg_tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse with respect to tensordot(A, ·, ind): the first `ind` dimensions are the rows."""
+    check_floating("linalg.tensorinv", A)
+    if ind <= 0:
+        raise TensorError("Expected a strictly positive integer for 'ind'")
+    rows, cols = prod(A.shape[:ind]), prod(A.shape[ind:])
+    if rows != cols:
+        raise TensorError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{cols} != {rows}"
+        )
+    return solving.tensorinv(A, ind)
+
+
+# -- systems of equations ------------------------------------------
+def vectors(a: Any, b: Any) -> bool:
+    """Whether the right-hand sides are vectors: one, or one for each matrix."""
+    return b.ndim == 1 or (a.ndim - 1 == b.ndim and a.shape[:-1] == b.shape)
+
+
+def solved(name: str, primitive: Any, a: Any, b: Any, left: bool, **params: Any) -> Any:
+    """`primitive` of matrices and right-hand sides that broadcast, AX = B or (`left=False`) XA = B."""
+    if not left:
+        x = solved(name, primitive, transposed(a), transposed(b), True, **params)
+        return transposed(x)
+    vector = vectors(a, b)
+    b = column(b) if vector else b
+    if a.shape[-1] != b.shape[-2]:
+        m, n = a.shape[-2:]
+        raise TensorError(
+            f"{name}: Incompatible shapes of A and B for the equation AX = B ({m}x{n} and "
+            f"{b.shape[-2]}x{b.shape[-1]})"
+        )
+    x = solving.solved(primitive, a, b, **params)
+    return ops.reshape(x, shape=x.shape[:-1]) if vector else x
+
+
+@operation("A B", spaces="linalg", node="LinalgSolveExBackward0")
+def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    """X with AX = B, or with `left=False` XA = B. B is a matrix or a vector.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 4.0])).tolist()
+    [1.0, 1.0]
+    """
+    check_square("linalg.solve", A)
+    check_pair("linalg.solve", A, B)
+    with refused(unsolvable, lambda: zero_pivot(A)):
+        return solved("linalg.solve", ops.solve, A, B, left or vectors(A, B))
+
+
+def unsolvable(which: str, pivot: int) -> str:
+    return f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
+
+
+@operation("A B", spaces="linalg", results=results("linalg_solve_ex", "result", "info"))
+def linalg_solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """(X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN then."""
+    check_square("linalg.solve_ex", A)
+    check_pair("linalg.solve_ex", A, B)
+    info = zero_pivot(A)
+    if check_errors:
+        check_info(info, unsolvable)
+    hollow = ops.not_equal(info, 0)[..., None, None]
+    regular = ops.where(hollow, np.eye(A.shape[-1], dtype=aval_of(A).dtype), A)
+    x = solved("linalg.solve_ex", ops.solve, regular, B, left or vectors(A, B))
+    return [ops.where(hollow[..., 0] if vectors(A, B) else hollow, np.nan, x), info]
+
+
+@operation("A B", spaces="linalg")
+def linalg_solve_triangular(
+    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    """X with AX = B, or XA = B, for triangular A, of which only that triangle is read."""
+    check_square("linalg.solve_triangular", A)
+    check_matrix("linalg.solve_triangular", B, "B")
+    check_pair("linalg.solve_triangular", A, B)
+    lower = upper if not left else not upper
+    return solved(
+        "linalg.solve_triangular", ops.triangular_solve, A, B, left, lower=lower, unit_diagonal=unitriangular
+    )
+
+
+@operation("b A", results=results("triangular_solve", "solution", "cloned_coefficient"))
+def triangular_solve(
+    b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """(X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
+    check_square("triangular_solve", A)
+    matrix = transposed(A) if transpose else A
+    lower = upper if transpose else not upper
+    x = solved(
+        "triangular_solve", ops.triangular_solve, matrix, b, True, lower=lower, unit_diagonal=unitriangular
+    )
+    return [x, ops.positive(A)]
+
+
+@operation("A B", spaces="linalg")
+def linalg_tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+    """X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
+    check_floating("linalg.tensorsolve", A)
+    return solving.tensorsolve(A, B, dims)
+
+
+DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+Report = results("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+
+
+@operation("A B", name="linalg_lstsq", spaces="", results=tuple, out=False)
+def least_squares(A: Any, B: Any, rcond: float, residuals: bool) -> Any:
+    """(the shortest X among those that minimize ‖AX − B‖, the sums of squared residuals or nothing)."""
+    vector = vectors(A, B)
+    b = column(B) if vector else B
+    batch = np.broadcast_shapes(A.shape[:-2], b.shape[:-2])
+    a, b = (ops.broadcast_to(m, shape=(*batch, *m.shape[-2:])) for m in (A, b))
+    x = ops.lstsq(a, b, rcond=rcond)
+    squares = fnp.sum(fnp.abs(b - a @ x) ** 2, axis=-2)
+    return [
+        ops.reshape(x, shape=x.shape[:-1]) if vector else x,
+        squares if residuals else ops.reshape(squares, shape=(squares.size,))[:0],
+    ]
+
+
+@operation("A", spaces="", results=tuple, out=False)
+def ranks(A: Any, rcond: float) -> Any:
+    """(rank, singular values)."""
+    s = ops.svdvals(A)
+    rank = fnp.sum(ops.greater(s, s[..., :1] * rcond), axis=-1)
+    return [ops.convert(rank, dtype=np.dtype(np.int64)), s]
+
+
+@exposed("linalg", "lstsq")
+def linalg_lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The shortest X among those that minimize ‖AX − B‖, sums of squared residuals, ranks, singular values.
+
+    As in torch the last three are empty where the driver ("gelsy" unless it is given) does not compute them. The rank
+    is found by singular values for all drivers.
+    """
+    check_matrix("torch.linalg.lstsq", A.value)
+    check_pair("torch.linalg.lstsq", A, B)
+    driver = driver or "gelsy"
+    if driver not in DRIVERS:
+        raise TensorError(f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(DRIVERS)})")
+    if rcond is None:
+        rcond = tolerances(A, None, None)[1]
+    rank, values = ranks(A.detach(), rcond)
+    m, n = A.shape[-2:]
+    full = driver != "gelsy" and m > n and bool(np.all(concrete(rank.value, "the rank") == n))
+    solution, residuals = least_squares(A, B, rcond, full)
+    nothing = tuple(make(A.tape, np.zeros(0, aval_of(x.value).dtype)) for x in (rank, values))
+    return Report(
+        solution,
+        residuals,
+        nothing[0] if driver == "gels" else rank,
+        values if driver in ("gelsd", "gelss") else nothing[1],
+    )
+
+
+# -- determinants ------------------------------------------
+@operation("A", spaces="linalg")
+def linalg_det(A: Any) -> Any:
+    """The determinants of square matrices."""
+    check_square("linalg.det", A)
+    return ops.det(A)
+
+
+@exposed("function method")
+def det(input: Any) -> Any:
+    """The determinants of square matrices: see `linalg.det`."""
+    return linalg_det(input)
+
+
+@operation("A", spaces="linalg", results=results("linalg_slogdet", "sign", "logabsdet"))
+def linalg_slogdet(A: Any) -> Any:
+    """(sign, log|det|) of square matrices."""
+    check_square("linalg.slogdet", A)
+    return ops.slogdet(A)
+
+
+@exposed("function method")
+def slogdet(input: Any, *, out: Any = None) -> Any:
+    """(sign, log|det|) of square matrices: see `linalg.slogdet`."""
+    return linalg_slogdet(input, out=out)
+
+
+@operation("input", out=False)
+def logdet(input: Any) -> Any:
+    """The logarithms of determinants: NaN where one is negative, −∞ where it is zero."""
+    check_square("linalg.slogdet", input)
+    sign, size = ops.slogdet(input)
+    if kind_of(aval_of(sign).dtype) == "c":
+        return size + ops.log(sign)
+    return ops.where(ops.equal(sign, -1), np.nan, size)
+
+
+# -- norms ------------------------------------------
+def converted(name: str, x: Any, dtype: Any) -> Any:
+    """The operand of a norm, in the dtype in which it is to be computed."""
+    if dtype is not None:
+        target = as_numpy_dtype(dtype)
+        if (kind_of(target) == "c") != (kind_of(aval_of(x).dtype) == "c"):
+            want = "complex for complex" if kind_of(aval_of(x).dtype) == "c" else "real for real"
+            raise TensorError(f"{name}: dtype should be {want} inputs, but got {short_name(dtype)}")
+        x = ops.convert(x, dtype=target)
+    check_floating(name, x)
+    return x
+
+
+def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Dimensions by their places; None and () stand for all."""
+    return axes_tuple(None if dim in ((), []) else dim, ndim)
+
+
+@operation("x", spaces="linalg")
+def linalg_vector_norm(
+    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """(Σ|x|ᵖ)^(1/p) over dimensions, all unless they are given; the derivative at the origin is 0."""
+    x = converted("linalg.vector_norm", x, dtype)
+    dims = dims_of(dim, x.ndim)
+    if (ord < 0 or ord == np.inf) and not prod([x.shape[d] for d in dims]):
+        raise TensorError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
+            "an identity"
+        )
+    if not dims:
+        return ops.absolute(x)
+    return norms.of_vectors(x, ord, dims, keepdim)
+
+
+@operation("A", spaces="linalg")
+def linalg_matrix_norm(
+    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of matrices: "fro", "nuc", or 1, 2, ∞ and their negatives."""
+    if A.ndim < 2:
+        raise TensorError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    A = converted("linalg.matrix_norm", A, dtype)
+    if not isinstance(dim, tuple | list) or len(dim) != 2:
+        raise TensorError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+    if ord not in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        raise TensorError(f"linalg.matrix_norm: Order {ord} not supported.")
+    rows, cols = dims_of(dim, A.ndim)
+    return norms.of_matrices(A, ord, (rows, cols), keepdim)
+
+
+@exposed("linalg", "norm")
+def linalg_norm(
+    input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None
+) -> Any:
+    """The norm of vectors (one dimension, or all of them) or of matrices (two dimensions and an `ord`)."""
+    ndim = len(input.shape)
+    if ord is None or (
+        not isinstance(ord, str) and (isinstance(dim, int) or (dim is not None and len(dim) == 1))
+    ):
+        return linalg_vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype, out=out)
+    if dim is None:
+        if ndim not in (1, 2):
+            raise TensorError(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D."
+            )
+        if ndim == 1 and not isinstance(ord, str):
+            return linalg_vector_norm(input, ord, None, keepdim, dtype=dtype, out=out)
+        dim = (-2, -1)
+    return linalg_matrix_norm(input, ord, dim, keepdim, dtype=dtype, out=out)
+
+
+@exposed("linalg", "diagonal")
+def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of matrices, as a view."""
+    return diagonal(A, offset, dim1, dim2)
+
+
+@operation("A", spaces="linalg")
+def linalg_cond(A: Any, p: Any = None) -> Any:
+    """The condition numbers in the matrix norm of order p; None is 2."""
+    check_matrix("linalg.cond", A)
+    if p not in (None, 2, -2):
+        check_square(f"linalg.cond(ord={p})", A)
+    if not prod(A.shape[-2:]):
+        return ops.reduce_sum(ops.absolute(A), axes=(A.ndim - 2, A.ndim - 1))
+    return norms.cond(A, p)
+
+
+@operation("A", spaces="linalg")
+def linalg_matrix_rank(
+    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
+    """The number of singular values above max(atol, rtol·the greatest)."""
+    check_matrix("torch.linalg.matrix_rank", A, "input")
+    s = ops.svdvals(ops.stop_gradient(hermitian_part(A) if hermitian else A))
+    return fnp.sum(above(s, *tolerances(A, tol if atol is None else atol, rtol)), axis=-1)

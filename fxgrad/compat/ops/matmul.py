@@ -1,0 +1,279 @@
+"""Products of matrices and vectors. torch promotes nothing here: the operands have one dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import numpy as fnp
+from ... import ops
+from ...core.aval import SCALARS, aval_of, kind_of
+from ...numpy import contraction
+from ...ops.contraction import contract_aval
+from ...ops.kinds import Bilinear
+from ...ops.masked import dense
+from ..dtypes import c_name
+from ..errors import ArgumentError, NotSupportedError, TensorError
+from ..operation import exposed, operation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def check_alike(name: str, *operands: Any) -> None:
+    """Raise unless all have one dtype, which is not bool."""
+    have = aval_of(operands[0]).dtype
+    for want in [aval_of(x).dtype for x in operands[1:]]:
+        if want != have:
+            raise TensorError(
+                f"expected m1 and m2 to have the same dtype, but got: {c_name(have)} != {c_name(want)}",
+                hint=f"{name} does not promote: convert one operand with .to(…)",
+            )
+    if kind_of(have) == "b":
+        raise NotSupportedError(f"\"{name}\" not implemented for 'Bool'", hint="convert to an integer dtype")
+
+
+def values_of(function: Any) -> Any:
+    """The function of values of which an operation was declared."""
+    return function.operation.function
+
+
+def check_rank(x: Any, rank: int, message: str) -> None:
+    if type(x) in SCALARS:
+        raise ArgumentError(f"a product of matrices: argument must be Tensor, not {type(x).__name__}")
+    if x.ndim != rank:
+        raise TensorError(message, hint=f"matmul takes all ranks; this one has the shape {list(x.shape)}")
+
+
+def unequal(a: Any, b: Any) -> TensorError:
+    """The error for inner sizes that differ."""
+    left, right = ("x".join(map(str, x.shape)) for x in (a, b))
+    return TensorError(f"mat1 and mat2 shapes cannot be multiplied ({left} and {right})")
+
+
+# -- products of two ------------------------------------------
+class MatrixProduct(Bilinear):
+    """`contract` of two matrices of one dtype: nothing broadcasts, so cotangents are products as well."""
+
+    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+        a, b = values
+        y = apply(a, b)
+        return y, self, (a if needed[1] is not None else None, b if needed[0] is not None else None)
+
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `ops.derive.Rule.refill`."""
+        return tuple([None if v is None else operand(i, v) for i, v in enumerate(residuals)])
+
+    def plain(self, ct: Any, residuals: tuple) -> tuple[Any, Any]:
+        """The pullback on arrays."""
+        a, b = residuals
+        return None if b is None else ct.dot(b.T), None if a is None else a.T.dot(ct)
+
+    def pull(self, ct: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        """The pullback, from the residuals that `linearize` gives."""
+        ct = dense(ct)
+        return None if b is None else left_cotangent(ct, b), None if a is None else right_cotangent(ct, a)
+
+
+def left_cotangent(ct: Any, b: Any) -> Any:
+    return ops.contract(ct, b, spec="ij,kj->ik")
+
+
+def right_cotangent(ct: Any, a: Any) -> Any:
+    return ops.contract(a, ct, spec="ik,ij->kj")
+
+
+def product_kernel(xp: Any) -> Any:
+    def product(a: Any, b: Any) -> Any:
+        if type(a) is type(b) is np.ndarray and a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0]:
+            return a.dot(b)
+        return checked_product(a, b)
+
+    return product
+
+
+def checked_product(a: Any, b: Any) -> Any:
+    """The product of two matrices, with torch's errors for what is none."""
+    check_rank(a, 2, "self must be a matrix")
+    check_rank(b, 2, "mat2 must be a matrix")
+    check_alike("mm", a, b)
+    if a.shape[1] != b.shape[0]:
+        raise unequal(a, b)
+    return ops.contract(a, b, spec="ik,kj->ij")
+
+
+matrix_product = MatrixProduct(
+    "mm",
+    product_kernel,
+    abstract=lambda self, a, b: contract_aval(self, a, b, spec="ik,kj->ij"),
+    transposed=lambda i, ct, aval, other: (right_cotangent if i else left_cotangent)(ct, other),
+    batched=lambda a, b, a_batched, b_batched: ops.contract(
+        a, b, spec=f"{'b' * a_batched}ik,{'b' * b_batched}kj->bij"
+    ),
+).call
+
+
+@operation("input mat2", primitive=matrix_product)
+def mm(input: Any, mat2: Any) -> Any:
+    """The product of two matrices.
+
+    >>> import fxgrad.compat as torch
+    >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> torch.mm(a, a).sum().backward()
+    >>> a.grad
+    tensor([[ 7., 11.],
+            [ 9., 13.]])
+    """
+    return checked_product(input, mat2)
+
+
+@operation("input mat2")
+def bmm(input: Any, mat2: Any) -> Any:
+    """The products of matrices (b, n, k) and (b, k, m)."""
+    check_rank(input, 3, "batch1 must be a 3D tensor")
+    check_rank(mat2, 3, "batch2 must be a 3D tensor")
+    check_alike("bmm", input, mat2)
+    expected, got = [input.shape[0], input.shape[2]], list(mat2.shape[:2])
+    if expected != got:
+        raise TensorError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {got}."
+        )
+    return ops.contract(input, mat2, spec="bik,bkj->bij")
+
+
+@operation("input vec")
+def mv(input: Any, vec: Any) -> Any:
+    """The product of a matrix and a vector."""
+    if input.ndim != 2 or vec.ndim != 1:
+        raise TensorError(f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}")
+    check_alike("mv", input, vec)
+    (n, k), (m,) = input.shape, vec.shape
+    if k != m:
+        raise TensorError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({m})")
+    return ops.contract(input, vec, spec="ik,k->i")
+
+
+def checked_vectors(name: str, a: Any, b: Any) -> None:
+    if a.ndim != 1 or b.ndim != 1:
+        raise TensorError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    check_alike(name, a, b)
+    if a.shape != b.shape:
+        raise TensorError(
+            f"inconsistent tensor size, expected tensor {list(a.shape)} and src {list(b.shape)} to have the same "
+            f"number of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
+        )
+
+
+@operation("input tensor")
+def dot(input: Any, tensor: Any) -> Any:
+    """Σ input·tensor of two vectors."""
+    checked_vectors("dot", input, tensor)
+    return ops.contract(input, tensor, spec="k,k->")
+
+
+@operation("input other")
+def vdot(input: Any, other: Any) -> Any:
+    """Σ conj(input)·other of two vectors."""
+    checked_vectors("vdot", input, other)
+    return ops.contract(contraction.conjugated(input), other, spec="k,k->")
+
+
+@operation("input other", name="matmul", spaces="")
+def batch_matmul(input: Any, other: Any) -> Any:
+    """The matrix product of the last two dimensions; the dimensions before broadcast."""
+    if not (input.ndim and other.ndim):
+        raise TensorError(
+            f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
+        )
+    check_alike("matmul", input, other)
+    inner = input.shape[-1], other.shape[max(other.ndim - 2, 0)]
+    if inner[0] != inner[1]:
+        raise unequal(input, other)
+    for i, (n, m) in enumerate(zip(reversed(input.shape[:-2]), reversed(other.shape[:-2]))):
+        if n != m and 1 not in (n, m):
+            rank = max(input.ndim, other.ndim) - 2
+            raise TensorError(
+                f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension "
+                f"{rank - 1 - i}"
+            )
+    return fnp.matmul(input, other)
+
+
+# By the ranks of the operands, where nothing broadcasts.
+PRODUCTS = {(2, 2): mm, (2, 1): mv, (1, 1): dot}
+
+
+@exposed("function method linalg")
+@exposed("method", "__matmul__")
+def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The product of matrices in the last two dimensions; a vector is a row on the left, a column on the right, and
+    the dimensions before broadcast.
+
+    >>> import fxgrad.compat as torch
+    >>> (torch.tensor([[1.0, 2.0], [3.0, 4.0]]) @ torch.tensor([1.0, 1.0])).tolist()
+    [3.0, 7.0]
+    """
+    return PRODUCTS.get((len(input.shape), len(other.shape)), batch_matmul)(input, other, out=out)
+
+
+@exposed("method")
+def __rmatmul__(self: Any, other: Any) -> Any:
+    """other @ self."""
+    return matmul(other, self)
+
+
+# -- sums with products ------------------------------------------
+def plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """β·input + α·product. With β = 0 the input does not count, not even its NaN; integers take whole factors."""
+    if kind_of(aval_of(product).dtype) in "iu":
+        beta, alpha = int(beta), int(alpha)
+    if alpha != 1:
+        product = ops.multiply(product, alpha)
+    check_alike("addmm", input, product)
+    check_expands(input, product.shape)
+    if beta == 0:
+        return product
+    return ops.add(input if beta == 1 else ops.multiply(input, beta), product)
+
+
+def check_expands(x: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless x broadcasts to the shape."""
+    offset = len(shape) - x.ndim
+    for i in reversed(range(x.ndim)):
+        size = shape[i + offset] if i + offset >= 0 else 1
+        if x.shape[i] not in (size, 1) or i + offset < 0:
+            raise TensorError(
+                f"The expanded size of the tensor ({size}) must match the existing size ({x.shape[i]}) at "
+                f"non-singleton dimension {i + offset}.  Target sizes: {list(shape)}.  Tensor sizes: {list(x.shape)}"
+            )
+
+
+@operation("input mat1 mat2", inplace=True)
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta·input + alpha·(mat1 @ mat2); the input broadcasts."""
+    return plus(input, values_of(mm)(mat1, mat2), beta, alpha)
+
+
+@operation("input mat vec", inplace=True)
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta·input + alpha·(mat @ vec)."""
+    return plus(input, values_of(mv)(mat, vec), beta, alpha)
+
+
+@operation("input vec1 vec2", inplace=True)
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta·input + alpha·(vec1 ⊗ vec2)."""
+    return plus(input, contraction.outer(vec1, vec2), beta, alpha)
+
+
+@operation("input batch1 batch2", inplace=True)
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta·input + alpha·(batch1 @ batch2), matrix by matrix."""
+    return plus(input, values_of(bmm)(batch1, batch2), beta, alpha)
+
+
+@operation("input batch1 batch2", inplace=True)
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta·input + alpha·Σ(batch1 @ batch2) over the matrices."""
+    return plus(input, fnp.sum(values_of(bmm)(batch1, batch2), axis=0), beta, alpha)

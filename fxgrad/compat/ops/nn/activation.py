@@ -1,0 +1,268 @@
+"""Activation functions, entry by entry. At kinks they have torch's derivatives."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from .... import ops
+from ....kernels.normal import normal_cdf_kernel
+from ....ops.activation import in_blocks
+from ....ops.kinds import Elementwise
+from ...errors import TensorError
+from ...inplace import inplace_method
+from ...operation import exposed, operation
+from ...out import with_out
+from ..families import kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def activation(elsewhere: str = "", in_place: str = "", **options: Any) -> Callable[[Any], Any]:
+    """Declare an elementwise function of nn.functional, where it takes `inplace=`.
+
+    Args:
+        elsewhere: the other spaces that have it.
+        in_place: the spaces that have its version in place, `name_`.
+        options: see `operation`.
+    """
+
+    def declare(function: Callable[..., Any]) -> Any:
+        made = operation("input", spaces=elsewhere, **{"out": False, "kinds": "f", **options})(function)
+        modifying = inplace_method(made.operation, function)
+        exposed(in_place, function.__name__ + "_")(modifying)
+        exposed("nn.functional")(choosing(function, made, modifying))
+        return made
+
+    return declare
+
+
+def choosing(
+    function: Callable[..., Any], made: Callable[..., Any], modifying: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The function with one more parameter `inplace`, the last."""
+    signature = inspect.signature(function)
+    count = len(signature.parameters)
+    last = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False)
+
+    @wraps(function)
+    def chosen(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+        if len(args) > count:
+            inplace, args = args[count], args[:count]
+        return (modifying if inplace else made)(*args, **kwargs)
+
+    chosen.__signature__ = signature.replace(parameters=[*signature.parameters.values(), last])  # type: ignore
+    return chosen
+
+
+def alike(x: Any, number: Any) -> Any:
+    """A number for x to be compared with or replaced by: of integers it is one."""
+    return number if kind(x) == "f" else int(number)
+
+
+def between(x: Any, low: Any, high: Any) -> Any:
+    """x limited to [low, high], with derivative 0 at the limits."""
+    low, high = alike(x, low), alike(x, high)
+    return ops.where(ops.less_equal(x, low), low, ops.where(ops.greater_equal(x, high), high, x))
+
+
+REAL = "iuf"  # the kinds of dtypes of which there are comparisons
+
+
+# -- piecewise linear ------------------------------------------
+@activation("function method", "function method nn.functional", primitive=ops.relu, complex=False, kinds=REAL)
+def relu(input: Any) -> Any:
+    """max(x, 0)."""
+    return ops.relu(input)
+
+
+@activation(node="HardtanhBackward0", kinds=REAL)
+def relu6(input: Any) -> Any:
+    """x limited to [0, 6]."""
+    return between(input, 0, 6)
+
+
+@activation("", "nn.functional", kinds=REAL)
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """x limited to [min_val, max_val]."""
+    return between(input, min_val, max_val)
+
+
+@activation("", "nn.functional")
+def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+    """x, times the slope where it is not positive."""
+    return ops.where(ops.greater(input, 0), input, input * negative_slope)
+
+
+@activation("function", "function nn.functional", out=True, kinds=REAL)
+def threshold(input: Any, threshold: float, value: float) -> Any:
+    """x, or the value where x is not above the threshold."""
+    return ops.where(ops.less_equal(input, alike(input, threshold)), alike(input, value), input)
+
+
+@activation()
+def hardsigmoid(input: Any) -> Any:
+    """x/6 + ½ limited to [0, 1]."""
+    return between(input + 3, 0, 6) / 6
+
+
+@activation()
+def hardswish(input: Any) -> Any:
+    """x times the hard sigmoid of x."""
+    inner = input * (input + 3) / 6
+    return ops.where(
+        ops.less_equal(input, -3), input * 0, ops.where(ops.greater_equal(input, 3), input, inner)
+    )
+
+
+@operation("input", spaces="function method nn.functional", kinds="f")
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x where |x| > lambd, and 0 elsewhere."""
+    inside = ops.logical_and(ops.less_equal(input, lambd), ops.greater_equal(input, -lambd))
+    return ops.where(inside, 0, input)
+
+
+@operation("input", spaces="nn.functional", kinds="f")
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x moved towards 0 by lambd, as far as 0."""
+    above, below = ops.greater(input, lambd), ops.less(input, -lambd)
+    return ops.where(above, input - lambd, ops.where(below, input + lambd, input * 0))
+
+
+@operation("input weight", spaces="function method nn.functional", out=False, node="PreluKernelBackward0")
+def prelu(input: Any, weight: Any) -> Any:
+    """x, times the weight (one number, or one for each channel: dimension 1) where it is not positive."""
+    if weight.ndim == 1 and weight.shape[0] != 1 and input.ndim > 1:
+        weight = ops.reshape(weight, shape=(weight.shape[0], *(1,) * (input.ndim - 2)))
+    return ops.where(ops.greater(input, 0), input, weight * input)
+
+
+# -- exponential ------------------------------------------
+def exponential(x: Any, scale: Any, alpha: Any, rate: Any = 1) -> Any:
+    """scale·x where x is positive, and scale·alpha·(e^(rate·x) − 1) elsewhere. The slope at 0 is that from below, the
+    second derivative there 0."""
+    below = ops.where(ops.greater_equal(x, 0), 0, x * rate)
+    negative = ops.where(ops.equal(x, 0), x * rate, ops.expm1(below)) * (alpha * scale)
+    return ops.where(ops.greater(x, 0), x * scale, negative)
+
+
+@activation("", "nn.functional")
+def elu(input: Any, alpha: float = 1.0) -> Any:
+    """x where it is positive, and alpha·(eˣ − 1) elsewhere."""
+    return exponential(input, 1, alpha)
+
+
+SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+
+
+@activation("function", "function nn.functional", node="EluBackward0")
+def selu(input: Any) -> Any:
+    """elu with the scale and alpha that keep mean 0 and variance 1."""
+    return exponential(input, SELU_SCALE, SELU_ALPHA)
+
+
+@activation("function", "function nn.functional")
+def celu(input: Any, alpha: float = 1.0) -> Any:
+    """x where it is positive, and alpha·(e^(x/alpha) − 1) elsewhere."""
+    return exponential(input, 1, alpha, 1 / alpha)
+
+
+@operation("input", spaces="nn.functional", kinds="f")
+def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+    """log(1 + e^(beta·x))/beta, or x itself where beta·x is above the threshold."""
+    smooth = ops.softplus(input * beta) / beta if beta != 1 else ops.softplus(input)
+    return ops.where(ops.greater(input * beta, threshold), input, smooth)
+
+
+@operation("input", spaces="nn.functional", node="LogSigmoidBackward0", kinds="f")
+def logsigmoid(input: Any) -> Any:
+    """log(1/(1 + e⁻ˣ)), without overflow or lost digits."""
+    return ops.negative(ops.softplus(ops.negative(input)))
+
+
+@activation(kinds="fc")
+def silu(input: Any) -> Any:
+    """x·sigmoid(x)."""
+    return ops.silu(input)
+
+
+@activation()
+def mish(input: Any) -> Any:
+    """x·tanh(softplus(x))."""
+    return input * ops.tanh(ops.softplus(input))
+
+
+DENSITY = 1 / math.sqrt(2 * math.pi)
+
+
+# The density of the normal law, and its distribution function: in single precision as fast as that allows.
+normal_density = Elementwise(
+    "normal_density",
+    in_blocks(lambda xp, x: xp.exp(xp.square(x) * -0.5) * DENSITY),
+    (lambda t, y, x: ops.negative(t * (x * y)),),
+).call
+normal_cdf = Elementwise("normal_cdf", normal_cdf_kernel, (lambda t, y, x: t * normal_density(x),)).call
+
+
+def gelu_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+    """In terms of the share, which is a result: it is not computed twice."""
+    (x,), (t,), (_, share) = primals, tangents, ys
+    if params["approximate"] == "none":
+        change = normal_density(x)
+    else:
+        bend = 2 * share - 1  # the tanh
+        change = 0.5 * ROOT * (1 - bend * bend) * (1 + 3 * CUBIC * (x * x))
+    return [t * (share + x * change), t * change]
+
+
+ROOT, CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+
+@operation("input", name="gelu", spaces="", out=False, results=tuple, tangent=gelu_tangent, kinds="f")
+def shared_gelu(input: Any, approximate: str) -> Any:
+    """x times a share, and the share."""
+    if approximate == "none":
+        share = normal_cdf(input)
+    else:
+        share = 0.5 * (1 + ops.tanh(ROOT * (input + CUBIC * (input * input * input))))
+    return [input * share, share]
+
+
+@exposed("nn.functional")
+@with_out
+def gelu(input: Any, *, approximate: str = "none") -> Any:
+    """x·Φ(x) with the distribution function Φ of the normal law; approximate="tanh" replaces it by
+    (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2."""
+    if approximate not in ("none", "tanh"):
+        raise TensorError("approximate argument must be either none or tanh.", hint=f"not {approximate!r}")
+    return shared_gelu(input, approximate)[0]
+
+
+# -- rational and gated ------------------------------------------
+@operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")
+def softsign(input: Any) -> Any:
+    """x/(1 + |x|)."""
+    return input / (1 + ops.absolute(input))
+
+
+@operation("input", spaces="nn.functional", out=False, node="SubBackward0", promote="float")
+def tanhshrink(input: Any) -> Any:
+    """x − tanh(x)."""
+    return input - ops.tanh(input)
+
+
+@operation("input", spaces="nn.functional")
+def glu(input: Any, dim: int = -1) -> Any:
+    """a·sigmoid(b) for the halves a and b along a dimension."""
+    axis, size = dim % input.ndim, input.shape[dim]
+    if size % 2:
+        raise TensorError(f"Halving dimension must be even, but dimension {axis} is size {size}")
+    head = (slice(None, None, None),) * axis
+    a, b = (
+        ops.getitem(input, index=(*head, part))
+        for part in (slice(0, size // 2, None), slice(size // 2, size, None))
+    )
+    return a * ops.sigmoid(b)

@@ -1,0 +1,146 @@
+"""The loss of connectionist temporal classification: of all alignments of a sequence with a shorter one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .... import ops
+from ....core.aval import aval_of
+from ....core.interpreter import concrete
+from ...errors import ArgumentValueError, TensorError
+from ...operation import SPACES, exposed, operation
+from ...tensor import Tensor, current
+
+NEVER = -1e30  # the logarithm of what is impossible, with which one can still compute
+
+
+def log_sum(*terms: Any) -> Any:
+    """log Σ exp(term)."""
+    most: Any = ops.stop_gradient(terms[0])
+    for term in terms[1:]:
+        most = ops.maximum(most, ops.stop_gradient(term))
+    total: Any = None
+    for term in terms:
+        share = ops.exp(term - most)
+        total = share if total is None else total + share
+    return most + ops.log(total)
+
+
+def later(states: Any, by: int) -> Any:
+    """The states moved to higher numbers; the first ones are impossible."""
+    count = aval_of(states).shape[0]
+    impossible = np.full((count, by), NEVER, aval_of(states).dtype)
+    return ops.concatenate(impossible, ops.getitem(states, index=(slice(None), slice(None, -by))), axis=1)
+
+
+@operation(
+    "log_probs labels skips input_lengths ends",
+    spaces="",
+    name="_ctc_loss",
+    node="CtcLossBackward0",
+    out=False,
+)
+def alignments(log_probs: Any, labels: Any, skips: Any, input_lengths: Any, ends: Any) -> Any:
+    """-log P of each sequence of states: the labels with a blank before, between and behind them.
+
+    Args:
+        log_probs: (T, N, C).
+        labels: (N, L), those of the states.
+        skips: (N, L), whether a state may follow on the last but one.
+        input_lengths: (N,).
+        ends: (N,), the number of the last state.
+    """
+    dtype = aval_of(log_probs).dtype
+    steps, count, _ = aval_of(log_probs).shape
+    length = aval_of(labels).shape[1]
+    spread = ops.broadcast_to(ops.reshape(labels, shape=(1, count, length)), shape=(steps, count, length))
+    seen = ops.take_along(log_probs, spread, axis=2)
+    first = ops.less(np.arange(length)[None], ops.minimum(ops.reshape(ends, shape=(count, 1)), 1) + 1)
+    states = ops.where(first, ops.getitem(seen, index=(0,)), np.asarray(NEVER, dtype))
+    for step in range(1, steps):
+        ways = [states, later(states, 1)]
+        if length > 2:
+            ways.append(ops.where(skips, later(states, 2), np.asarray(NEVER, dtype)))
+        after = log_sum(*ways) + ops.getitem(seen, index=(step,))
+        goes_on = ops.reshape(ops.less(step, input_lengths), shape=(count, 1))
+        states = ops.where(goes_on, after, states)
+    last = ops.take_along(states, ops.reshape(ends, shape=(count, 1)), axis=1)
+    before = ops.take_along(states, ops.reshape(ops.maximum(ends - 1, 0), shape=(count, 1)), axis=1)
+    before = ops.where(ops.reshape(ops.greater(ends, 0), shape=(count, 1)), before, np.asarray(NEVER, dtype))
+    losses = ops.reshape(-log_sum(last, before), shape=(count,))
+    return ops.where(ops.greater(losses, -NEVER / 2), np.asarray(np.inf, dtype), losses)
+
+
+def whole(given: Any) -> np.ndarray:
+    """Integers, from a Tensor or a sequence."""
+    return np.asarray(
+        concrete(current(given).value, "ctc_loss") if isinstance(given, Tensor) else given, np.int64
+    )
+
+
+@exposed("nn.functional")
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """-log of the probability that a sequence of classes, without its blanks and repetitions, is the target.
+
+    The derivative is that of the function; torch's supposes that `log_probs` come out of `log_softmax`, and is the same
+    behind that.
+
+    Args:
+        log_probs: (T, N, C) or (T, C), logarithms of the probabilities of C classes at T times.
+        targets: (N, S), or all of them one after the other.
+        input_lengths, target_lengths: (N,), how much of each counts.
+        blank: the class that is no label.
+        reduction: "none", "sum", or "mean": of the losses divided by the lengths of the targets.
+        zero_infinity: 0 where no alignment is possible, instead of infinity.
+
+    >>> import fxgrad.compat as torch
+    >>> even = torch.full((2, 1, 2), 0.5).log()
+    >>> torch.nn.functional.ctc_loss(even, torch.tensor([[1]]), [2], [1]).exp().item()
+    1.3333333730697632
+    """
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    single = log_probs.ndim == 2
+    if single:
+        log_probs = log_probs.unsqueeze(1)
+    steps, count, classes = log_probs.shape
+    times, sizes = np.atleast_1d(whole(input_lengths)), np.atleast_1d(whole(target_lengths))
+    if not 0 <= blank < classes:
+        raise TensorError("blank must be in label range")
+    for name, lengths in (("input_lengths", times), ("target_lengths", sizes)):
+        if len(lengths) != count:
+            raise TensorError(f"{name} must be of size batch_size")
+    if times.max(initial=0) > steps:
+        n = int(times.argmax())
+        raise TensorError(
+            f"Expected input_lengths to have value at most {steps}, but got value {times[n]} (while checking arguments "
+            "for ctc_loss_allocate_outputs)"
+        )
+    given = whole(targets)
+    longest = sizes.max(initial=0)
+    if given.ndim == 1:
+        parts = np.split(given[: sizes.sum()], np.cumsum(sizes)[:-1])
+    else:
+        parts = [row[:size] for row, size in zip(given, sizes)]
+    labels = np.full((count, 2 * longest + 1), blank)
+    for row, part in zip(labels, parts):
+        row[1 : 2 * len(part) : 2] = part
+    skips = np.zeros(labels.shape, bool)
+    skips[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
+    losses = alignments(log_probs, labels, skips, times, 2 * sizes)
+    torch = SPACES["function"]
+    if zero_infinity:
+        losses = torch["where"](torch["isinf"](losses), torch["zeros_like"](losses), losses)
+    if reduction == "mean":
+        return (losses / torch["from_numpy"](np.maximum(sizes, 1)).to(losses.dtype)).mean()
+    return losses.sum() if reduction == "sum" else losses.squeeze(0) if single else losses

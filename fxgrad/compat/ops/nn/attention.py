@@ -1,0 +1,119 @@
+"""Attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .... import numpy as fnp
+from .... import ops
+from ....core.aval import aval_of, kind_of
+from ...errors import TensorError
+from ...operation import exposed, operation
+from .dropout import kept
+
+
+def transposed(x: Any) -> Any:
+    return fnp.swapaxes(x, -1, -2)
+
+
+def attention_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+    """In terms of the weights, which are a result: nothing is computed twice."""
+    weights = ys[1]
+    (q, k, v, _, keep), (tq, tk, tv, tm, _) = primals, tangents
+    scale = params["scale"]
+    terms = [] if tq is None else [scale * fnp.matmul(tq, transposed(k))]
+    terms += [] if tk is None else [scale * fnp.matmul(q, transposed(tk))]
+    terms += [] if tm is None else [ops.broadcast_to(tm, shape=aval_of(weights).shape)]
+    changes = [] if tv is None else [fnp.matmul(weights if keep is None else weights * keep, tv)]
+    moved = None
+    if terms:
+        total = weights * added(terms)
+        moved = total - weights * fnp.sum(total, axis=-1, keepdims=True)
+        changes.append(fnp.matmul(moved if keep is None else moved * keep, v))
+    return [added(changes), moved]
+
+
+def added(terms: list[Any]) -> Any:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+@operation(
+    "query key value attn_mask keep",
+    name="scaled_dot_product_attention",
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+    spaces="",
+    out=False,
+    results=tuple,
+    tangent=attention_tangent,
+)
+def attended(
+    query: Any, key: Any, value: Any, attn_mask: Any, keep: Any, is_causal: bool, scale: float
+) -> Any:
+    """(weighted means of the values, the weights). A query to which all is masked gets zeros."""
+    scores = fnp.matmul(query, transposed(key)) * scale
+    if not aval_of(scores).shape[-1]:  # no keys
+        return [fnp.matmul(scores, value), scores]
+    if is_causal:
+        scores = ops.where(np.tri(*aval_of(scores).shape[-2:], dtype=bool), scores, -math.inf)
+    if attn_mask is not None:
+        if kind_of(aval_of(attn_mask).dtype) == "b":
+            scores = ops.where(attn_mask, scores, -math.inf)
+        else:
+            scores = scores + attn_mask
+    top = fnp.max(ops.stop_gradient(scores), axis=-1, keepdims=True)
+    e = ops.exp(scores - ops.where(ops.equal(top, -math.inf), 0, top))
+    total = fnp.sum(e, axis=-1, keepdims=True)
+    weights = e / ops.where(ops.equal(total, 0), 1, total)
+    return [fnp.matmul(weights if keep is None else weights * keep, value), weights]
+
+
+@exposed("nn.functional")
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(query @ keyᵀ·scale + attn_mask) @ value over the last two dimensions.
+
+    Args:
+        attn_mask: added to the scores; a boolean one is True where a query takes part in a key.
+        dropout_p: the part of the weights that is dropped at random.
+        is_causal: queries see no later keys.
+        scale: 1/√(size of the last dimension) where none is given.
+        enable_gqa: each head of keys and values is that of several heads of queries.
+
+    >>> import fxgrad.compat as torch
+    >>> q, v = torch.zeros(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.nn.functional.scaled_dot_product_attention(q, v, v).tolist()
+    [[2.0, 3.0]]
+    """
+    if is_causal and attn_mask is not None:
+        raise TensorError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
+    dtypes = {x.dtype for x in (query, key, value)}
+    if len(dtypes) > 1:
+        raise TensorError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+        )
+    if enable_gqa:
+        count = query.shape[-3] // max(key.shape[-3], 1)
+        key, value = (x.repeat_interleave(count, -3) for x in (key, value))
+    keep = None
+    if dropout_p > 0:
+        shape = (*np.broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2], key.shape[-2])
+        keep = kept(shape, query.dtype, dropout_p)
+    scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    return attended(query, key, value, attn_mask, keep, is_causal, scale)[0]

@@ -1,0 +1,286 @@
+"""Losses of scores and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .... import numpy as fnp
+from .... import ops
+from ....core.aval import aval_of, kind_of
+from ....core.interpreter import Tracer
+from ...dtypes import type_name
+from ...errors import ArgumentValueError, DimensionError, TensorError
+from ...operation import exposed, operation
+from ...tensor import Tensor, current
+from .loss import legacy, reduced
+from .softmax import log_softmax
+
+CLASSES = np.dtype("i8"), np.dtype("u1")
+
+
+def check_classes(target: Any, count: int, ignore_index: int) -> None:
+    """Raise for what is no class; for one that there is not, where the values are known."""
+    dtype = aval_of(target).dtype
+    if dtype not in CLASSES:
+        name = type_name(dtype).removeprefix("torch.").removesuffix("Tensor")
+        raise TensorError(
+            f"expected target dtype to be Long or Byte, but got {name}",
+            hint="target.long(); probabilities have the shape of the input",
+        )
+    if isinstance(target, Tracer):
+        return
+    wrong = (target != ignore_index) & ((target < 0) | (target >= count))
+    if wrong.any():
+        raise DimensionError(f"Target {int(np.asarray(target)[wrong].flat[0])} is out of bounds.")
+
+
+def chosen(scores: Any, target: Any) -> Any:
+    """The score of the target class, of scores along axis 1."""
+    places = ops.expanded(target, aval_of(scores).shape, (1,))
+    return ops.reshape(ops.take_along(scores, places, 1), shape=aval_of(target).shape)
+
+
+@operation(
+    "input target weight", spaces="", out=False, name="nll_loss", node="NllLossBackward0", by_value=False
+)
+def losses_of_classes(
+    input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    """−weight·log-probability of the target class, mixed with the mean over all classes where there is smoothing. The
+    mean is over the weights; entries with the class `ignore_index` do not count."""
+    single = aval_of(input).ndim == 1
+    if single:
+        input, target = (ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in (input, target))
+    shape = aval_of(input).shape
+    count = shape[1]
+    counted = ops.not_equal(target, ignore_index)
+    target = ops.where(counted, target, 0)
+    factor = ops.convert(counted, dtype=aval_of(input).dtype)
+    if weight is not None:
+        factor = factor * ops.getitem(weight, target, index=(ops.ARRAY,))
+    losses = ops.negative(ops.where(counted, chosen(input, target), 0))
+    losses = losses * factor if weight is not None else losses
+    if smoothing:
+        scores = input
+        if weight is not None:
+            scores = scores * ops.reshape(weight, shape=(count, *(1,) * (len(shape) - 2)))
+        spread = ops.where(counted, ops.negative(ops.reduce_sum(scores, axes=(1,))), 0)
+        losses = (1 - smoothing) * losses + (smoothing / count) * spread
+    if reduction == "mean":
+        return fnp.sum(losses) / fnp.sum(factor)
+    return ops.reshape(losses, shape=()) if single and reduction == "none" else reduced(losses, reduction)
+
+
+def class_loss(
+    input: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float = 0.0
+) -> Tensor:
+    """See `losses_of_classes`."""
+    shape = input.shape
+    check_classes(current(target).value, shape[1 if len(shape) > 1 else 0], ignore_index)
+    return losses_of_classes(input, target, weight, ignore_index, reduction, smoothing)
+
+
+def check_shapes(input: Any, target: Any) -> None:
+    have, want = tuple(target.shape), tuple(input.shape)
+    if (have != ()) if len(want) == 1 else (want and not have):
+        raise TensorError(f"size mismatch (got input: {list(want)}, target: {list(have)})")
+    if want and have and want[0] != have[0]:
+        raise ArgumentValueError(
+            f"Expected input batch_size ({want[0]}) to match target batch_size ({have[0]})."
+        )
+    if have[1:] != want[2:]:
+        raise TensorError(f"Expected target size {[want[0], *want[2:]]}, got {list(have)}")
+
+
+@exposed("nn.functional")
+def nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative of the target classes' log-probabilities, which stand along dimension 1.
+
+    Args:
+        weight: of each class.
+        ignore_index: the class that stands for none.
+    """
+    check_shapes(input, target)
+    return class_loss(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))
+
+
+@operation("input target weight", spaces="", out=False, name="probability_loss", node="DivBackward0")
+def probability_loss(input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
+    """−Σ weight·target·log-probability over the classes, targets mixed with equal probabilities. The mean is over the
+    batch."""
+    shape = aval_of(input).shape
+    axis = 0 if len(shape) == 1 else 1
+    if smoothing:
+        target = (1 - smoothing) * target + smoothing / shape[axis]
+    terms = target * input
+    if weight is not None:
+        terms = terms * ops.reshape(weight, shape=(shape[axis], *(1,) * (len(shape) - axis - 1)))
+    losses = ops.negative(ops.reduce_sum(terms, axes=(axis,)))
+    return reduced(losses, reduction)
+
+
+@exposed("nn.functional")
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """The cross entropy of softmax(input) along dimension 1 against classes, or against probabilities of the same
+    shape.
+
+    Args:
+        weight: of each class.
+        ignore_index: the class that stands for none.
+        label_smoothing: the part of the probability that is spread evenly over all classes.
+
+    >>> import fxgrad.compat as torch
+    >>> scores = torch.zeros(1, 4, requires_grad=True)
+    >>> loss = torch.nn.functional.cross_entropy(scores, torch.tensor([2]))
+    >>> loss.backward()
+    >>> scores.grad.tolist()
+    [[0.25, 0.25, -0.75, 0.25]]
+    """
+    if not 0 <= label_smoothing <= 1:
+        raise TensorError(f"label_smoothing must be between 0.0 and 1.0. Got: {float(label_smoothing):.6g}")
+    reduction = legacy(size_average, reduce, reduction)
+    scores = log_softmax(input, 0 if input.ndim == 1 else 1)
+    if tuple(target.shape) == tuple(input.shape) and target.dtype.is_floating_point:
+        return probability_loss(scores, target, weight, reduction, label_smoothing)
+    check_shapes(input, target)
+    return class_loss(scores, target, weight, ignore_index, reduction, label_smoothing)
+
+
+# -- margins between scores ------------------------------------------
+def rows(*values: Any) -> tuple[Any, ...]:
+    """Values with a batch axis, which is added where there is none."""
+    if aval_of(values[0]).ndim > 1:
+        return values
+    return tuple(ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in values)
+
+
+def one_for_each(losses: Any, input: Any) -> Any:
+    """Losses of a batch, or the one of a single entry."""
+    return losses if aval_of(input).ndim > 1 else ops.reshape(losses, shape=())
+
+
+@operation("input target weight", spaces="nn.functional", out=False)
+def multi_margin_loss(
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over the classes i of max(margin − x[target] + xᵢ, 0)ᵖ, that of the target left out."""
+    if p not in (1, 2):
+        raise ArgumentValueError("only p == 1 and p == 2 supported")
+    x, target = rows(input, target)
+    count = aval_of(x).shape[1]
+    gaps = margin - ops.expanded(chosen(x, target), x.shape, (1,)) + x
+    terms = ops.where(ops.less_equal(gaps, 0), 0, gaps)
+    terms = terms if p == 1 else terms * terms
+    own = ops.equal(np.arange(count), ops.expanded(target, x.shape, (1,)))
+    losses = ops.reduce_sum(ops.where(own, 0, terms), axes=(1,)) / count
+    if weight is not None:
+        losses = losses * ops.getitem(weight, target, index=(ops.ARRAY,))
+    return reduced(one_for_each(losses, input), legacy(size_average, reduce, reduction))
+
+
+@operation("input target", spaces="nn.functional", out=False)
+def multilabel_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the first −1, and all classes i that are none,
+    divided by the number of classes."""
+    x, target = rows(input, target)
+    n, count = aval_of(x).shape
+    ended = ops.cumsum(ops.convert(ops.less(target, 0), dtype=np.dtype(int)), axis=1)
+    valid = ops.equal(ended, 0)
+    places = ops.where(valid, target, 0)
+    is_target = ops.reduce_any(
+        ops.logical_and(
+            ops.equal(ops.reshape(places, shape=(n, count, 1)), np.arange(count)),
+            ops.reshape(valid, shape=(n, count, 1)),
+        ),
+        axes=(1,),
+    )
+    gaps = (
+        1
+        - ops.reshape(ops.take_along(x, places, 1), shape=(n, count, 1))
+        + ops.reshape(x, shape=(n, 1, count))
+    )
+    pairs = ops.logical_and(
+        ops.reshape(valid, shape=(n, count, 1)),
+        ops.logical_not(ops.reshape(is_target, shape=(n, 1, count))),
+    )
+    terms = ops.where(ops.logical_and(pairs, ops.greater(gaps, 0)), gaps, 0)
+    losses = ops.reduce_sum(terms, axes=(1, 2)) / count
+    return reduced(one_for_each(losses, input), legacy(size_average, reduce, reduction))
+
+
+@operation("input target weight", spaces="nn.functional", promote="arithmetic", out=False)
+def multilabel_soft_margin_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over the classes of the entropy of sigmoid(x) against 0 or 1."""
+    terms = target * ops.softplus(ops.negative(input)) + (1 - target) * ops.softplus(input)
+    if weight is not None:
+        terms = terms * weight
+    axis = aval_of(terms).ndim - 1
+    losses = ops.reduce_sum(terms, axes=(axis,)) / aval_of(terms).shape[axis]
+    return reduced(losses, legacy(size_average, reduce, reduction))
+
+
+# -- classes as vectors ------------------------------------------
+@operation("input", spaces="", out=False, name="one_hot")
+def indicators(input: Any, num_classes: int) -> Any:
+    """1 at the class along a new last dimension, 0 elsewhere."""
+    places = ops.reshape(input, shape=(*aval_of(input).shape, 1))
+    return ops.convert(ops.equal(places, np.arange(num_classes)), dtype=np.dtype(np.int64))
+
+
+@exposed("nn.functional")
+def one_hot(input: Any, num_classes: int = -1) -> Any:
+    """Vectors with 1 at the class, along a new last dimension; without a number of classes there are as many as needed.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]), 3).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
+    if kind_of(aval_of(input.value).dtype) != "i" or aval_of(input.value).dtype.itemsize != 8:
+        raise TensorError("one_hot is only applicable to index tensor of type LongTensor.")
+    if num_classes == -1 or not isinstance(input.value, Tracer):
+        if num_classes == -1 and not aval_of(input.value).size:
+            raise TensorError("Can not infer total number of classes from empty tensor.")
+        if aval_of(input.value).size:
+            low, high = int(input.min()), int(input.max())
+            if low < 0:
+                raise TensorError("Class values must be non-negative.")
+            if num_classes == -1:
+                num_classes = high + 1
+            if high >= num_classes:
+                raise TensorError("Class values must be smaller than num_classes.")
+    return indicators(input, num_classes)

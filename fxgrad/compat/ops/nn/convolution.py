@@ -1,0 +1,256 @@
+"""Convolutions: correlations (`ops.correlate`) with torch's arguments. unfold and fold are their windows."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from .... import ops
+from ....core.aval import aval_of
+from ...dtypes import short_name
+from ...errors import TensorError
+from ...operation import operation
+from .spatial import each, with_batch, without_batch
+
+CONVOLUTION = {"spaces": "function nn.functional", "out": False, "node": "ConvolutionBackward0"}
+
+
+def grouped(w: Any, groups: int) -> Any:
+    """A weight (features, channels, …) with its groups as first axis."""
+    n, *rest = aval_of(w).shape
+    return ops.reshape(w, shape=(groups, n // groups, *rest))
+
+
+def correlated(x: Any, w: Any, bias: Any, groups: int, had_batch: bool, **params: Any) -> Any:
+    """The correlation of (N, C, …) with (groups, features, channels, …), and the bias of each feature."""
+    n, c, *spatial = aval_of(x).shape
+    y = ops.correlate(ops.reshape(x, shape=(n, groups, c // groups, *spatial)), w, **params)
+    _, _, f, *outer = aval_of(y).shape
+    y = ops.reshape(y, shape=(n, groups * f, *outer))
+    if bias is not None:
+        y = y + ops.reshape(bias, shape=(groups * f, *(1,) * len(outer)))
+    return without_batch(y, had_batch)
+
+
+def check_operands(x: Any, w: Any, bias: Any, rank: int, groups: int, channels: int, features: int) -> None:
+    """Raise for dtypes and shapes that do not fit."""
+    have, given = aval_of(x), aval_of(w)
+    if have.dtype != given.dtype:
+        names = [short_name(a.dtype) for a in (have, given)]
+        raise TensorError(
+            f"expected scalar type {names[0]} but found {names[1]}",
+            hint="convert one of them: x.to(weight.dtype)",
+        )
+    if groups < 1 or given.shape[0] % groups:
+        raise TensorError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and divisible by it, but "
+            f"got weight of size {list(given.shape)} instead"
+        )
+    if have.shape[1] != channels:
+        raise TensorError(
+            f"Given groups={groups}, weight of size {list(given.shape)}, expected input{list(have.shape)} to have "
+            f"{channels} channels, but got {have.shape[1]} channels instead"
+        )
+    if bias is not None and aval_of(bias).shape != (features,):
+        raise TensorError(
+            f"Given weight of size {list(given.shape)}, expected bias to be 1-dimensional with "
+            f"{features} elements, but got bias of size {list(aval_of(bias).shape)} instead"
+        )
+
+
+def paddings(padding: Any, sizes: Any, steps: Any, dilations: Any) -> tuple[tuple[int, int], ...]:
+    """The padding before and after, given as numbers, "valid" or "same"."""
+    if padding == "valid":
+        return ((0, 0),) * len(sizes)
+    if padding == "same":
+        if any(s != 1 for s in steps):
+            raise TensorError("padding='same' is not supported for strided convolutions")
+        totals = [(k - 1) * d for k, d in zip(sizes, dilations)]
+        return tuple((n // 2, n - n // 2) for n in totals)
+    if isinstance(padding, str):
+        raise TensorError(f"Invalid padding string: '{padding}', should be one of 'valid', 'same'")
+    numbers = each(padding, len(sizes), "padding")
+    if min(numbers) < 0:
+        raise TensorError("negative padding is not supported")
+    return tuple((n, n) for n in numbers)
+
+
+def convolution(
+    rank: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    """The correlation of input with weight over the last `rank` dimensions."""
+    x, had_batch = with_batch(input, rank, f"conv{rank}d")
+    shape = aval_of(weight).shape
+    check_operands(x, weight, bias, rank, groups, shape[1] * groups, shape[0])
+    steps, dilations = each(stride, rank, "stride"), each(dilation, rank, "dilation")
+    if min(steps) < 1:
+        raise TensorError("non-positive stride is not supported")
+    if min(dilations) < 1:
+        raise TensorError("dilation should be greater than zero")
+    pads = paddings(padding, shape[2:], steps, dilations)
+    for n, (low, high), k, d in zip(aval_of(x).shape[2:], pads, shape[2:], dilations):
+        if n + low + high < (k - 1) * d + 1:
+            padded = " x ".join(str(n + a + b) for n, (a, b) in zip(aval_of(x).shape[2:], pads))
+            kernel = " x ".join(str((k - 1) * d + 1) for k, d in zip(shape[2:], dilations))
+            raise TensorError(
+                f"Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). Kernel size can't be "
+                "greater than actual input size"
+            )
+    return correlated(
+        x,
+        grouped(weight, groups),
+        bias,
+        groups,
+        had_batch,
+        steps=steps,
+        pads=pads,
+        x_dilations=(1,) * rank,
+        w_dilations=dilations,
+    )
+
+
+def convolution_of(rank: int) -> Any:
+    """The convolution over so many dimensions."""
+
+    @operation("input weight bias", name=f"conv{rank}d", **CONVOLUTION)
+    def conv(
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Any:
+        """The correlation of input (N, C, *spatial) with a weight (features, C / groups, *kernel), plus each feature's
+        bias.
+
+        Args:
+            stride, dilation: one number, or one for each spatial dimension.
+            padding: zeros on both sides of each dimension; "same" keeps the size, "valid" is 0.
+
+        >>> import fxgrad.compat as torch
+        >>> torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 3), padding="same").tolist()
+        [[[2.0, 3.0, 3.0, 2.0]]]
+        """
+        return convolution(rank, input, weight, bias, stride, padding, dilation, groups)
+
+    return conv
+
+
+conv1d, conv2d, conv3d = map(convolution_of, (1, 2, 3))
+
+
+def transposed_convolution(
+    rank: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Any:
+    """The transpose of `convolution`: a correlation with the reversed weight, stride − 1 zeros between the entries."""
+    x, had_batch = with_batch(input, rank, f"conv_transpose{rank}d")
+    shape = aval_of(weight).shape
+    check_operands(x, weight, bias, rank, groups, shape[0], shape[1] * groups)
+    strides, dilations = each(stride, rank, "stride"), each(dilation, rank, "dilation")
+    inner, outer = each(padding, rank, "padding"), each(output_padding, rank, "output_padding")
+    for extra, s, d in zip(outer, strides, dilations):
+        if extra >= s and extra >= d:
+            raise TensorError(
+                "output padding must be smaller than either stride or dilation, but got output_padding_height: "
+                f"{outer[0]} output_padding_width: {outer[-1]} stride_height: {strides[0]} stride_width: {strides[-1]} "
+                f"dilation_height: {dilations[0]} dilation_width: {dilations[-1]}"
+            )
+    pads = [
+        ((k - 1) * d - p, (k - 1) * d - p + extra)
+        for k, d, p, extra in zip(shape[2:], dilations, inner, outer)
+    ]
+    w = ops.permute(grouped(weight, groups), axes=(0, 2, 1, *range(3, rank + 3)))
+    return correlated(
+        x,
+        ops.flip(w, axes=tuple(range(3, rank + 3))),
+        bias,
+        groups,
+        had_batch,
+        steps=(1,) * rank,
+        pads=tuple(pads),
+        x_dilations=strides,
+        w_dilations=dilations,
+    )
+
+
+def transposed_convolution_of(rank: int) -> Any:
+    """The transposed convolution over so many dimensions."""
+
+    @operation("input weight bias", name=f"conv_transpose{rank}d", **CONVOLUTION)
+    def conv_transpose(
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Any:
+        """The transpose of a convolution, with a weight (C, features / groups, *kernel), plus the bias of each feature.
+
+        Args:
+            output_padding: by what the result is larger: of the sizes that the convolution maps to one, which.
+        """
+        return transposed_convolution(
+            rank, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+
+    return conv_transpose
+
+
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(transposed_convolution_of, (1, 2, 3))
+
+
+# -- windows ------------------------------------------
+@operation("input", spaces="nn.functional", out=False, node="Im2ColBackward0")
+def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """The windows of images (N, C, H, W) as columns: (N, C·kH·kW, number of windows)."""
+    x, had_batch = with_batch(input, 2, "im2col")
+    n, c = aval_of(x).shape[:2]
+    pads = each(padding, 2, "padding")
+    sizes, steps = each(kernel_size, 2, "kernel_size"), each(stride, 2, "stride")
+    x = ops.pad(x, widths=((0, 0), (0, 0), *((p, p) for p in pads)))
+    y = ops.windows(x, sizes=sizes, steps=steps, dilations=each(dilation, 2, "dilation"))
+    return without_batch(ops.reshape(y, shape=(n, c * prod(sizes), prod(aval_of(y).shape[4:]))), had_batch)
+
+
+@operation("input", spaces="nn.functional", out=False, node="Col2ImBackward0")
+def fold(
+    input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Any:
+    """The sum of windows, given as columns, where they overlap: the transpose of unfold."""
+    had_batch = aval_of(input).ndim == 3
+    x = input if had_batch else ops.reshape(input, shape=(1, *aval_of(input).shape))
+    n, rows, columns = aval_of(x).shape
+    sizes, steps = each(kernel_size, 2, "kernel_size"), each(stride, 2, "stride")
+    pads, dilations = each(padding, 2, "padding"), each(dilation, 2, "dilation")
+    outer = each(output_size, 2, "output_size")
+    padded = tuple(m + 2 * p for m, p in zip(outer, pads))
+    counts = tuple((m - (k - 1) * d - 1) // s + 1 for m, k, d, s in zip(padded, sizes, dilations, steps))
+    if rows % prod(sizes):
+        raise TensorError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={rows} and kernel_size=({sizes[0]}, {sizes[1]})."
+        )
+    if columns != prod(counts):
+        raise TensorError(
+            f"Given output_size=({outer[0]}, {outer[1]}), kernel_size=({sizes[0]}, {sizes[1]}), "
+            f"dilation=({dilations[0]}, {dilations[1]}), padding=({pads[0]}, {pads[1]}), stride=({steps[0]}, "
+            f"{steps[1]}), expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={columns}."
+        )
+    u = ops.reshape(x, shape=(n, rows // prod(sizes), *sizes, *counts))
+    y = ops.overlap(u, shape=padded, steps=steps, dilations=dilations)
+    inside = tuple(slice(p, p + m, None) for p, m in zip(pads, outer))
+    return without_batch(ops.getitem(y, index=(slice(None, None, None),) * 2 + inside), had_batch)

@@ -1,0 +1,111 @@
+"""Distances and similarities of vectors, and losses made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .... import ops
+from ....core.aval import aval_of
+from ...errors import TensorError
+from ...operation import exposed, operation
+from ..reduction import norm_of
+from .loss import legacy, non_negative, reduced
+
+
+@operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False)
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of x1 − x2 + eps along the last dimension."""
+    return norm_of(x1 - x2 + eps, p, -1, keepdim)
+
+
+@operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False)
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """⟨x1, x2⟩/(‖x1‖·‖x2‖) along a dimension; norms are not taken for less than eps."""
+    shape = np.broadcast_shapes(aval_of(x1).shape, aval_of(x2).shape)
+    x1, x2 = (ops.broadcast_to(x, shape=shape) for x in (x1, x2))
+    a, b = (
+        x / ops.where(ops.less(n, eps), eps, n)
+        for x, n in ((x1, norm_of(x1, 2, dim, True)), (x2, norm_of(x2, 2, dim, True)))
+    )
+    return ops.reduce_sum(a * b, axes=(dim % len(shape),))
+
+
+@operation("input", spaces="function nn.functional", out=False)
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The p-norm distances of all pairs of rows i < j, in this order."""
+    if aval_of(input).ndim != 2:
+        raise TensorError(f"pdist only supports 2D tensors, got: {aval_of(input).ndim}D")
+    first, second = np.triu_indices(aval_of(input).shape[0], 1)
+    take = (ops.ARRAY, slice(None, None, None))
+    return norm_of(ops.getitem(input, first, index=take) - ops.getitem(input, second, index=take), p, 1)
+
+
+@operation("input", spaces="nn.functional", node="DivBackward0")
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+    """x divided by its p-norm along a dimension, which is not taken for less than eps."""
+    length = norm_of(input, p, dim, True)
+    return input / ops.where(ops.less(length, eps), eps, length)
+
+
+@operation("input1 input2 target", spaces="function nn.functional", promote="arithmetic", out=False)
+def cosine_embedding_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """1 − cos of pairs where the target is 1, and max(cos − margin, 0) where it is −1."""
+    axis = aval_of(input1).ndim - 1
+    # torch's epsilon is added to the squares here.
+    squares = [ops.reduce_sum(x * x, axes=(axis,)) + 1e-12 for x in (input1, input2)]
+    cosine = ops.reduce_sum(input1 * input2, axes=(axis,)) / ops.sqrt(squares[0] * squares[1])
+    alike = ops.where(ops.equal(target, 1), 1 - cosine, 0)
+    apart = ops.where(ops.equal(target, -1), non_negative(cosine - margin), 0)
+    return reduced(alike + apart, legacy(size_average, reduce, reduction))
+
+
+@operation("anchor positive negative", spaces="function nn.functional", promote="arithmetic", out=False)
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); with `swap` the negative is as near as it is to the
+    nearer of the other two."""
+    near = norm_of(anchor - positive + eps, p, -1)
+    far = norm_of(anchor - negative + eps, p, -1)
+    if swap:
+        far = ops.minimum(far, norm_of(positive - negative + eps, p, -1))
+    return reduced(non_negative(margin + near - far), legacy(size_average, reduce, reduction))
+
+
+@exposed("nn.functional")
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """triplet_margin_loss with a distance of one's own: a function of two Tensors."""
+    distance = distance_function or pairwise_distance
+    far = distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    losses = (margin + distance(anchor, positive) - far).clamp(min=0)
+    return losses if reduction == "none" else getattr(losses, reduction)()

@@ -1,0 +1,228 @@
+"""Rows of a table by their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .... import ops
+from ....core.aval import aval_of, kind_of
+from ....core.interpreter import CURRENT, Tracer, within
+from ...dtypes import type_name
+from ...errors import ArgumentValueError, DimensionError, TensorError
+from ...modes import with_modes
+from ...operation import exposed, operation
+from ..reduction import norm_of
+
+ROWS = (ops.ARRAY, slice(None, None, None))
+
+
+def check_indices(indices: Any, count: int) -> None:
+    """Raise for what is no number of a row, where that is known."""
+    if kind_of(aval_of(indices).dtype) != "i":
+        raise TensorError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{type_name(aval_of(indices).dtype)} instead (while checking arguments for embedding)",
+            hint="indices.long()",
+        )
+    if not isinstance(indices, Tracer) and ((indices < 0) | (indices >= count)).any():
+        raise DimensionError("index out of range in self")
+
+
+def rows(weight: Any, indices: Any, padding_idx: int | None, by_frequency: bool) -> Any:
+    """The rows; those of the padding have no derivative, others perhaps divided by how often they occur."""
+    count = aval_of(weight).shape[0]
+    check_indices(indices, count)
+    found = ops.getitem(weight, indices, index=ROWS)
+    share: Any = None
+    if padding_idx is not None:
+        share = ops.convert(ops.not_equal(indices, padding_idx), dtype=aval_of(weight).dtype)
+    if by_frequency:
+        ones = ops.full_like(ops.reshape(indices, shape=(aval_of(indices).size,)), value=1)
+        flat = ops.reshape(indices, shape=(aval_of(indices).size,))
+        often = ops.getitem(
+            ops.put(ones, flat, index=(ops.ARRAY,), shape=(count,)), indices, index=(ops.ARRAY,)
+        )
+        portion = ops.convert(1 / often, dtype=aval_of(weight).dtype)
+        share = portion if share is None else share * portion
+    if share is None:
+        return found
+    return ops.graft(found, found * ops.reshape(share, shape=(*aval_of(indices).shape, 1)))
+
+
+@operation("weight indices", spaces="function", out=False, name="embedding")
+def table_rows(
+    weight: Any,
+    indices: Any,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """nn.functional.embedding, with the table first."""
+    return rows(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
+
+
+def renormalized(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Shorten in place the rows that are looked up and longer than `max_norm`."""
+    with within(with_modes(CURRENT.get(), grad=False)):
+        weight.copy_(shortened(weight.detach(), indices, max_norm, norm_type))
+
+
+@operation("weight indices", spaces="", out=False, name="embedding_renorm")
+def shortened(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """The table with the rows of these numbers not longer than `max_norm`."""
+    count = aval_of(weight).shape[0]
+    length = norm_of(weight, norm_type, 1, True)
+    flat = ops.reshape(indices, shape=(aval_of(indices).size,))
+    used = ops.put(ops.full_like(flat, value=1), flat, index=(ops.ARRAY,), shape=(count,))
+    long = ops.logical_and(ops.greater(length, max_norm), ops.reshape(ops.greater(used, 0), shape=(count, 1)))
+    return ops.where(long, weight * (max_norm / (length + 1e-7)), weight)
+
+
+def padding_row(padding_idx: int | None, count: int) -> int | None:
+    """The number of the row of the padding, counted from the end where it is negative."""
+    if padding_idx is None:
+        return None
+    if not -count <= padding_idx < count:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % count
+
+
+@exposed("nn.functional")
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The rows of `weight` with the numbers `input`.
+
+    Args:
+        padding_idx: the row that has no derivative.
+        max_norm: rows that are longer, in the norm `norm_type`, are shortened in place before.
+        scale_grad_by_freq: derivatives are divided by how often the row occurs.
+        sparse: taken for False: derivatives are dense here.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.eye(3)).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+    padding_idx = padding_row(padding_idx, weight.shape[0])
+    if max_norm is not None:
+        renormalized(weight, input, max_norm, norm_type)
+    return table_rows(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+
+
+@operation("weight indices offsets per_sample_weights", spaces="", out=False, name="embedding_bag")
+def bags(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    per_sample_weights: Any,
+    mode: str,
+    padding_idx: int | None,
+    by_frequency: bool,
+    include_last_offset: bool,
+) -> Any:
+    """Sums, means or maxima of bags of rows."""
+    width = aval_of(weight).shape[1]
+    if offsets is None:
+        count, length = aval_of(indices).shape
+        bag: Any = np.repeat(np.arange(count), length)
+        indices = ops.reshape(indices, shape=(count * length,))
+    else:
+        count = aval_of(offsets).shape[0] - include_last_offset
+        bag = ops.searchsorted(offsets, np.arange(aval_of(indices).shape[0]), side="right") - 1
+    found = rows(weight, indices, padding_idx, by_frequency)
+    size = aval_of(indices).size
+    used = ops.not_equal(indices, -1 if padding_idx is None else padding_idx)
+    if include_last_offset:
+        used, bag = ops.logical_and(used, ops.less(bag, count)), ops.minimum(bag, count - 1)
+    here = ops.reshape(used, shape=(size, 1))
+    if mode == "max":
+        return bag_maxima(found, here, bag, count)
+    if per_sample_weights is not None:
+        found = found * ops.reshape(per_sample_weights, shape=(size, 1))
+    total = ops.put(ops.where(here, found, 0), bag, index=ROWS, shape=(count, width))
+    if mode == "sum":
+        return total
+    dtype = aval_of(weight).dtype
+    often = ops.put(ops.convert(used, dtype=dtype), bag, index=(ops.ARRAY,), shape=(count,))
+    return total / ops.reshape(ops.maximum(often, 1), shape=(count, 1))
+
+
+def bag_maxima(found: Any, here: Any, bag: Any, count: int) -> Any:
+    """The greatest entry of each bag in each column, of several the first; 0 for a bag without rows."""
+    size = aval_of(found).shape[0]
+    member = ops.equal(ops.reshape(bag, shape=(1, size)), np.arange(count)[:, None])
+    member = ops.logical_and(
+        ops.reshape(member, shape=(count, size, 1)), ops.reshape(here, shape=(1, size, 1))
+    )
+    width = aval_of(found).shape[1]
+    every = ops.where(member, ops.stop_gradient(ops.reshape(found, shape=(1, size, width))), -np.inf)
+    place = ops.argmax(every, axis=1)
+    greatest = ops.getitem(found, place, np.arange(width), index=(ops.ARRAY, ops.ARRAY))
+    return ops.where(ops.reduce_any(member, axes=(1,)), greatest, 0)
+
+
+@exposed("nn.functional")
+def embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """Sums, means or maxima (`mode`) of bags of rows of `weight`, without the rows themselves.
+
+    Args:
+        input: row numbers: a row for each bag; or one after the other, with the `offsets` at which bags begin.
+        per_sample_weights: of each row number; for sums only.
+        include_last_offset: the last offset is the end of the last bag.
+        padding_idx: the row that does not count. All others are as in `embedding`.
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentValueError("mode has to be one of sum, mean or max")
+    if input.ndim == 2 and offsets is not None:
+        raise ArgumentValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            "sequences. However, found offsets of type <class 'torch.Tensor'>"
+        )
+    if input.ndim == 1 and offsets is None:
+        raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
+    if input.ndim not in (1, 2):
+        raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise NotImplementedError(
+                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+                f"(got mode='{mode}'). Please open a feature request on GitHub."
+            )
+        if per_sample_weights.shape != input.shape:
+            raise ArgumentValueError(
+                f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, it must have "
+                f"the same shape as the input ({tuple(input.shape)})"
+            )
+    padding_idx = padding_row(padding_idx, weight.shape[0])
+    if max_norm is not None:
+        renormalized(weight, input, max_norm, norm_type)
+    return bags(
+        weight,
+        input,
+        offsets,
+        per_sample_weights,
+        mode,
+        padding_idx,
+        scale_grad_by_freq,
+        include_last_offset,
+    )

@@ -1,0 +1,208 @@
+"""Images at places that a grid says, by coordinates from -1 to 1 along each of their last dimensions."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .... import numpy as fnp
+from .... import ops
+from ....core.aval import aval_of
+from ...errors import ArgumentValueError, TensorError
+from ...operation import exposed, operation
+from .embedding import ROWS
+
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+# -- where the grid is in the image ------------------------------------------
+def clipped(place: Any, n: int) -> Any:
+    """A place brought to the nearest entry where it is beyond the last; there it has no derivative."""
+    return ops.where(
+        ops.less_equal(place, 0), 0.0, ops.where(ops.greater_equal(place, n - 1), n - 1.0, place)
+    )
+
+
+def reflected(place: Any, n: int, align_corners: bool) -> Any:
+    """A place thrown back at the ends: the centres of the outer entries, or their edges."""
+    low, span = (0.0, n - 1.0) if align_corners else (-0.5, float(n))
+    if not span:
+        return place * 0.0
+    away = ops.absolute(place - low)
+    turns = ops.floor(away / span)
+    rest = away - turns * span
+    return low + ops.where(ops.equal(ops.remainder(turns, 2), 0), rest, span - rest)
+
+
+def padded(place: Any, n: int, padding: str, align_corners: bool) -> Any:
+    """A place with what `padding` makes of those outside."""
+    if padding == "zeros":
+        return place
+    return clipped(place if padding == "border" else reflected(place, n, align_corners), n)
+
+
+def taps(place: Any, n: int, mode: str, padding: str, align_corners: bool) -> list[tuple[Any, Any]]:
+    """(number, weight) of the entries that are read along one dimension."""
+    if mode == "bicubic":
+        first = ops.floor(place)
+        weights = cubic_weights(place - first)
+        return [(padded(first + (k - 1), n, padding, align_corners), w) for k, w in enumerate(weights)]
+    place = padded(place, n, padding, align_corners)
+    if mode == "nearest":
+        return [(ops.rint(place), 1.0)]
+    first = ops.floor(place)
+    return [(first, 1 - (place - first)), (first + 1, place - first)]
+
+
+def cubic_weights(part: Any) -> list[Any]:
+    """The cubic convolution with a = -3/4 of the four neighbours."""
+    a = -0.75
+
+    def near(d: Any) -> Any:
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d: Any) -> Any:
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+    return [far(part + 1), near(part), near(1 - part), far(2 - part)]
+
+
+def sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
+    """Σ weight · entry over the entries around each place."""
+    batch, channels, *sizes = aval_of(input).shape
+    dtype, rank = aval_of(input).dtype, len(sizes)
+    lines = []
+    for d, n in enumerate(sizes):
+        place = ops.getitem(grid, index=(Ellipsis, rank - 1 - d))
+        place = (place + 1) * ((n - 1) / 2) if align_corners else ((place + 1) * n - 1) / 2
+        lines.append(taps(place, n, mode, padding_mode, align_corners))
+    table = ops.reshape(
+        ops.permute(input, axes=(0, *range(2, rank + 2), 1)), shape=(batch * int(np.prod(sizes)), channels)
+    )
+    image = np.arange(batch).reshape(batch, *(1,) * rank)
+    total: Any = None
+    for chosen in itertools.product(*lines):
+        flat: Any = image
+        weight: Any = 1.0
+        inside: Any = True
+        for (number, factor), n in zip(chosen, sizes):
+            known = ops.logical_and(ops.greater_equal(number, 0), ops.less_equal(number, n - 1))
+            flat = flat * n + ops.convert(ops.where(known, number, 0), dtype=np.dtype("i8"))
+            weight, inside = weight * factor, ops.logical_and(inside, known)
+        share = ops.convert(ops.where(inside, weight, 0), dtype=dtype)
+        term = ops.getitem(table, flat, index=ROWS) * ops.reshape(share, shape=(*aval_of(share).shape, 1))
+        total = term if total is None else total + term
+    if mode == "nearest":  # a derivative of zero by the grid
+        nothing = ops.reduce_sum(grid, axes=(aval_of(grid).ndim - 1,)) * 0
+        total = ops.graft(total, total + ops.reshape(nothing, shape=(*aval_of(nothing).shape, 1)))
+    return ops.permute(total, axes=(0, rank + 1, *range(1, rank + 1)))
+
+
+SAMPLERS = {
+    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False, by_value=True)(sampled)
+    for rank in (2, 3)
+}
+
+
+@exposed("nn.functional")
+def grid_sample(
+    input: Any,
+    grid: Any,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Any:
+    """The images `input` (N, C, H, W) at the places `grid` (N, H', W', 2), or the same with a third dimension.
+
+    Args:
+        grid: (x, y) of every new pixel, from -1 (the left or upper end) to 1.
+        mode: how to find values between entries: "bilinear", "nearest", or "bicubic" (of images with two dimensions).
+        padding_mode: what is outside: "zeros", the nearest entry ("border"), or the image again, "reflection".
+        align_corners: -1 and 1 are the centres of the outer pixels, not their edges.
+
+    >>> import fxgrad.compat as torch
+    >>> image = torch.tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
+    >>> torch.nn.functional.grid_sample(image, torch.zeros(1, 1, 1, 2), align_corners=False).item()
+    1.5
+    """
+    if mode not in MODES:
+        raise ArgumentValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in PADDINGS:
+        raise ArgumentValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    have, places = tuple(input.shape), tuple(grid.shape)
+    if len(have) not in (4, 5) or len(have) != len(places):
+        raise TensorError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(have)} and grid with sizes {list(places)}"
+        )
+    if have[0] != places[0]:
+        raise TensorError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(have)} and grid with sizes {list(places)}"
+        )
+    if places[-1] != len(have) - 2:
+        raise TensorError(
+            f"grid_sampler(): expected grid to have size {len(have) - 2} in last dimension, but got grid with sizes "
+            f"{list(places)}"
+        )
+    if mode == "bicubic" and len(have) == 5:
+        raise TensorError("grid_sampler(): bicubic interpolation only supports 4D input")
+    return SAMPLERS[len(have) - 2](input, grid, mode, padding_mode, told("grid_sample", align_corners))
+
+
+@operation("theta", spaces="", out=False)
+def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
+    """theta · (places, 1) for every place of an image of that size."""
+    dtype = aval_of(theta).dtype
+    lines = [
+        np.linspace(-1, 1, n) * (1 if align_corners else (n - 1) / n) if n > 1 else np.zeros(1)
+        for n in size[2:]
+    ]
+    places = np.stack([*reversed(np.meshgrid(*lines, indexing="ij")), np.ones(size[2:])], -1).astype(dtype)
+    count, rank = len(size) - 2, int(np.prod(size[2:]))
+    found = fnp.matmul(places.reshape(1, rank, count + 1), ops.permute(theta, axes=(0, 2, 1)))
+    return ops.reshape(found, shape=(size[0], *size[2:], count))
+
+
+@exposed("nn.functional")
+def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+    """The grid for `grid_sample` that shows an image of the size (N, C, H, W) under the affine maps `theta` (N, 2, 3),
+    or one with a third dimension."""
+    if not theta.is_floating_point():
+        raise ArgumentValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    size, have = tuple(size), tuple(theta.shape)
+    count = len(size) - 2
+    if count not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{list(size)}."
+        )
+    if len(have) != 3 or have[1:] != (count, count + 1):
+        raise ArgumentValueError(
+            f"Expected a batch of {count}D affine matrices of shape Nx{count}x{count + 1} for size {list(size)}. Got "
+            f"{list(have)}."
+        )
+    if min(size) <= 0:
+        raise ArgumentValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    return affine_grid_generator(theta, size, told("affine_grid", align_corners))
+
+
+def told(name: str, align_corners: bool | None) -> bool:
+    """`align_corners`, with torch's warning where it is left to the default."""
+    if align_corners is None:
+        warnings.warn(
+            f"Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            f"specify align_corners=True if the old behavior is desired. See the documentation of {name} for details.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return bool(align_corners)

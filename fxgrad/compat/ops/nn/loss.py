@@ -1,0 +1,300 @@
+"""Losses of predictions and targets entry by entry. Classes and distances are in files of their own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .... import numpy as fnp
+from .... import ops
+from ....core.aval import aval_of
+from ....core.interpreter import Tracer
+from ....ops.kinds import Elementwise
+from ...errors import ArgumentValueError, TensorError
+from ...operation import exposed, operation
+
+LOSS = {"spaces": "nn.functional", "out": False}
+
+
+def reduced(losses: Any, reduction: str) -> Any:
+    """The losses themselves ("none"), their mean or their sum."""
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return fnp.sum(losses)
+    if reduction != "mean":
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    size = aval_of(losses).size
+    return fnp.sum(losses) / size if size else fnp.sum(losses) * math.nan
+
+
+def legacy(size_average: Any, reduce: Any, reduction: str) -> str:
+    """The reduction that the deprecated arguments ask for."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def non_negative(x: Any) -> Any:
+    """max(x, 0), with derivative 1 at 0 as torch's clamp has."""
+    return ops.where(ops.less(x, 0), 0, x)
+
+
+# -- differences ------------------------------------------
+@operation("input target weight", promote="arithmetic", **LOSS)
+def mse_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The squared difference.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 3.0]), torch.zeros(2)).item()
+    5.0
+    """
+    return weighted(ops.square(input - target), weight, legacy(size_average, reduce, reduction))
+
+
+def weighted(losses: Any, weight: Any, reduction: str) -> Any:
+    """Reduced after they were weighted; the mean is that of the weights."""
+    if weight is None:
+        return reduced(losses, reduction)
+    losses = losses * weight
+    if reduction != "mean":
+        return reduced(losses, reduction)
+    return fnp.sum(losses) / fnp.sum(ops.broadcast_to(weight, shape=losses.shape))
+
+
+@operation("input target weight", promote="arithmetic", node="MeanBackward0", **LOSS)
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The absolute difference."""
+    return weighted(ops.absolute(input - target), weight, legacy(size_average, reduce, reduction))
+
+
+@operation("input target", promote="arithmetic", **LOSS)
+def smooth_l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:
+    """d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2 elsewhere."""
+    if beta < 0:
+        raise TensorError("smooth_l1_loss does not support negative values for beta.")
+    d = input - target
+    size = ops.absolute(d)
+    losses = size if beta == 0 else ops.where(ops.less(size, beta), 0.5 / beta * d * d, size - 0.5 * beta)
+    return reduced(losses, legacy(size_average, reduce, reduction))
+
+
+@operation("input target weight", promote="arithmetic", **LOSS)
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    """d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
+    if delta <= 0:
+        raise TensorError("huber_loss does not support non-positive values for delta.")
+    d = input - target
+    size = ops.absolute(d)
+    losses = ops.where(ops.less(size, delta), 0.5 * d * d, delta * (size - 0.5 * delta))
+    return weighted(losses, weight, reduction)
+
+
+# -- probabilities ------------------------------------------
+def check_same_shape(input: Any, target: Any) -> None:
+    have, want = aval_of(target).shape, aval_of(input).shape
+    if have != want:
+        raise ArgumentValueError(
+            f"Using a target size (torch.Size({list(have)})) that is different to the input size "
+            f"(torch.Size({list(want)})) is deprecated. Please ensure they have the same size."
+        )
+
+
+def limited_log(x: Any) -> Any:
+    """log(x), but not less than −100."""
+    return ops.maximum(ops.log(x), -100.0)
+
+
+# −target·log(x) − (1 − target)·log(1 − x), the logarithms not less than −100; the slope in x is not limited by that.
+entropy = Elementwise(
+    "binary_entropy",
+    lambda xp: (
+        lambda x, target: (
+            -target * xp.maximum(xp.log(x), -100.0) - (1 - target) * xp.maximum(xp.log(1 - x), -100.0)
+        )
+    ),
+    (
+        lambda t, y, x, target: t * ((x - target) / ops.maximum(x * (1 - x), 1e-12)),
+        lambda t, y, x, target: t * (limited_log(1 - x) - limited_log(x)),
+    ),
+).call
+
+
+@operation(
+    "input target weight",
+    name="binary_cross_entropy",
+    by_value=True,
+    spaces="",
+    promote="arithmetic",
+    out=False,
+)
+def entropy_loss(input: Any, target: Any, weight: Any, reduction: str) -> Any:
+    """The entropies weighted and reduced."""
+    if not isinstance(input, Tracer) and not ((input >= 0) & (input <= 1)).all():
+        raise TensorError("all elements of input should be between 0 and 1")
+    losses = entropy(input, target)
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+@exposed("nn.functional")
+def binary_cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """−target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms not less than −100."""
+    check_same_shape(input, target)
+    return entropy_loss(input, target, weight, legacy(size_average, reduce, reduction))
+
+
+@operation("input target weight pos_weight", spaces="function nn.functional", promote="arithmetic", out=False)
+def binary_cross_entropy_with_logits(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:
+    """binary_cross_entropy of sigmoid(x), without overflow or lost digits."""
+    have, want = aval_of(target).shape, aval_of(input).shape
+    if have != want:
+        raise ArgumentValueError(
+            f"Target size (torch.Size({list(have)})) must be the same as input size (torch.Size({list(want)}))"
+        )
+    scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
+    losses = (1 - target) * input + scale * ops.softplus(ops.negative(input))
+    return reduced(losses if weight is None else losses * weight, legacy(size_average, reduce, reduction))
+
+
+@operation("input target", spaces="function nn.functional", promote="arithmetic", out=False)
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """target·(log(target) − x) for logarithms x of probabilities; "batchmean" divides by the first size."""
+    if log_target:
+        losses = ops.exp(target) * (target - input)
+    else:
+        absent = ops.equal(target, 0)
+        losses = ops.where(absent, 0, target * ops.log(ops.where(absent, 1, target))) - target * input
+    if reduction == "batchmean":
+        return fnp.sum(losses) / aval_of(input).shape[0]
+    return reduced(losses, legacy(size_average, reduce, reduction))
+
+
+@operation("input target", spaces="nn.functional", promote="arithmetic", out=False)
+def poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """exp(x) − target·x for the logarithm x of a rate; `full` adds Stirling's approximation of log(target!)."""
+    losses = ops.exp(input) - target * input if log_input else input - target * ops.log(input + eps)
+    if full:
+        stirling = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
+        losses = losses + ops.where(ops.greater(target, 1), stirling, 0)
+    return reduced(losses, legacy(size_average, reduce, reduction))
+
+
+@operation("input target var", spaces="", promote="arithmetic", out=False, name="gaussian_nll", by_value=True)
+def gaussian_nll(input: Any, target: Any, var: Any, full: bool, eps: float, reduction: str) -> Any:
+    """(log(var) + (x − target)²/var)/2, var not less than eps; its derivative is as if it were not limited."""
+    if not isinstance(var, Tracer) and (var < 0).any():
+        raise ArgumentValueError("var has negative entry/entries")
+    var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
+    losses = 0.5 * (ops.log(var) + ops.square(input - target) / var)
+    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+
+
+@exposed("nn.functional")
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """(log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2."""
+    if isinstance(var, float):
+        var = input.new_full(input.shape, var)
+    if tuple(var.shape) != tuple(input.shape):
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif tuple(input.shape[:-1]) != tuple(var.shape[:-1]) or var.shape[-1] != 1:
+            raise ArgumentValueError("var is of incorrect size")
+    return gaussian_nll(input, target, var, full, eps, reduction)
+
+
+# -- margins ------------------------------------------
+@operation("input target", spaces="function nn.functional", promote="arithmetic", out=False)
+def hinge_embedding_loss(
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """x where the target is 1, and max(margin − x, 0) where it is −1."""
+    apart = ops.where(ops.not_equal(target, 1), non_negative(margin - input), 0)
+    near = ops.where(ops.not_equal(target, -1), input, 0)
+    return reduced(apart + near, legacy(size_average, reduce, reduction))
+
+
+@operation("input1 input2 target", spaces="function nn.functional", promote="arithmetic", out=False)
+def margin_ranking_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(−target·(input1 − input2) + margin, 0)."""
+    losses = non_negative(margin - target * (input1 - input2))
+    return reduced(losses, legacy(size_average, reduce, reduction))
+
+
+@operation("input target", promote="arithmetic", **LOSS)
+def soft_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """log(1 + e^(−target·x)), without overflow."""
+    losses = ops.softplus(ops.negative(target * input))
+    return reduced(losses, legacy(size_average, reduce, reduction))

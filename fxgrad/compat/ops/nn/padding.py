@@ -1,0 +1,102 @@
+"""Padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .... import numpy as fnp
+from .... import ops
+from ....core.aval import aval_of
+from ...errors import NotSupportedError, TensorError
+from ...operation import exposed, operation
+
+# torch's modes, and NumPy's that fill in the same way.
+MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@operation("input", name="constant_pad_nd", spaces="function", out=False, node="ConstantPadNdBackward0")
+def constant_pad(input: Any, pad: Any, value: Any = 0) -> Any:
+    """The value around; negative numbers cut off."""
+    shape = aval_of(input).shape
+    widths = pairs(pad, len(shape))
+    inside = tuple(slice(max(-low, 0), n - max(-high, 0), None) for n, (low, high) in zip(shape, widths))
+    for n, (low, high) in zip(shape, widths):
+        if n + low + high < 0:
+            raise TensorError(
+                f"The input size {n}, plus negative padding {low} and {high}, resulted in a negative output size, "
+                "which is invalid."
+            )
+    x = ops.getitem(input, index=inside)
+    widths = tuple((max(low, 0), max(high, 0)) for low, high in widths)
+    return ops.pad(x, widths=widths) if value == 0 else fnp.pad(x, widths, constant_values=value)
+
+
+def pairs(pad: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    """(before, after) for each axis; `pad` has those of the last axis first."""
+    if len(pad) % 2:
+        raise TensorError("Padding length must be divisible by 2")
+    if len(pad) > 2 * ndim:
+        raise TensorError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {ndim}"
+        )
+    found = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
+    return ((0, 0),) * (ndim - len(found)) + tuple(found[::-1])
+
+
+@operation("input", name="pad", spaces="", out=False)
+def mirrored_pad(input: Any, pad: Any, mode: str) -> Any:
+    """Entries of the input around it."""
+    x = input
+    for axis, (low, high) in enumerate(pairs(pad, aval_of(x).ndim)):
+        if low or high:
+            n = aval_of(x).shape[axis]
+            places = np.pad(np.arange(n), (max(low, 0), max(high, 0)), MODES[mode])  # type: ignore[call-overload]
+            places = places[max(-low, 0) : len(places) - max(-high, 0)]
+            x = ops.getitem(x, places, index=(slice(None, None, None),) * axis + (ops.ARRAY,))
+    return x
+
+
+def check_pad(input: Any, pad: Any, mode: str) -> None:
+    """Raise for what torch does not pad, or not so far."""
+    if mode not in MODES:
+        raise NotSupportedError(f"Unrecognised padding mode {mode}")
+    count, ndim = len(pad) // 2, input.ndim
+    if len(pad) % 2 or ndim not in (count + 1, count + 2) or count not in (1, 2, 3):
+        raise NotSupportedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now",
+            hint="pad the last dimensions, and have at most two before them",
+        )
+    for axis in range(ndim - count, ndim):
+        low, high = pad[2 * (ndim - 1 - axis)], pad[2 * (ndim - 1 - axis) + 1]
+        n = input.shape[axis]
+        if mode == "reflect" and max(low, high) >= n:
+            raise TensorError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({low}, {high}) at dimension {axis} of input {list(input.shape)}"
+            )
+        if mode == "circular" and max(low, high) > n:
+            raise TensorError("Padding value causes wrapping around more than once.")
+
+
+@exposed("nn.functional")
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    """Entries around a Tensor.
+
+    Args:
+        pad: (before, after) of the last dimension, then of the one before it, …; negative numbers cut off.
+        mode: "constant", with `value`; "reflect", "replicate" or "circular", of the last one to three dimensions.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (2, 1), "reflect").tolist()
+    [[3, 2, 1, 2, 3, 2]]
+    """
+    pad = tuple(pad)
+    if mode == "constant":
+        return constant_pad(input, pad, 0 if value is None else value)
+    if value:
+        raise TensorError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    check_pad(input, pad, mode)
+    return mirrored_pad(input, pad, mode)

@@ -1,0 +1,206 @@
+"""Images of another size: interpolation, and the exchange of channels for pixels."""
+
+from __future__ import annotations
+
+import math
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .... import ops
+from ....core.aval import aval_of
+from ...errors import ArgumentValueError, NotSupportedError, TensorError
+from ...operation import exposed, operation
+from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
+AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+
+
+def sources(n: int, count: int, align_corners: bool, scale: float | None, limited: bool) -> np.ndarray:
+    """Where on the grid of n entries the `count` new ones are; `limited`: not before the first."""
+    if align_corners:
+        return np.arange(count) * ((n - 1) / (count - 1) if count > 1 else 0.0)
+    places = (np.arange(count) + 0.5) * (n / count if scale is None else 1 / scale) - 0.5
+    return np.maximum(places, 0) if limited else places
+
+
+def linear_taps(n: int, count: int, align_corners: bool, scale: float | None) -> Any:
+    """(positions, weights) of the two neighbours of each new entry."""
+    places = sources(n, count, align_corners, scale, True)
+    low = np.minimum(places.astype(np.int64), n - 1)
+    part = places - low
+    return np.stack([low, np.minimum(low + 1, n - 1)]), np.stack([1 - part, part])
+
+
+def cubic_taps(n: int, count: int, align_corners: bool, scale: float | None) -> Any:
+    """(positions, weights) of the four neighbours, by the cubic convolution with a = −3/4."""
+    places = sources(n, count, align_corners, scale, False)
+    low = np.floor(places).astype(np.int64)
+    steps = np.arange(-1, 3)[:, None]
+    d, a = np.abs(places - low - steps), -0.75
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return np.clip(low + steps, 0, n - 1), np.where(d <= 1, near, far)
+
+
+def nearest_taps(n: int, count: int, exact: bool, scale: float | None) -> Any:
+    """(positions, None) of the nearest entries: of the centres where `exact`, of the lower edges otherwise."""
+    places = (np.arange(count) + 0.5 * exact) * (n / count if scale is None else 1 / scale)
+    return np.minimum(places.astype(np.int64), n - 1)[None], None
+
+
+def resampled(x: Any, axis: int, positions: np.ndarray, weights: np.ndarray | None) -> Any:
+    """Σₖ weights[k]·x[positions[k]] along an axis."""
+    head = (slice(None, None, None),) * axis
+    if weights is None:
+        return ops.getitem(x, positions[0], index=(*head, ops.ARRAY))
+    aval = aval_of(x)
+    total: Any = None
+    for places, weight in zip(positions, weights):
+        factor = weight.astype(aval.dtype).reshape(-1, *(1,) * (aval.ndim - axis - 1))
+        term = ops.getitem(x, places, index=(*head, ops.ARRAY)) * factor
+        total = term if total is None else total + term
+    return total
+
+
+@operation("input", spaces="", out=False, name="upsample")
+def upsampled(input: Any, size: Any, scales: Any, mode: str, align_corners: bool) -> Any:
+    """The axes after the first two, one after the other."""
+    x = input
+    for axis, (count, scale) in enumerate(zip(size, scales), 2):
+        n = aval_of(x).shape[axis]
+        if mode.startswith("nearest"):
+            taps = nearest_taps(n, count, mode == "nearest-exact", scale)
+        else:
+            make = cubic_taps if mode == "bicubic" else linear_taps
+            taps = make(n, count, align_corners, scale)
+        x = resampled(x, axis, *taps)
+    return x
+
+
+@exposed("nn.functional")
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:
+    """Images (N, C, *spatial) of another size.
+
+    Args:
+        size, scale_factor: the new size, or by how much it is to be larger; one number, or one for each dimension.
+        mode: "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area".
+        align_corners: the corner entries stay where they are, instead of the corners of the image.
+        recompute_scale_factor: scales are those between the sizes, after rounding.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([[[0.0, 2.0]]])
+    >>> torch.nn.functional.interpolate(x, size=3, mode="linear", align_corners=True).tolist()
+    [[[0.0, 1.0, 2.0]]]
+    """
+    rank = input.ndim - 2
+    if (size is None) == (scale_factor is None):
+        which = "either" if size is None else "only one of"
+        raise ArgumentValueError(f"{which} size or scale_factor should be defined")
+    known = mode in LINEAR or mode in ("nearest", "nearest-exact", "area", "bicubic")
+    if not known or LINEAR.get(mode, 2 if mode == "bicubic" else rank) != rank or antialias:
+        raise NotSupportedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+        )
+    if align_corners is not None and mode not in LINEAR and mode != "bicubic":
+        raise ArgumentValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    shape = tuple(input.shape[2:])
+    scales: Any = (None,) * rank
+    if size is None:
+        factors = scale_factor if isinstance(scale_factor, list | tuple) else (scale_factor,) * rank
+        size = tuple(math.floor(n * float(f)) for n, f in zip(shape, factors))
+        if not recompute_scale_factor:
+            scales = tuple(map(float, factors))
+    size = tuple(map(int, size)) if isinstance(size, list | tuple) else (int(size),) * rank
+    if len(size) != rank:
+        raise ArgumentValueError(
+            f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {list(shape)} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
+            "and output size in (o1, o2, ...,oK) format."
+        )
+    if mode == "area":
+        return AREA[rank - 1](input, size)
+    return upsampled(input, size, scales, mode, bool(align_corners))
+
+
+@exposed("nn.functional")
+def upsample(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Any:
+    """interpolate, under its former name."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@exposed("nn.functional")
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """interpolate with mode="nearest"."""
+    return interpolate(input, size, scale_factor)
+
+
+@exposed("nn.functional")
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """interpolate with mode="bilinear" and the corners aligned."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+# -- channels for pixels ------------------------------------------
+@operation("input", spaces="function nn.functional", out=False)
+def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+    """(…, C·r², H, W) → (…, C, H·r, W·r)."""
+    *lead, channels, height, width = aval_of(input).shape
+    r = upscale_factor
+    if r < 1 or channels % (r * r):
+        raise TensorError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    k = len(lead)
+    x = ops.reshape(input, shape=(*lead, channels // (r * r), r, r, height, width))
+    x = ops.permute(x, axes=(*range(k + 1), k + 3, k + 1, k + 4, k + 2))
+    return ops.reshape(x, shape=(*lead, channels // (r * r), height * r, width * r))
+
+
+@operation("input", spaces="function nn.functional", out=False)
+def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+    """(…, C, H·r, W·r) → (…, C·r², H, W): the inverse of pixel_shuffle."""
+    *lead, channels, height, width = aval_of(input).shape
+    r = downscale_factor
+    for name, n in (("height", height), ("width", width)):
+        if r < 1 or n % r:
+            raise TensorError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but {name}={n} is not divisible "
+                f"by {r}"
+            )
+    k = len(lead)
+    x = ops.reshape(input, shape=(*lead, channels, height // r, r, width // r, r))
+    x = ops.permute(x, axes=(*range(k + 1), k + 2, k + 4, k + 1, k + 3))
+    return ops.reshape(x, shape=(*lead, channels * r * r, height // r, width // r))
+
+
+@operation("input", spaces="function nn.functional", out=False)
+def channel_shuffle(input: Any, groups: int) -> Any:
+    """The channels of all groups dealt out in turn."""
+    n, channels, *rest = aval_of(input).shape
+    if groups < 1 or channels % groups:
+        raise TensorError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    x = ops.reshape(input, shape=(n, groups, channels // groups, prod(rest)))
+    return ops.reshape(ops.permute(x, axes=(0, 2, 1, 3)), shape=(n, channels, *rest))

@@ -1,0 +1,38 @@
+"""What operations on the spatial dimensions of images have in common: (N, C, *spatial), or (C, *spatial)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .... import ops
+from ....core.aval import aval_of
+from ...errors import TensorError
+
+
+def each(value: Any, rank: int, name: str = "") -> tuple[int, ...]:
+    """One number for each of `rank` dimensions, given as one for all or as a sequence."""
+    if not isinstance(value, list | tuple):
+        return (int(value),) * rank
+    if len(value) == 1:
+        return (int(value[0]),) * rank
+    if len(value) != rank:
+        raise TensorError(f"{name} must either be a single int, or a tuple of {rank} ints")
+    return tuple(map(int, value))
+
+
+def with_batch(x: Any, rank: int, operation: str) -> tuple[Any, bool]:
+    """(x with a batch axis, whether it had one)."""
+    aval = aval_of(x)
+    if aval.ndim == rank + 2:
+        return x, True
+    if aval.ndim == rank + 1:
+        return ops.reshape(x, shape=(1, *aval.shape)), False
+    raise TensorError(
+        f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {operation}, but got input of size: "
+        f"{list(aval.shape)}"
+    )
+
+
+def without_batch(y: Any, had: bool) -> Any:
+    """The result without the axis that `with_batch` has added."""
+    return y if had else ops.reshape(y, shape=aval_of(y).shape[1:])

@@ -1,0 +1,261 @@
+"""Functions of each element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as fnp
+from ... import ops
+from ...ops.kinds import Elementwise
+from ..errors import NotSupportedError, TensorError
+from ..operation import exposed, operation
+from ..return_types import results
+from ..tensor import Tensor
+from .families import aliased, flat, kind, refuse, steps, unary
+
+# -- exponentials, logarithms, roots ------------------------------------------
+exp = unary("exp", ops.exp, "eˣ.")
+exp2 = unary("exp2", ops.exp2, "2ˣ.")
+expm1 = unary("expm1", ops.expm1, "eˣ - 1, accurate near 0.")
+log = unary("log", ops.log, "The natural logarithm.")
+log2 = unary("log2", ops.log2, "The logarithm to base 2.")
+log10 = unary("log10", ops.log10, "The logarithm to base 10.")
+log1p = unary("log1p", ops.log1p, "log(1 + x), accurate near 0.")
+sqrt = unary("sqrt", ops.sqrt, "The square root.")
+reciprocal = unary("reciprocal", ops.reciprocal, "1/x.")
+
+# Primitives of this surface: one node and one kernel, which the fast path takes; the rules are as in `ops.elementwise`.
+rsqrt_values = Elementwise(
+    "rsqrt", lambda xp: lambda x: 1 / xp.sqrt(x), (lambda t, y, x: t * (-0.5 * y / x),)
+).call
+rsqrt = unary("rsqrt", rsqrt_values, "1/√x.")
+sigmoid = unary("sigmoid", ops.sigmoid, "1/(1 + e⁻ˣ).")
+
+# -- trigonometric and hyperbolic ------------------------------------------
+sin = unary("sin", ops.sin, "The sine.")
+cos = unary("cos", ops.cos, "The cosine.")
+tan = unary("tan", ops.tan, "The tangent.")
+asin = unary("asin", ops.arcsin, "The inverse sine.")
+acos = unary("acos", ops.arccos, "The inverse cosine.")
+atan = unary("atan", ops.arctan, "The inverse tangent.")
+sinh = unary("sinh", ops.sinh, "The hyperbolic sine.")
+cosh = unary("cosh", ops.cosh, "The hyperbolic cosine.")
+tanh = unary("tanh", ops.tanh, "The hyperbolic tangent.")
+asinh = unary("asinh", ops.arcsinh, "The inverse hyperbolic sine.")
+acosh = unary("acosh", ops.arccosh, "The inverse hyperbolic cosine.")
+atanh = unary("atanh", ops.arctanh, "The inverse hyperbolic tangent.")
+deg2rad = unary("deg2rad", ops.radians, "Degrees as radians.")
+rad2deg = unary("rad2deg", ops.degrees, "Radians as degrees.")
+sinc = unary("sinc", fnp.sinc, "sin(πx)/(πx), 1 at 0, with derivatives of all orders there.")
+aliased(arcsin=asin, arccos=acos, arctan=atan, arcsinh=asinh, arccosh=acosh, arctanh=atanh)
+
+
+# -- special functions ------------------------------------------
+def bessel(order: int, scaled: bool) -> Any:
+    """The modified Bessel function of order 0 or 1, times e⁻|ˣ| where it is scaled."""
+    if scaled:
+        return lambda x: ops.bessel_moment(x, order=order, power=0, degree=order)
+    return lambda x: ops.bessel_i(x, order=order)
+
+
+SPECIAL: dict[str, Any] = {"spaces": "special", "inplace": False}
+erf = unary("erf", ops.erf, "The error function.")
+erfc = unary("erfc", ops.erfc, "1 - erf(x), accurate where it is small.")
+erfinv = unary("erfinv", ops.erf_inv, "The inverse of the error function.")
+lgamma = unary("lgamma", ops.log_gamma, "log |Γ(x)|.")
+digamma = unary("digamma", lambda x: ops.polygamma(x, n=0), "The derivative of log Γ(x).")
+i0 = unary("i0", bessel(0, False), "The modified Bessel function of order 0.")
+i0e = unary("special_i0e", bessel(0, True), "e⁻|ˣ|·I₀(x).", **SPECIAL)
+i1 = unary("special_i1", bessel(1, False), "The modified Bessel function of order 1.", **SPECIAL)
+i1e = unary("special_i1e", bessel(1, True), "e⁻|ˣ|·I₁(x).", **SPECIAL)
+ndtr = unary(
+    "special_ndtr", ops.normal_cdf, "The normal distribution function.", node="MulBackward0", **SPECIAL
+)
+ndtri = unary("special_ndtri", ops.normal_quantile, "The inverse of `ndtr`.", **SPECIAL)
+
+
+# Their slopes are infinite at the ends of their domains, and NaN outside, as values are.
+entropy = Elementwise(
+    "entr",
+    lambda xp: (
+        lambda x: xp.where(x < 0, -xp.inf, xp.where(x == 0, xp.abs(x), -x * xp.log(xp.where(x == 0, 1, x))))
+    ),
+    (lambda t, y, x: t * (-1 - ops.log(x)),),
+).call
+entr = unary("special_entr", entropy, "-x·log x, 0 at 0, -∞ of negative numbers.", complex=False, **SPECIAL)
+log_odds = Elementwise(
+    "logit",
+    lambda xp: lambda x: xp.log(x / (1 - x)),
+    (lambda t, y, x: t * ops.where(ops.isnan(y), y, 1 / (x * (1 - x))),),
+).call
+
+
+@operation("input", inplace=True, promote="float", kinds="f")
+def logit(input: Any, eps: Any = None) -> Any:
+    """log(x/(1 - x)), of numbers outside [eps, 1 - eps] that of the nearest end of it."""
+    if eps is None:
+        return log_odds(input)
+    input = ops.where(ops.less(input, eps), eps, input)
+    return log_odds(ops.where(ops.greater(input, 1 - eps), 1 - eps, input))
+
+
+@operation("input", inplace=True, promote="float")
+def mvlgamma(input: Any, p: int) -> Any:
+    """The logarithm of the multivariate gamma function of dimension p."""
+    if p < 1:
+        raise TensorError("p has to be greater than or equal to 1", hint=f"not {p}")
+    total: Any = p * (p - 1) / 4 * math.log(math.pi)
+    for j in range(p):
+        total = total + ops.log_gamma(input - 0.5 * j)
+    return total
+
+
+@operation("input", name="polygamma", spaces="", inplace=True, promote="float")
+def polygamma_values(input: Any, n: int) -> Any:
+    """The derivative of order n of digamma."""
+    if n < 0:
+        raise TensorError("polygamma(n, x) does not support negative n.")
+    return ops.polygamma(input, n=n)
+
+
+@exposed("function special")
+def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
+    """The derivative of order n of digamma."""
+    return polygamma_values(input, n, out=out)
+
+
+exposed("method", "polygamma")(polygamma_values)
+aliased("special", erf=erf, erfc=erfc, erfinv=erfinv, exp2=exp2, expit=sigmoid, expm1=expm1, gammaln=lgamma)
+aliased(
+    "special", digamma=digamma, psi=digamma, i0=i0, log1p=log1p, logit=logit, multigammaln=mvlgamma, sinc=sinc
+)
+
+# -- signs, steps and parts ------------------------------------------
+STEP: dict[str, Any] = {"promote": None}
+
+
+def step(function: Any) -> Any:
+    """A rounding function, of integers as they are."""
+
+    def of_kind(x: Any) -> Any:
+        refuse("bc", x, operation="round")
+        return function(x) if kind(x) == "f" else ops.positive(x)
+
+    of_kind.primitive = getattr(function, "primitive", None)
+    return of_kind
+
+
+rounded = Elementwise("round", ops.round.primitive.make_kernel, (flat,), static=("decimals",)).call
+
+
+floor = unary("floor", step(steps["floor"]), "The greatest whole number that is not greater.", **STEP)
+ceil = unary("ceil", step(steps["ceil"]), "The least whole number that is not less.", **STEP)
+trunc = unary("trunc", step(steps["trunc"]), "The whole part.", **STEP)
+aliased(fix=trunc)
+
+
+@operation("input", inplace=True)
+def round(input: Any, *, decimals: int = 0) -> Any:
+    """The nearest number of so many decimals, of two the even one."""
+    if decimals:
+        refuse("biuc", input, operation="round")
+        return rounded(input, decimals=decimals)
+    return step(steps["rint"])(input)
+
+
+aliased("special", round=round)
+
+
+@operation("input", inplace=True, kinds="f")
+def frac(input: Any) -> Any:
+    """What `trunc` takes away."""
+    return ops.subtract(input, ops.trunc(input))
+
+
+def signs(x: Any) -> Any:
+    """-1, 0 or 1."""
+    if kind(x) == "c":
+        raise NotSupportedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
+    return x if kind(x) == "b" else steps["sign"](x)
+
+
+def unit(x: Any) -> Any:
+    """x/|x|, 0 at 0."""
+    if kind(x) != "c":
+        return signs(x)
+    zero = ops.equal(x, 0)
+    safe = ops.where(zero, 1, x)
+    return ops.where(zero, 0, ops.unit(safe, ops.absolute(safe)))
+
+
+def without_bool(function: Any, words: str) -> Any:
+    """A function that torch does not have of booleans."""
+
+    def checked(x: Any) -> Any:
+        if kind(x) == "b":
+            raise TensorError(words)
+        return function(x)
+
+    checked.primitive = function.primitive
+    return checked
+
+
+sign = unary("sign", signs, "-1, 0 or 1 by the sign.", **STEP)
+sgn = unary("sgn", unit, "x/|x|, 0 at 0: the sign of complex numbers.", **STEP)
+neg = unary(
+    "neg",
+    without_bool(
+        ops.negative,
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or `logical_not()` operator instead.",
+    ),
+    "-x.",
+    promote=None,
+)
+abs = unary("abs", without_bool(ops.absolute, "abs of a bool tensor is not supported"), "|x|.", promote=None)
+square = unary("square", ops.square, "x².", promote="number", node="PowBackward0")
+aliased(negative=neg, absolute=abs)
+
+
+@exposed("function method")
+def positive(input: Tensor) -> Tensor:
+    """The Tensor itself."""
+    if kind(input) == "b":
+        raise TensorError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@operation("input", inplace=True, own_precision=True)
+def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and infinities replaced by numbers: 0 and the greatest that there are, unless given."""
+    return fnp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@operation("input", results=results("frexp", "mantissa", "exponent"))
+def frexp(input: Any) -> Any:
+    """Mantissas of modulus ½ to 1, and the exponents of 2 that go with them."""
+    if kind(input) != "f":
+        raise TensorError("torch.frexp() only supports floating-point dtypes")
+    return fnp.frexp(input)
+
+
+# -- tests ------------------------------------------
+TEST: dict[str, Any] = {"promote": None, "inplace": False}
+REAL_TEST = TEST | {"kinds": "biuf"}
+signbit = unary(
+    "signbit", lambda x: negative_sign(x), "Whether the sign is negative, that of -0 included.", **REAL_TEST
+)
+isnan = unary("isnan", ops.isnan, "Whether it is NaN.", **TEST)
+isinf = unary("isinf", ops.isinf, "Whether it is infinite.", **TEST)
+isfinite = unary("isfinite", ops.isfinite, "Whether it is finite.", **TEST)
+isposinf = unary("isposinf", lambda x: ops.equal(x, math.inf), "Whether it is +∞.", **REAL_TEST)
+isneginf = unary("isneginf", lambda x: ops.equal(x, -math.inf), "Whether it is -∞.", **REAL_TEST)
+isreal = unary("isreal", lambda x: ops.equal(ops.imag(x), 0), "Whether it has no imaginary part.", **TEST)
+
+
+def negative_sign(x: Any) -> Any:
+    """The sign bit, of unsigned ones as well."""
+    return ops.signbit(x) if kind(x) == "f" else ops.less(x, 0)

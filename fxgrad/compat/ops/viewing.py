@@ -1,0 +1,431 @@
+"""Views: other shapes and strides of the same entries."""
+
+from __future__ import annotations
+
+import warnings
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from .. import strides
+from ..dtypes import from_numpy_dtype
+from ..errors import ArgumentError, TensorError
+from ..inplace import reshaping
+from ..layout import layout, viewable
+from ..memory import is_array
+from ..operation import exposed, operation
+from ..rearrangement import Rearrangement
+from ..tensor import Size, Tensor
+from .dimensions import dimension, dimensions
+from .sizes import as_sizes, inferred, variadic
+
+VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
+
+
+# -- dimensions in another order ------------------------------------------
+@operation("input", spaces="function", **VIEW)
+def permute(input: Any, dims: Any) -> Any:
+    """The dimensions in another order.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.zeros(2, 3, 5).permute(2, 0, 1).shape
+    torch.Size([5, 2, 3])
+    """
+    dims = as_sizes(dims)
+    if len(dims) != input.ndim:
+        raise TensorError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    axes = tuple([dimension(d, input.ndim) for d in dims])
+    if len(set(axes)) != len(axes):
+        raise TensorError("permute(): duplicate dims are not allowed.")
+    return ops.permute, (input,), {"axes": axes}
+
+
+@operation("input", **VIEW)
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    """Two dimensions swapped."""
+    return ops.permute, (input,), {"axes": swapped(input.ndim, dim0, dim1)}
+
+
+def swapped(ndim: int, dim0: int, dim1: int) -> tuple[int, ...]:
+    """The order of the dimensions after two were swapped."""
+    a, b = dimension(dim0, ndim), dimension(dim1, ndim)
+    axes = list(range(ndim))
+    if ndim:
+        axes[a], axes[b] = b, a
+    return tuple(axes)
+
+
+@operation("input", **VIEW)
+def t(input: Any) -> Any:
+    """The transpose of a matrix; vectors and numbers as they are."""
+    if input.ndim > 2:
+        raise TensorError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return ops.permute, (input,), {"axes": tuple(reversed(range(input.ndim)))}
+
+
+@exposed("function method")
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dimensions moved to other places, the others in their order."""
+    ndim = len(input.shape)
+    sources, targets = as_sizes(source), as_sizes(destination)
+    if len(sources) != len(targets):
+        raise TensorError(
+            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
+            "number "
+            f"of dims as destination ({list(targets)} dims)"
+        )
+    sources, targets = dimensions(sources, ndim), dimensions(targets, ndim)
+    if not ndim:
+        return permute(input, ())
+    rest = iter([d for d in range(ndim) if d not in sources])
+    return permute(input, [sources[targets.index(d)] if d in targets else next(rest) for d in range(ndim)])
+
+
+exposed("function method", "moveaxis")(movedim)
+exposed("function method", "swapdims")(transpose)
+
+
+@exposed("function method")
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """`transpose` by NumPy's name."""
+    return transpose(input, axis0, axis1)
+
+
+# -- other shapes ------------------------------------------
+@operation("input", name="view", node="ViewBackward0", spaces="", **VIEW)
+def reshaped(input: Any, shape: Any) -> Any:
+    """The same entries in another shape."""
+    return ops.reshape, (input,), {"shape": inferred(shape, prod(input.shape))}
+
+
+@operation("input", name="unsafe_view", spaces="", out=False)
+def reshaped_copy(input: Any, shape: Any) -> Any:
+    """A copy in another shape."""
+    return ops.reshape(input, shape=shape)
+
+
+@operation("input", name="view_dtype", node="ViewBackward0", spaces="", out=False, view=True)
+def bits_as(input: Any, dtype: Any) -> Any:
+    """The same memory read as another dtype: the last dimension grows or shrinks where its items have another size."""
+    size, new = input.dtype.itemsize, dtype.numpy
+    if size != new.itemsize and not input.ndim:
+        raise TensorError(
+            f"self.dim() cannot be 0 to view {from_numpy_dtype(input.dtype)} as {dtype} (different element sizes)"
+        )
+    if size == new.itemsize:
+        return input.view(new) if is_array(input) else ops.bitcast(input, dtype=new)
+    if is_array(input) and input.strides[-1] != size:
+        raise TensorError(
+            f"self.stride(-1) must be 1 to view {from_numpy_dtype(input.dtype)} as {dtype} (different element sizes), "
+            f"but got {input.strides[-1] // size}"
+        )
+    if input.shape[-1] * size % new.itemsize:
+        raise TensorError(
+            f"self.size(-1) must be divisible by {new.itemsize // size} to view {from_numpy_dtype(input.dtype)} as "
+            f"{dtype} (different element sizes), but got {input.shape[-1]}"
+        )
+    if is_array(input):
+        return input.view(new)
+    *shape, last = input.shape
+    if size > new.itemsize:
+        return ops.reshape(ops.bitcast(input, dtype=new), shape=(*shape, last * (size // new.itemsize)))
+    pieces = new.itemsize // size
+    return ops.bitcast(ops.reshape(input, shape=(*shape, last // pieces, pieces)), dtype=new)
+
+
+def view(self: Tensor, shape: Any = None, *, dtype: Any = None, size: Any = None) -> Tensor:
+    """The same memory in another shape, or read as another dtype.
+
+    Raises:
+        RuntimeError: there are too few or too many entries, or their strides do not allow it.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.arange(6).view(2, -1).shape
+    torch.Size([2, 3])
+    """
+    shape = size if shape is None else shape
+    if dtype is None and isinstance(shape, tuple) and len(shape) == 1 and hasattr(shape[0], "is_complex"):
+        dtype = shape[0]
+    if dtype is not None:
+        return bits_as(self, dtype)
+    if shape is None or not all(hasattr(n, "__index__") for n in shape):
+        raise ArgumentError("view() received an invalid combination of arguments", hint="x.view(2, 3)")
+    if is_contiguous(self.value):
+        return reshaped(self, inferred(shape, self.value.size))
+    here = layout(self)
+    shape = inferred(shape, here.size)
+    if not viewable(here, shape):
+        raise TensorError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return reshaped(self, shape)
+
+
+def is_contiguous(value: Any) -> bool:
+    """Whether a value is an array whose entries lie in order, so that any shape is a view."""
+    return type(value) is np.ndarray and value.flags.c_contiguous
+
+
+@exposed()
+def reshape(input: Tensor, shape: Any) -> Tensor:
+    """The same entries in another shape: a view where strides allow it, a copy otherwise."""
+    if is_contiguous(input.value):
+        return reshaped(input, inferred(as_sizes(shape), input.value.size))
+    here = layout(input)
+    shape = inferred(as_sizes(shape), here.size)
+    return reshaped(input, shape) if viewable(here, shape) else reshaped_copy(input, shape)
+
+
+variadic(view)
+variadic(reshape)
+variadic(permute)
+
+
+@exposed("method")
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """`view` in the shape of another Tensor."""
+    return view(self, other.shape)
+
+
+@exposed("method")
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """`reshape` to the shape of another Tensor."""
+    return reshape(self, other.shape)
+
+
+@exposed("function method")
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Several neighbouring dimensions as one."""
+    shape = input.shape
+    first, last = dimension(start_dim, len(shape)), dimension(end_dim, len(shape))
+    if first > last:
+        raise TensorError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, (1,))
+    if first == last:
+        return input
+    return reshape(input, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+@exposed("function method")
+def ravel(input: Tensor) -> Tensor:
+    """All dimensions as one, contiguous."""
+    return reshape(input, (-1 if prod(input.shape) else 0,))
+
+
+@exposed("function method")
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several."""
+    shape = input.shape
+    d, sizes = dimension(dim, len(shape)), as_sizes(sizes)
+    if not sizes:
+        raise TensorError("unflatten: sizes must be non-empty")
+    known = prod(n for n in sizes if n != -1)
+    if (known == 0 or shape[d] % known) if -1 in sizes else known != shape[d]:
+        raise TensorError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
+            "input tensor"
+        )
+    sizes = inferred(sizes, shape[d])
+    return view(input, (*shape[:d], *sizes, *shape[d + 1 :]))
+
+
+@operation("input", **VIEW)
+def squeeze(input: Any, dim: Any = None) -> Any:
+    """Without the dimensions of length one, or those of them that are named."""
+    shape = input.shape
+    dims = () if dim == () else dimensions(dim, len(shape))
+    kept = tuple([n for i, n in enumerate(shape) if n != 1 or i not in dims])
+    return ops.reshape, (input,), {"shape": kept}
+
+
+@operation("input", **VIEW)
+def unsqueeze(input: Any, dim: int) -> Any:
+    """With one more dimension, of length one."""
+    return strides.unsqueeze, (input,), {"dim": dimension(dim, input.ndim + 1)}
+
+
+@operation("input", spaces="", name="expand", **VIEW)
+def expanded(input: Any, size: Any) -> Any:
+    """Dimensions of length one, and new ones before all others, made longer without copies; -1 leaves one as it is."""
+    size = as_sizes(size)
+    if len(size) < input.ndim:
+        raise TensorError(
+            f"expand({from_numpy_dtype(input.dtype)}{list(input.shape)}, size={list(size)}): the number of sizes "
+            f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({input.ndim})"
+        )
+    extra = len(size) - input.ndim
+    shape = []
+    for i, n in enumerate(size):
+        have = input.shape[i - extra] if i >= extra else None
+        if n == -1 and have is None:
+            raise TensorError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+            )
+        if have not in (None, 1, n) and n != -1:
+            raise TensorError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(input.shape)}"
+            )
+        shape.append(have if n == -1 else n)
+    return strides.expand, (input,), {"shape": tuple(shape)}
+
+
+def expand(self: Tensor, size: Any = (), *, implicit: bool = False) -> Tensor:
+    """A view with dimensions of length one, and new ones before all others, made longer; -1 leaves one as it is.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.arange(3).expand(2, -1)
+    tensor([[0, 1, 2],
+            [0, 1, 2]])
+    """
+    return expanded(self, size)
+
+
+variadic(expand)
+
+
+@exposed("method")
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """`expand` to the shape of another Tensor."""
+    return expanded(self, other.shape)
+
+
+@exposed("function method")
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """`expand` as a function."""
+    return expanded(input, size)
+
+
+@exposed()
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Views of the common shape of several Tensors."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    shape = broadcast_shapes(*[x.shape for x in tensors])
+    return tuple([x if x.shape == shape else expanded(x, shape) for x in tensors])
+
+
+@exposed()
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The common shape to which shapes are broadcast."""
+    given = [as_sizes(s) for s in shapes]
+    rank = max(map(len, given), default=0)
+    result = [1] * rank
+    for shape in given:
+        for i, n in enumerate(shape, rank - len(shape)):
+            if n != 1 and result[i] not in (1, n):
+                raise TensorError(
+                    f"The size of tensor a ({result[i]}) must match the size of tensor b ({n}) at non-singleton "
+                    f"dimension {i}"
+                )
+            result[i] = n if n != 1 else result[i]
+    return Size(result)
+
+
+def at_least(ndim: int, places: Any) -> Any:
+    """Make the function that gives Tensors at least `ndim` dimensions; `places` are those of the new ones."""
+
+    def widened(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+            tensors = tuple(tensors[0])
+        elif len(tensors) == 1:
+            x = tensors[0]
+            while len(x.shape) < ndim:
+                x = unsqueeze(x, places[len(x.shape)])
+            return x
+        return tuple([widened(x) for x in tensors])
+
+    widened.__name__ = f"atleast_{ndim}d"
+    widened.__doc__ = f"Views of Tensors with at least {ndim} dimension{'s'[: ndim > 1]}."
+    return exposed()(widened)
+
+
+atleast_1d = at_least(1, (0,))
+atleast_2d = at_least(2, (0, 0))
+atleast_3d = at_least(3, (0, 0, 2))
+
+
+# -- the transpose as an attribute ------------------------------------------
+@exposed("function method")
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of matrices."""
+    if len(input.shape) < 2:
+        raise TensorError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {len(input.shape)}-D tensor."
+        )
+    return conjugate_of(transpose(input, -2, -1))
+
+
+def conjugate_of(tensor: Tensor) -> Tensor:
+    return tensor.conj() if tensor.dtype.is_complex else tensor
+
+
+def reversed_dims(self: Tensor) -> Tensor:
+    """The dimensions in reverse order."""
+    ndim = len(self.shape)
+    if ndim != 2 and ndim:
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return permute(self, tuple(reversed(range(ndim))))
+
+
+def transposed_matrices(self: Tensor) -> Tensor:
+    """The transposes of matrices."""
+    if len(self.shape) < 2:
+        raise TensorError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self.shape)}-D tensor."
+        )
+    return transpose(self, -2, -1)
+
+
+def conjugate_transpose(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    if len(self.shape) not in (0, 2):
+        raise TensorError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.shape)}-D tensor."
+            + " For batches of matrices, consider using tensor.mH" * (len(self.shape) > 2)
+        )
+    return conjugate_of(reversed_dims(self))
+
+
+for name, function in {
+    "T": reversed_dims,
+    "mT": transposed_matrices,
+    "mH": adjoint,
+    "H": conjugate_transpose,
+}.items():
+    exposed("method", name)(property(function))
+
+
+for function in (transpose, t, squeeze, unsqueeze, swapaxes):
+    exposed("method")(reshaping(function))
+exposed("method", "swapdims_")(reshaping(transpose, "swapdims_"))
+
+
+@exposed("method")
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions in which the Tensor is larger than `size`, from which it could be broadcast.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    target = as_sizes(size[0] if len(size) == 1 else size)
+    shape = tuple(self.shape)
+    extra = len(shape) - len(target)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(target, shape[extra:])):
+        raise TensorError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    dims = [*range(extra), *(i + extra for i, n in enumerate(target) if n != shape[i + extra])]
+    return self.sum(dims, keepdim=True).reshape(target) if dims else self
