@@ -1,0 +1,385 @@
+"""What an application of a `Function` does: run it, record it, go back through it, and push tangents through it.
+
+At the bottom of the stack `forward` runs on the user's own Tensors. Inside transforms the levels further out are asked
+first: the whole application is an operation that each of them treats by its own rule (`APPLICATION`), so that every
+tape has a Node whose `backward` is the user's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core import where
+from ...core.aval import aval_of, is_differentiable
+from ...core.interpreter import CURRENT, EVAL, Context, levels, within
+from ...core.primitive import Primitive
+from ...ops.kinds import project
+from .. import duals
+from ..accumulation import handed_out, taken
+from ..aspects import Aspect, Same, derived
+from ..errors import ArgumentError, TensorError
+from ..inplace import rebase
+from ..memory import MEMORIES, is_array
+from ..modes import current_modes, with_modes
+from ..tape import BASE, Edge, TapeInterpreter, current_tape, serial
+from ..tensor import LEAF, Tensor, current, lower, make, new_tensor, parent_of, unwrap, wrap
+from .function import Ctx, Function, Output, has_setup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TRANSFORMED = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod."
+)
+
+
+def called(cls: type[Function], args: tuple, kwargs: dict, for_jvp: bool = False) -> tuple[Any, Any]:
+    """(Node, output) of a Function in the current Context. `for_jvp`: ctx is set up also where nothing is recorded."""
+    tape = current_tape()
+    node = cls._backward_cls(tape, tuple([isinstance(a, Tensor) and a.requires_grad for a in args]))
+    ctx = Ctx(node)
+    recording = current_modes().recording and any(node.needs_input_grad)
+    quiet = within(with_modes(CURRENT.get(), grad=False, forward=False))
+    if tape is BASE:
+        with quiet:
+            if has_setup(cls):
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args, **kwargs)
+    else:
+        if not has_setup(cls):
+            raise TensorError(
+                TRANSFORMED, hint="forward(*args) without ctx, and setup_context(ctx, inputs, output)"
+            )
+        output = further_out(tape, cls, args)
+        if recording or for_jvp:
+            with quiet:
+                cls.setup_context(ctx, args, output)
+    finished = recorded(node, ctx, args, output if isinstance(output, tuple) else (output,), recording)
+    if tape is BASE:
+        follow(node, args, finished)
+    if not for_jvp:
+        ctx.saved_for_forward = ()
+    return node, tuple(finished) if isinstance(output, tuple) else finished[0]
+
+
+def further_out(tape: TapeInterpreter, cls: type[Function], args: tuple) -> Any:
+    """The output of a Function by the levels outside a tape, as Tensors of the tape."""
+    values = [lower(a, tape) for a in args if isinstance(a, Tensor)]
+    box: dict[str, Any] = {}
+    layout = [None if isinstance(a, Tensor) else (a,) for a in args]
+    with within(tape.outer):
+        params = {"cls": cls, "layout": layout, "box": box, "randomness": "error"}
+        results = iter(CURRENT.get().interpreter.process(APPLICATION, tuple(values), params))
+    outputs = []
+    for entry in box["outputs"]:
+        if type(entry) is tuple:
+            outputs.append(entry[0])
+            continue
+        value = next(results)
+        if entry is None:
+            made = new_tensor(Tensor)
+            made.tape, made.value, made.node, made.aspect = tape, value, None, None
+        else:  # an argument that was modified in place
+            made = [a for a in args if isinstance(a, Tensor)][entry]
+            made.value = value
+        outputs.append(made)
+    return outputs[0] if box["single"] else tuple(outputs)
+
+
+# -- the Node ------------------------------------------
+def recorded(node: Any, ctx: Any, args: tuple, outputs: tuple, recording: bool) -> list[Any]:
+    """The outputs; those that have a gradient with the Node as their history."""
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    inputs = {id(t) for t in tensors}
+    dirty = marked(ctx.dirty_tensors, "mark_dirty")
+    constant = marked(ctx.non_differentiable, "mark_non_differentiable")
+    check_dirty(dirty, inputs, outputs)
+    if recording:
+        node.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        node.parents = [parent_of(current(t)) if t.tape is node.tape else None for t in tensors]
+        node.operands = [aval_of(t.value) for t in tensors]
+        node.avals = [aval_of(t.value) if isinstance(t, Tensor) else None for t in outputs]
+        node.count = len(outputs)
+        for t in ctx.dirty_tensors:
+            if is_array(t.value):
+                MEMORIES.modified(t.value, node.name(), where.caller())
+        node.order = serial()
+    finished = []
+    for i, t in enumerate(outputs):
+        if isinstance(t, Tensor):
+            has_gradient = recording and id(t) not in constant and is_differentiable(aval_of(t.value).dtype)
+            if id(t) not in inputs:
+                produced(t, Edge(node, i) if has_gradient else None, outputs)
+            elif id(t) not in dirty:  # returned as it is: the input keeps its own history
+                source, t = t, t.detach()
+                if has_gradient:
+                    t.aspect = derived(source, Same())
+                    produced(t, Edge(node, i), outputs)
+            elif has_gradient:
+                modified(t, Edge(node, i), outputs)
+        finished.append(t)
+    if recording:
+        own = {id(t): i for i, t in enumerate(outputs) if id(t) not in inputs or id(t) in dirty}
+        node.saved = tuple([saved(t, own, i) for i, t in enumerate(ctx.to_save)])
+    ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
+    return finished
+
+
+def marked(tensors: Sequence[Any], method: str) -> set[int]:
+    """The identities of the Tensors that were marked."""
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TensorError(
+                f"{method} can only accept variables, but argument {i} is of type {type(t).__name__}"
+            )
+    return set(map(id, tensors))
+
+
+def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
+    if not dirty <= set(map(id, outputs)):
+        raise TensorError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function."
+        )
+    if not dirty <= inputs:
+        warnings.warn(
+            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+            "should be passed to ctx.mark_dirty().",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def produced(output: Tensor, edge: Any, outputs: tuple) -> None:
+    """Give an output its history."""
+    aspect = output.aspect
+    if aspect is not None and aspect.base is not None:
+        if edge is not None:
+            several = sum(isinstance(t, Tensor) for t in outputs) > 1
+            creation = "multiple" if several else "custom"
+            output.aspect = Aspect(aspect.base, aspect.steps, creation, aspect.tangent)
+        elif aspect.creation != "detached":
+            return  # a view that was made under no_grad
+    output.node = edge
+
+
+def modified(target: Tensor, edge: Edge, outputs: tuple) -> None:
+    """Give an input that was modified in place its new history."""
+    aspect = target.aspect
+    if target.node is LEAF:
+        raise TensorError(
+            "a leaf Variable that requires grad has been used in an in-place operation.",
+            hint="apply the Function to a clone",
+        )
+    if aspect is not None and aspect.base is not None and sum(isinstance(t, Tensor) for t in outputs) > 1:
+        raise TensorError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+            "return more than one Tensor. This is not supported by the current autograd engine. You should either "
+            "make sure the input is not a view (using .clone() for example) or make your Function only return one "
+            "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single Tensor "
+            "and a second one that does the other operations).",
+        )
+    rebase(target, make(target.tape, target.value, edge), edge.node.name())
+
+
+def saved(tensor: Any, own: dict[int, int], position: int) -> Any:
+    """What a Node keeps of a Tensor: see `BackwardCFunction.saved`."""
+    if tensor is None:
+        return None
+    if not isinstance(tensor, Tensor):
+        raise ArgumentError(
+            f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}"
+        )
+    return Output(own[id(tensor)], tensor.value) if id(tensor) in own else tensor
+
+
+# -- backward ------------------------------------------
+def pulled(node: Any, cts: dict) -> list[Any]:
+    """Cotangents for the Tensors among the inputs, by the user's `backward`."""
+    context, tape = CURRENT.get(), node.tape
+    create = tape is not BASE or any(level is BASE for level in levels())
+    if (
+        tape is not BASE
+    ):  # what was saved may belong to a tape that is closed, which operations have to look at
+        inside = Context(context.interpreter, context.watching, context.modes)
+    else:
+        at_base = context.interpreter is EVAL.interpreter or context.interpreter is BASE
+        inside = with_modes(EVAL if at_base else context, grad=create)
+    with within(inside):
+        given = [gradient_of(node, cts.get(i), aval) for i, aval in enumerate(node.avals)]
+        results = node.apply(*given)
+        results = results if isinstance(results, tuple) else (results,)
+        return cotangents(node, results, create)
+
+
+def gradient_of(node: Any, ct: Any, aval: Any) -> Tensor | None:
+    """A cotangent of an output for the user; zeros where there is none."""
+    if ct is not None:
+        return handed_out(ct)
+    if aval is None or not node.materialize_grads:
+        return None
+    return make(current_tape(), np.zeros(aval.shape, aval.dtype))
+
+
+def cotangents(node: Any, results: tuple, create: bool) -> list[Any]:
+    """What `backward` returned as cotangents of the inputs that want one."""
+    count = len(node.needs_input_grad)
+    if len(results) < count or any(r is not None for r in results[count:]):
+        raise TensorError(
+            f"function {node.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+        )
+    for i, result in enumerate(results[:count]):
+        if i not in node.places and result is not None:
+            raise TensorError(
+                f"function {node.name()} returned a gradient different than None at position {i + 1}, but the "
+                "corresponding forward input was not a Variable"
+            )
+    found = []
+    for k, (place, parent, aval) in enumerate(zip(node.places, node.parents, node.operands)):
+        result = results[place]
+        if result is not None and not isinstance(result, Tensor):
+            raise TensorError(f"expected Variable or None (got {type(result).__name__})")
+        if result is None or parent is None:
+            found.append(None)
+            continue
+        if not expands(aval.shape, result.shape):
+            raise TensorError(
+                f"Function {node.name()} returned an invalid gradient at index {k} - got {list(result.shape)} but "
+                f"expected shape compatible with {list(aval.shape)}"
+            )
+        ct = taken(result, create)
+        have = aval_of(ct)
+        found.append(ct if have.shape == aval.shape and have.dtype == aval.dtype else project(ct, aval))
+    return found
+
+
+def expands(shape: Sequence[int], to: Sequence[int]) -> bool:
+    """Whether a Tensor of a shape could be expanded to another."""
+    extra = len(to) - len(shape)
+    return extra >= 0 and all(m in (1, n) for m, n in zip(shape, to[extra:]))
+
+
+# -- forward mode ------------------------------------------
+def follow(node: Any, args: tuple, outputs: Sequence[Any]) -> None:
+    """Give the outputs of an application to duals their tangents."""
+    cells = [duals.cell_of(a) if isinstance(a, Tensor) and a.aspect is not None else None for a in args]
+    level = next((cell.level for cell in cells if cell is not None), None)
+    if level is None:
+        return
+    given = [None if cell is None else cell.tensor for cell in cells]
+    for output, tangent in zip(outputs, pushed(node, args, given, outputs)):
+        if tangent is not None:
+            is_view = output.aspect is not None and output.aspect.base is not None
+            if is_view and (tangent.aspect is None or tangent.aspect.base is None):
+                raise TensorError(
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+                    "returning a view."
+                )
+            duals.set_tangent(output, tangent, level)
+
+
+def pushed(node: Any, args: tuple, tangents: Sequence[Any], outputs: Sequence[Any]) -> list[Tensor | None]:
+    """The tangents of the outputs, by the user's `jvp`."""
+    given = []
+    for a, t in zip(args, tangents):
+        wanted = (
+            isinstance(a, Tensor) and node.materialize_grads and is_differentiable(aval_of(a.value).dtype)
+        )
+        given.append(
+            make(current_tape(), np.zeros(a.shape, aval_of(a.value).dtype)) if t is None and wanted else t
+        )
+    found = node.apply_jvp(*given)
+    found = found if isinstance(found, tuple) else (found,)
+    if len(found) != len(outputs):
+        raise TensorError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+            f"{len(found)})"
+        )
+    for i, (t, output) in enumerate(zip(found, outputs)):
+        if t is not None and not isinstance(t, Tensor):
+            raise TensorError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
+        if t is not None and isinstance(output, Tensor) and t.shape != output.shape:
+            raise TensorError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
+                f"is not supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
+                f"{list(t.shape)}."
+            )
+    return [t if isinstance(o, Tensor) else None for t, o in zip(found, outputs)]
+
+
+# -- inside transforms ------------------------------------------
+class Application(Primitive):
+    """The application of a Function as an operation on values, for the levels that are not the innermost.
+
+    Its params are the Function, the layout of its arguments (those that are no Tensors, in tuples), a box for the
+    layout of its outputs, and the randomness of the level that maps.
+    """
+
+    multiple_results = True
+    runs_user_code = True
+    unique = True
+    on_tensors = True
+
+    def kernel(self, *values: Any, cls: Any, layout: Any, box: dict, randomness: str) -> list[Any]:
+        """Apply it in the current Context, at the tape or at the bottom."""
+        args = filled(layout, values)
+        return spilled(called(cls, args, {})[1], args, box)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+        args = filled(params["layout"], primals)
+        node, output = called(params["cls"], args, {}, for_jvp=True)
+        outputs = output if isinstance(output, tuple) else (output,)
+        rest = iter(tangents)
+        given = [next(rest) if isinstance(a, Tensor) else None for a in args]
+        found = pushed(node, args, [None if t is None else wrap(t) for t in given], outputs)
+        ys = spilled(output, args, params["box"])
+        ts = [None if t is None else unwrap(t) for t, o in zip(found, outputs) if isinstance(o, Tensor)]
+        return ys, ts
+
+    def batch(
+        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, Any]:
+        from .vmapped import mapped
+
+        args = filled(params["layout"], values)
+        flags = iter(batched)
+        dims = tuple([(0 if next(flags) else None) if isinstance(a, Tensor) else None for a in args])
+        output, out_dims = mapped(params["cls"], args, dims, size, params["randomness"])
+        moved = [None if d is None else d for d in out_dims]
+        ys = spilled(output, args, params["box"])
+        places = [
+            d
+            for o, d in zip(output if isinstance(output, tuple) else (output,), moved)
+            if isinstance(o, Tensor)
+        ]
+        return [y if d is None else ops.move_axis(y, d, 0) for y, d in zip(ys, places)], [
+            d is not None for d in places
+        ]
+
+
+def filled(layout: Sequence[Any], values: Sequence[Any]) -> tuple:
+    """Arguments of a Function: see `Application`."""
+    rest = iter(values)
+    return tuple([wrap(next(rest)) if entry is None else entry[0] for entry in layout])
+
+
+def spilled(output: Any, args: tuple, box: dict) -> list[Any]:
+    """The Tensors among the outputs as values. What the others are goes into the box, and which inputs are outputs."""
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    outputs = output if isinstance(output, tuple) else (output,)
+    box["single"] = not isinstance(output, tuple)
+    box["outputs"] = [
+        next((i for i, a in enumerate(tensors) if a is t), None) if isinstance(t, Tensor) else (t,)
+        for t in outputs
+    ]
+    return [unwrap(t) for t in outputs if isinstance(t, Tensor)]
+
+
+APPLICATION = Application("custom_function")

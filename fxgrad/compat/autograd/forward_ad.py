@@ -1,0 +1,158 @@
+"""torch.autograd.forward_ad: duals, Tensors that carry a tangent through all operations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...core.interpreter import CURRENT, boundary, within
+from ..duals import LEVEL, Level, ensure_outermost, set_tangent, tangent_of
+from ..errors import ArgumentError, ArgumentValueError, TensorError
+from ..modes import current_modes, with_modes
+from ..ops.parts import alias
+from ..tensor import Tensor
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What `unpack_dual` returns: the value, and its tangent or None."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+@boundary
+def enter_dual_level() -> int:
+    """Open the level in which duals are made; its number is returned, which is 0: there is one level only.
+
+    Raises:
+        TensorError: a level is open.
+    """
+    ensure_outermost()
+    LEVEL.set(Level())
+    return 0
+
+
+@boundary
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level: what was a dual has no tangent any more.
+
+    Raises:
+        TensorError: no level is open, or not this one.
+    """
+    opened = LEVEL.get()
+    if opened is None:
+        raise TensorError("Dual level must be a positive number.", hint="enter_dual_level() comes first")
+    if level not in (None, 0):
+        raise TensorError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported.",
+            hint="the level that is open is 0",
+        )
+    LEVEL.set(None)
+    opened.close()
+
+
+class dual_level:
+    """Context manager: a level is open in which duals are made and carry their tangents.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
+    ...     fwAD.unpack_dual(x * x).tangent.numpy()
+    array([2., 0.], dtype=float32)
+    """
+
+    @boundary
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level()
+
+
+@boundary
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A dual of a value and its tangent: a view of `tensor`, differentiable with respect to both.
+
+    The tangent is kept as it is if its layout is that of the value, otherwise as a copy; one of another dtype is
+    converted, which torch leaves to the operations.
+
+    Raises:
+        TensorError: no level is open; the sizes differ; one of them is a dual.
+        ArgumentValueError: one of them is neither floating nor complex.
+    """
+    opened = LEVEL.get()
+    if opened is None:
+        raise TensorError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.",
+            hint="with torch.autograd.forward_ad.dual_level(): …",
+        )
+    for given, name in ((tensor, "primal"), (tangent, "tangent")):
+        if not isinstance(given, Tensor):
+            raise ArgumentError(f"make_dual: the {name} must be a Tensor, not {type(given).__name__}")
+        if not (given.dtype.is_floating_point or given.dtype.is_complex):
+            raise ArgumentValueError(
+                f"Expected {name} to be floating point or complex, but got: {given.dtype}"
+            )
+    if tangent_of(tensor) is not None or tangent_of(tangent) is not None:
+        raise TensorError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported.",
+            hint="unpack_dual(x).primal is without it",
+        )
+    if tensor.shape != tangent.shape:
+        raise TensorError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if tangent.dtype is not tensor.dtype:
+        if tangent.dtype.is_complex and not tensor.dtype.is_complex:
+            raise TensorError(
+                "Trying to set a complex forward gradient of a real Tensor, this is not supported."
+            )
+        tangent = tangent.to(tensor.dtype)
+    dual = alias(tensor)
+    if current_modes().forward:
+        set_tangent(dual, laid_out(tangent, dual), opened)
+    return dual
+
+
+def laid_out(tangent: Tensor, tensor: Tensor) -> Tensor:
+    """The tangent, or a copy of it in the layout of the value: views of the one must be views of the other."""
+    have, want = getattr(tangent.value, "strides", None), getattr(tensor.value, "strides", None)
+    if have == want or want is None:
+        return tangent
+    copy = alias(tensor).detach().clone()
+    copy.copy_(tangent)
+    return copy
+
+
+@boundary
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value of a dual, as a view without tangent, and its tangent; of another Tensor itself and None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.autograd.forward_ad.unpack_dual(torch.tensor(1.0)).tangent is None
+    True
+    """
+    if not isinstance(tensor, Tensor):
+        raise ArgumentError(
+            f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}"
+        )
+    if LEVEL.get() is None:
+        return UnpackedDualTensor(tensor, None)
+    tangent = tangent_of(tensor)
+    with within(with_modes(CURRENT.get(), forward=False)):
+        primal = alias(tensor)
+    set_tangent(primal, None, None)
+    return UnpackedDualTensor(primal, tangent)
+
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]

@@ -1,0 +1,418 @@
+"""`Function`: operations with a derivative of the user's own.
+
+The object `ctx` that `forward` and `backward` share is a `Ctx`: the Node of the tape, which users see as `grad_fn`,
+apart from the attributes that it has for itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from ...core import tree, where
+from ...core.interpreter import boundary
+from ..errors import NotSupportedError, TensorError
+from ..memory import ensure_unmodified
+from ..modes import current_modes
+from ..tape import FREED, FREED_MESSAGE, Edge, Node
+from ..tensor import Tensor, current, make
+from .grad_mode import no_grad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class FunctionCtx:
+    """What `forward` or `setup_context` may tell about an application of a Function."""
+
+    to_save: tuple = ()
+    saved_for_forward: tuple = ()
+    dirty_tensors: tuple = ()
+    non_differentiable: tuple = ()
+    materialize_grads = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep inputs and outputs (Tensors or None) for `backward`, to be had from `saved_tensors`. Before they are, it
+        is checked that they were not modified in place."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep inputs and outputs (Tensors or None) for `jvp`, to be had from `saved_tensors`."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors "
+                    "as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Say that these inputs are modified in place. They must be outputs as well."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Say that these outputs have no gradient: `backward` is given zeros for them."""
+        self.non_differentiable = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Nothing; deprecated."""
+        warnings.warn(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that "
+            "calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether `backward` (and `jvp`) are given zeros where there is no gradient; None otherwise."""
+        self.materialize_grads = value
+
+
+class Output:
+    """An output that was saved: its place among the outputs, and its value. A Tensor would keep its own Node alive."""
+
+    __slots__ = ("index", "value")
+
+    def __init__(self, index: int, value: Any):
+        self.index, self.value = index, value
+
+
+class BackwardCFunction(Node):
+    """The base of the Nodes of Functions. For each Function `F` there is a class `FBackward`.
+
+    It is its own rule. What it keeps are Tensors, not values, since user code asks for those: of its operands, which
+    lead to the rest of the graph, and never of its results. `attributes` are those of its `ctx`: see `Ctx`.
+    """
+
+    _forward_cls: Any
+    plain = None
+    kept = (0,)
+    saved: tuple = ()
+    pushing = False  # `jvp` is running
+    freed = False
+
+    def __init__(self, tape: Any, needs_input_grad: tuple) -> None:
+        """The other parts of a Node come with the outputs."""
+        site = where.caller()
+        self.code, self.lasti = site.code, site.lasti
+        self.tape, self.needs_input_grad = tape, needs_input_grad
+        self.attributes: dict[str, Any] = {"needs_input_grad": needs_input_grad}
+
+    rule = property(lambda self: self)  # type: ignore[assignment]
+    operation = property(lambda self: self)  # type: ignore[assignment]
+    node_name = property(lambda self: type(self).__name__)
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    def __getattr__(self, name: str) -> Any:
+        """What the user has set on `ctx`, or may ask of it."""
+        if name != "attributes" and (name in self.attributes or hasattr(FunctionCtx, name)):
+            return getattr(Ctx(self), name)
+        return super().__getattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self.attributes]
+
+    @property
+    def residuals(self) -> tuple:  # type: ignore[override]
+        """None that backward has to know of: `saved_tensors` are asked for by the user's code."""
+        return ()
+
+    @residuals.setter
+    def residuals(self, value: Any) -> None:
+        if value is FREED:
+            self.saved, self.freed = (), True
+
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `ops.derive.Rule.refill`: there are none."""
+        return residuals
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """The Tensors given to `save_for_backward`; in `jvp` those given to `save_for_forward`."""
+        if self.pushing:
+            return self.saved_for_forward
+        if self.freed:
+            raise TensorError(
+                FREED_MESSAGE,
+                hint="retain_graph=True in all calls of backward() and autograd.grad() but the last",
+            )
+        return tuple([self.restored(entry) for entry in self.saved])
+
+    saved_variables = saved_tensors
+
+    def restored(self, entry: Any) -> Tensor | None:
+        """A saved Tensor, unless it was modified in place since."""
+        if type(entry) is Output:
+            edge = Edge(self, entry.index)
+            ensure_unmodified(entry.value, self.order, edge, self)
+            return make(self.tape, entry.value, edge)
+        if entry is not None:
+            ensure_unmodified(current(entry).value, self.order, None, self)
+        return entry
+
+    def pull(self, cts: dict) -> list[Any]:
+        """See `Node`: the user's `backward`."""
+        from .custom import pulled
+
+        return pulled(self, cts)
+
+    def apply(self, *args: Any) -> Any:
+        """The user's `backward`, on gradients of the outputs."""
+        return backward_of(self._forward_cls)(Ctx(self), *args)
+
+    def apply_jvp(self, *args: Any) -> Any:
+        """The user's `jvp`, on tangents of the inputs."""
+        self.pushing = True
+        try:
+            return self._forward_cls.jvp(Ctx(self), *args)
+        finally:
+            self.pushing = False
+
+
+class Ctx(FunctionCtx):
+    """The `ctx` of the user's methods: the Node as they see it, with room for attributes of every name."""
+
+    __slots__ = ("__node",)
+
+    def __init__(self, node: BackwardCFunction):
+        self.__node = node
+        self.__dict__ = node.attributes
+
+    __class__ = property(lambda self: type(self.__node))  # type: ignore[assignment]
+    saved_tensors = saved_variables = property(lambda self: self.__node.saved_tensors)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in OF_NODES:
+            raise AttributeError(f"'{type(self.__node).__name__}' object has no attribute '{name}'")
+        return getattr(self.__node, name)
+
+    def __repr__(self) -> str:
+        return repr(self.__node)
+
+
+# What a `ctx` has of its Node.
+OF_NODES = {
+    "_forward_cls",
+    "_sequence_nr",
+    "apply",
+    "apply_jvp",
+    "metadata",
+    "name",
+    "next_functions",
+    "register_hook",
+    "register_prehook",
+}
+
+
+def backward_of(cls: type[Function]) -> Callable[..., Any]:
+    """The user's `backward`, or `vjp` as it may be called."""
+    backward, vjp = cls.backward, cls.vjp
+    if backward is not Function.backward and vjp is not Function.vjp:
+        raise TensorError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+            "implement one of them."
+        )
+    return vjp if vjp is not Function.vjp else backward
+
+
+class FunctionMeta(type):
+    """Makes the class of the Nodes of a Function along with it: `F._backward_cls` is `FBackward`."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(cls, name: str, bases: tuple, namespace: dict):
+        members = {"_forward_cls": cls, "__module__": cls.__module__, "__doc__": f"The Node of `{name}`."}
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), members)
+        super().__init__(name, bases, namespace)
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """An operation with a derivative of the user's own.
+
+    A subclass defines static methods:
+
+        forward(ctx, *args): the operation, on Tensors and whatever else. It is not recorded.
+        backward(ctx, *grad_outputs): a gradient for each of `args`, None for what is no Tensor. `vjp` is another name.
+        jvp(ctx, *grad_inputs): a tangent for each output, for forward mode.
+        vmap(info, in_dims, *args): (output, out_dims) for a batch; `info.batch_size`, `info.randomness`.
+
+    For the transforms of torch.func, `forward(*args)` does without `ctx`, and setup_context(ctx, inputs, output)
+    tells it what there is to save. With `generate_vmap_rule = True`, `vmap` is made of the others. It is called as
+    `F.apply`.
+
+    >>> import fxgrad.compat as torch
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * x * x * grad
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad.numpy()
+    array(12., dtype=float32)
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    @boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TensorError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method.",
+            hint=f"{type(self).__name__}.apply(…), where forward and backward are static methods",
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The operation: see `Function`."""
+        raise NotSupportedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+        """What `forward` without `ctx` leaves to be saved."""
+        raise NotSupportedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the inputs: see `Function`."""
+        raise NotSupportedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs: see `Function`."""
+        raise NotSupportedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
+        """The operation on a batch: see `Function`."""
+        raise NotSupportedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
+    @classmethod
+    @boundary
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """The outputs of `forward`, with a history that leads to `backward`."""
+        from .custom import called
+
+        if has_setup(cls):
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, {}
+        return called(cls, args, kwargs)[1]
+
+
+def has_setup(cls: type[Function]) -> bool:
+    """Whether `forward` does without `ctx`."""
+    return cls.setup_context is not Function.setup_context
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of a `backward` that cannot be differentiated itself: that is an error, not a wrong result."""
+
+    @wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with no_grad():
+            outputs = fn(ctx, *args)
+        if not current_modes().grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        single = not isinstance(outputs, tuple)
+        made = TwiceForbidden.apply(*((outputs,) if single else outputs), *args)
+        return made[0] if single else made[: len(outputs)]
+
+    return wrapper
+
+
+class TwiceForbidden(Function):
+    """The identity, which cannot be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> tuple:
+        return tuple([a.clone() if isinstance(a, Tensor) else a for a in args])
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise TensorError(
+            "trying to differentiate twice a function that was marked with @once_differentiable",
+            hint="write backward with Tensor operations and without the decorator",
+        )
+
+
+class InplaceFunction(Function):
+    """A Function with an attribute `inplace`; kept for older code."""
+
+    def __init__(self, inplace: bool = False):
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """A Function of nested tuples and lists of Tensors, defined by `forward_extended(ctx, *args)` and
+    `backward_extended(ctx, *grad_outputs)`; kept for older code."""
+
+    @staticmethod
+    def forward_extended(ctx: Any, *args: Any) -> Any:
+        """The operation, on nested arguments."""
+        raise NotSupportedError("NestedIOFunction: forward_extended is not implemented")
+
+    @staticmethod
+    def backward_extended(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments, nested like them."""
+        raise NotSupportedError("NestedIOFunction: backward_extended is not implemented")
+
+    @staticmethod
+    def forward(ctx: Any, structure: Any, *leaves: Any) -> tuple:
+        output = ctx._forward_cls.forward_extended(ctx, *structure.unflatten(leaves))
+        outputs, ctx.structure = tree.flatten(output)
+        return ctx.structure, *outputs
+
+    @staticmethod
+    def backward(ctx: Any, _: Any, *grads: Any) -> tuple:
+        given = ctx.structure.unflatten(grads)
+        found = ctx._forward_cls.backward_extended(ctx, *(given if isinstance(given, tuple) else (given,)))
+        found = found if isinstance(found, tuple) else (found,)
+        return None, *tree.flatten(found, lambda x: x is None)[0]
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """The outputs of `forward_extended`, nested as it gives them."""
+        leaves, structure = tree.flatten(args)
+        structure, *outputs = super().apply(structure, *leaves)
+        return structure.unflatten(outputs)
+
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]

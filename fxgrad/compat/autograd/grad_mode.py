@@ -1,0 +1,292 @@
+"""Context managers and decorators that turn the recording of operations on and off.
+
+Each changes some of the `Modes` of the current Context, so it holds for one thread and one async task, and ends with
+the transform in which it was set.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from ...core.interpreter import CURRENT
+from ..errors import ArgumentError
+from ..modes import current_modes, with_modes
+from ..operation import exposed
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def change(**changes: Any) -> dict[str, Any]:
+    """Change switches of the current Context; returns what they were."""
+    modes = current_modes()
+    CURRENT.set(with_modes(CURRENT.get(), **changes))
+    return {name: getattr(modes, name) for name in changes}
+
+
+class Switch:
+    """A context manager and decorator under which some modes have other values.
+
+    An instance may be entered any number of times, within itself, too. On generators, coroutines and asynchronous
+    generators the modes are changed while their own code runs, and at no other time.
+    """
+
+    changes: dict[str, Any]
+
+    def __init__(self) -> None:
+        self.previous: list[dict[str, Any]] = []
+
+    def __enter__(self) -> None:
+        self.previous.append(change(**self.changes))
+
+    def __exit__(self, *exc: object) -> None:
+        change(**self.previous.pop())
+
+    def clone(self) -> Switch:
+        """A switch of the same modes that is in use nowhere."""
+        made = Switch()
+        made.changes = self.changes
+        return made
+
+    def __call__(self, function: Any) -> Any:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        for applies, decorate in DECORATORS:
+            if applies(function):
+                return decorate(self, function)
+        return decorated(self, function)
+
+
+def decorated(switch: Switch, function: Callable[..., Any]) -> Any:
+    """A plain function under a switch."""
+
+    @wraps(function)
+    def under(*args: Any, **kwargs: Any) -> Any:
+        with switch.clone():
+            return function(*args, **kwargs)
+
+    return under
+
+
+def decorated_generator(switch: Switch, function: Callable[..., Any]) -> Any:
+    """A generator function under a switch, which is off between its steps."""
+
+    @wraps(function)
+    def under(*args: Any, **kwargs: Any) -> Any:
+        with switch.clone():
+            generator = function(*args, **kwargs)
+        step, given = generator.send, None
+        try:
+            while True:
+                with switch.clone():
+                    produced = step(given)
+                try:
+                    given = yield produced
+                    step = generator.send
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    given, step = error, generator.throw
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            with switch.clone():
+                generator.close()
+
+    return under
+
+
+def decorated_coroutine(switch: Switch, function: Callable[..., Any]) -> Any:
+    """A coroutine function under a switch; a task that runs meanwhile has a Context of its own."""
+
+    @wraps(function)
+    async def under(*args: Any, **kwargs: Any) -> Any:
+        with switch.clone():
+            return await function(*args, **kwargs)
+
+    return under
+
+
+def decorated_async_generator(switch: Switch, function: Callable[..., Any]) -> Any:
+    """An asynchronous generator function under a switch, which is off between its steps."""
+
+    @wraps(function)
+    async def under(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        step, given = generator.asend, None
+        try:
+            while True:
+                with switch.clone():
+                    produced = await step(given)
+                try:
+                    given = yield produced
+                    step = generator.asend
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    given, step = error, generator.athrow
+        except StopAsyncIteration:
+            return
+        finally:
+            with switch.clone():
+                await generator.aclose()
+
+    return under
+
+
+DECORATORS = (
+    (inspect.isgeneratorfunction, decorated_generator),
+    (inspect.iscoroutinefunction, decorated_coroutine),
+    (inspect.isasyncgenfunction, decorated_async_generator),
+)
+
+
+class BareSwitch(Switch):
+    """A switch without arguments, which decorates without parentheses as well."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        return object.__new__(cls) if function is None else cls()(function)
+
+
+@exposed()
+class no_grad(BareSwitch):
+    """Operations are not recorded: results do not require a gradient.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0], requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    >>> @torch.no_grad
+    ... def doubled(x):
+    ...     return x * 2
+    >>> doubled(x).requires_grad
+    False
+    """
+
+    changes = {"grad": False}  # noqa: RUF012
+
+
+@exposed()
+class enable_grad(BareSwitch):
+    """Operations are recorded, inside `no_grad` too.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0], requires_grad=True)
+    >>> with torch.no_grad():
+    ...     with torch.enable_grad():
+    ...         y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    changes = {"grad": True}  # noqa: RUF012
+
+
+class FunctionSwitch(Switch):
+    """A switch that acts when it is called already: as a function, a context manager or a decorator."""
+
+    mode_name: str
+
+    def __init__(self, mode: bool):
+        super().__init__()
+        if not isinstance(mode, bool):
+            raise ArgumentError(
+                f"{type(self).__name__}(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
+        self.mode = mode
+        self.changes = {self.mode_name: mode}
+        self.before: dict[str, Any] | None = change(**self.changes)  # until it is used in another way
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        if self.before is not None:
+            self.previous[-1], self.before = self.before, None
+
+    def __call__(self, function: Any) -> Any:
+        if self.before is not None:
+            change(**self.before)
+            self.before = None
+        return super().__call__(function)
+
+
+@exposed()
+class set_grad_enabled(FunctionSwitch):
+    """Turn recording on or off: as a function from now on, as a context manager or decorator inside it.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
+    False
+    """
+
+    mode_name = "grad"
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
+
+class set_multithreading_enabled(FunctionSwitch):
+    """torch's switch of multithreaded backward. It is remembered and has no effect: backward always runs in the thread
+    that calls it."""
+
+    mode_name = "multithreading"
+
+
+@exposed()
+class inference_mode(Switch):
+    """Operations are not recorded, and their results can never take part in what is: as `no_grad` for code whose
+    results are only looked at. `inference_mode(False)` undoes an enclosing one.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0], requires_grad=True)
+    >>> with torch.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return object.__new__(cls) if isinstance(mode, bool) else cls()(mode)
+
+    def __init__(self, mode: bool = True):
+        super().__init__()
+        self.mode = mode
+        self.changes = {"grad": not mode, "inference": mode, "forward": not mode}
+
+
+@exposed()
+def is_grad_enabled() -> bool:
+    """Whether grad mode is on."""
+    return current_modes().grad
+
+
+@exposed()
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on."""
+    return current_modes().inference
+
+
+@exposed("function method")
+def is_inference(input: Tensor) -> bool:
+    """Whether the Tensor was made in inference mode."""
+    return input.is_inference_tensor
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was told last."""
+    return current_modes().multithreading
+
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]

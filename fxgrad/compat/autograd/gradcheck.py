@@ -1,0 +1,436 @@
+"""gradcheck and gradgradcheck: derivatives against finite differences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.interpreter import CURRENT, boundary, within
+from ..creation import from_numpy, zeros_like
+from ..modes import with_modes
+from ..ops.joining import stack
+from ..tensor import Tensor, current
+from .differences import (
+    GradcheckError,
+    Problem,
+    as_array,
+    combined,
+    like,
+    part_of,
+    stacked,
+    unit_steps,
+)
+from .forward_ad import dual_level, make_dual, unpack_dual
+from .gradients import grad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# -- messages ------------------------------------------
+REENTRANT = (
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+    "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}."
+)
+UNDEFINED = (
+    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Outputs without "
+    "gradient are to be treated as if theirs were zeros."
+)
+BATCHED = {
+    "backward": "gradcheck or gradgradcheck failed while testing batched gradient computation.",
+    "forward": "gradcheck failed while testing batched gradient computation with forward-mode AD.",
+}
+UNITS = {"real": 1, "imag": 1j}  # the gradient of an output by which its part is differentiated
+PARTS = {"real": "real part of complex {} only, ", "imag": "imaginary part of complex {} only, "}
+
+
+def mismatch(
+    analytical: Any, numerical: Any, output: int, input: int, mode: str, part: str, note: str = ""
+) -> GradcheckError:
+    """The error for two Jacobians, or products with them, that are not close."""
+    begin = f"While considering the {part}" if part else ""
+    what = "Jacobian computed with forward mode mismatch" if mode == "forward" else "Jacobian mismatch"
+    return GradcheckError(
+        f"{begin}{what} for output {output} with respect to input {input},\nnumerical:{numerical}\n"
+        f"analytical:{analytical}\n{note}"
+    )
+
+
+# -- the checks ------------------------------------------
+def parts(tensors: Sequence[Tensor], what: str) -> list[tuple[str, str, list[int]]]:
+    """(part, its name for messages, the Tensors to be checked): the imaginary parts of complex ones come first."""
+    chosen = [i for i, t in enumerate(tensors) if t.dtype.is_complex]
+    everything = list(range(len(tensors)))
+    if not chosen:
+        return [("real", "", everything)]
+    return [
+        (part, PARTS[part].format(what), chosen if part == "imag" else everything)
+        for part in ("imag", "real")
+    ]
+
+
+def check_constant(problem: Problem) -> None:
+    """Without differentiable outputs: nothing may change."""
+    for x in problem.inputs:
+        for real, imaginary in problem.numerical(problem.floating, x):
+            if real.any() or (imaginary is not None and imaginary.any()):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+
+
+def backward_jacobian(problem: Problem, index: int, unit: Any) -> list[np.ndarray]:
+    """The Jacobians of one output by all inputs, or of its imaginary part (unit=1j)."""
+    steps = unit_steps(problem.outputs[index])
+    columns = [problem.pulled(index, unit * step) for step in steps]
+    return [
+        np.array([column[j] for column in columns]).reshape(len(columns), x.shape.numel()).T
+        for j, x in enumerate(problem.inputs)
+    ]
+
+
+def check_backward(problem: Problem) -> None:
+    """All entries of all Jacobians by reverse mode."""
+    numerical = [problem.numerical(problem.places, x) for x in problem.inputs]
+    for part, name, chosen in parts(problem.outputs, "outputs"):
+        for i in chosen:
+            found = backward_jacobian(problem, i, UNITS[part])
+            again = backward_jacobian(problem, i, UNITS[part])
+            for j, analytical in enumerate(found):
+                expected = combined(numerical[j][i], part)
+                if not problem.agree(analytical, expected):
+                    raise mismatch(analytical, expected, i, j, "backward", name)
+                check_reentrant(problem, analytical, again[j])
+
+
+def check_reentrant(problem: Problem, first: np.ndarray, second: np.ndarray) -> None:
+    """Raise if running backward again gave something else."""
+    tolerance = problem.options["nondet_tol"]
+    if (
+        first.size
+        and not np.abs(first - second).max() <= tolerance
+        and not np.array_equal(first, second, True)
+    ):
+        raise GradcheckError(REENTRANT.format(tolerance))
+
+
+def check_forward(problem: Problem) -> None:
+    """All entries of all Jacobians by forward mode."""
+    for part, name, chosen in parts(problem.inputs, "inputs"):
+        for j in chosen:
+            x = problem.inputs[j]
+            numerical = problem.numerical(problem.places, x)
+            rows = [problem.pushed({j: UNITS[part] * step}) for step in unit_steps(x)]
+            for i in range(len(problem.outputs)):
+                expected, analytical = numerical[i][part == "imag"], stacked(rows, i)
+                if not problem.agree(analytical, expected):
+                    raise mismatch(analytical, expected, i, j, "forward", name)
+
+
+def direction(problem: Problem, x: Tensor) -> np.ndarray:
+    """A random direction of length 1."""
+    found = problem.draw(x)
+    return found / max(float(np.linalg.norm(found)), 1e-30)
+
+
+def check_backward_fast(problem: Problem) -> None:
+    """One number for every output and input: the derivative of a random combination of an output's elements along a
+    random direction of the input."""
+    directions = [direction(problem, x) for x in problem.inputs]
+    numerical = [problem.differences(x, u, problem.places) for x, u in zip(problem.inputs, directions)]
+    for part, name, chosen in parts(problem.outputs, "outputs"):
+        for i in chosen:
+            weight = problem.random.standard_normal(problem.outputs[i].shape)
+            found, again = (problem.pulled(i, UNITS[part] * weight) for _ in range(2))
+            for j, u in enumerate(directions):
+                analytical = float(np.real(np.vdot(found[j], u)))
+                expected = float(weight.reshape(-1) @ part_of(numerical[j][i], part))
+                slack = float(np.abs(u).sum() * np.abs(weight).sum())
+                if not problem.agree(analytical, expected, slack):
+                    note = slow_note(problem, i, j, part)
+                    raise mismatch(analytical, expected, i, j, "backward", name, note)
+                check_reentrant(problem, found[j], again[j])
+
+
+def check_forward_fast(problem: Problem) -> None:
+    """For every input one random direction."""
+    for part, name, chosen in parts(problem.inputs, "inputs"):
+        for j in chosen:
+            x = problem.inputs[j]
+            u = UNITS[part] * part_of(direction(problem, x), part)
+            numerical = problem.differences(x, u, problem.places)
+            for i, analytical in enumerate(problem.pushed({j: u})):
+                if not problem.agree(analytical, numerical[i], float(np.abs(u).sum())):
+                    raise mismatch(analytical, numerical[i], i, j, "forward", name)
+
+
+def slow_note(problem: Problem, i: int, j: int, part: str) -> str:
+    """The whole Jacobians, where products with them did not agree."""
+    expected = combined(problem.numerical(problem.places, problem.inputs[j])[i], part)
+    analytical = backward_jacobian(problem, i, UNITS[part])[j]
+    return (
+        "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode. Below, "
+        "numerical and analytical jacobians are recomputed in slow mode:\n\n"
+        f"Numerical:\n {expected}\nAnalytical:\n{analytical}\n\n"
+        f"The max per-element difference (slow mode) is: {np.abs(expected - analytical).max()}.\n"
+    )
+
+
+def check_linear(problem: Problem) -> None:
+    """Backward of zeros gives zeros."""
+    zeros = [np.zeros(y.shape) for y in problem.outputs]
+    found = pulled_together(problem, range(len(zeros)), zeros)
+    if any(g is not None and as_array(g).any() for g in found):
+        raise GradcheckError("backward not multiplied by grad_output")
+
+
+def check_undefined(problem: Problem) -> None:
+    """An output that has no gradient counts as one whose gradient is zero."""
+    count = len(problem.outputs)
+    zeros = [np.zeros(y.shape) for y in problem.outputs]
+    for left_out in range(count if count > 1 else 0):
+        found = pulled_together(problem, [i for i in range(count) if i != left_out], zeros)
+        if any(g is not None and as_array(g).any() for g in found):
+            raise GradcheckError(UNDEFINED)
+
+
+def pulled_together(problem: Problem, chosen: Any, weights: Sequence[np.ndarray]) -> Sequence[Tensor | None]:
+    """The gradients of the inputs for gradients of several outputs."""
+    return grad(
+        [problem.outputs[i] for i in chosen],
+        problem.inputs,
+        [like(weights[i], problem.outputs[i]) for i in chosen],
+        retain_graph=True,
+        allow_unused=True,
+    )
+
+
+def check_undefined_forward(problem: Problem) -> None:
+    """An input that has no tangent counts as one whose tangent is zero."""
+    tangents = {i: problem.draw(x) for i, x in enumerate(problem.inputs)}
+    for i, x in enumerate(problem.inputs if len(problem.inputs) > 1 else []):
+        others = {k: t for k, t in tangents.items() if k != i}
+        for a, b in zip(problem.pushed(others), problem.pushed(others | {i: np.zeros(x.shape)})):
+            if not problem.agree(a, b):
+                raise GradcheckError(
+                    "Expected all output tangents to be the same for undefined tangents as for zeros."
+                )
+
+
+def check_batched_backward(problem: Problem) -> None:
+    """A batch of gradients gives the batch of what each of them gives."""
+    for i, output in enumerate(problem.outputs):
+        weights = [problem.draw(output) for _ in range(2)]
+        expected = [problem.pulled(i, w) for w in weights]
+        batch = stack([like(w, output) for w in weights])
+        try:
+            found = grad(
+                output, problem.inputs, batch, retain_graph=True, allow_unused=True, is_grads_batched=True
+            )
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, got: {error}\n\n{BATCHED['backward']}"
+            ) from error
+        for j, g in enumerate(found):
+            one_by_one = np.array([e[j] for e in expected])
+            if g is not None and not problem.agree(as_array(g), one_by_one):
+                raise GradcheckError(f"{BATCHED['backward']}\nGot:\n{as_array(g)}\nExpected:\n{one_by_one}")
+
+
+def check_batched_forward(problem: Problem) -> None:
+    """A batch of tangents gives the batch of what each of them gives."""
+    from ..func import vmap
+
+    for j, x in enumerate(problem.inputs):
+        tangents = [problem.draw(x) for _ in range(2)]
+        expected = [problem.pushed({j: t}) for t in tangents]
+
+        def along(tangent: Tensor, x: Tensor = x) -> tuple[Tensor, ...]:
+            with dual_level():
+                dual = make_dual(x, tangent)
+                results = problem.results([dual if a is x else a for a in problem.args])
+                pairs = [unpack_dual(results[i]) for i in problem.places]
+                return tuple([zeros_like(p) if t is None else t for p, t in pairs])
+
+        try:
+            found = vmap(along)(stack([like(t, x) for t in tangents]))
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, got: {error}\n\n{BATCHED['forward']}"
+            ) from error
+        for i, batch in enumerate(found):
+            one_by_one = np.array([e[i] for e in expected])
+            if not problem.agree(as_array(batch).reshape(one_by_one.shape), one_by_one):
+                raise GradcheckError(
+                    f"{BATCHED['forward']}\nGot:\n{as_array(batch)}\nExpected:\n{one_by_one}"
+                )
+
+
+def check(func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> bool:
+    """All checks that the options ask for; raises where one fails."""
+    with within(with_modes(CURRENT.get(), grad=True)):
+        problem = Problem(func, inputs, options)
+        if not problem.outputs:
+            check_constant(problem)
+            return True
+        fast = options["fast_mode"]
+        chosen = {
+            check_forward_fast if fast else check_forward: options["check_forward_ad"],
+            check_undefined_forward: options["check_forward_ad"] and options["check_undefined_grad"],
+            check_batched_forward: options["check_batched_forward_grad"],
+            check_backward_fast if fast else check_backward: options["check_backward_ad"],
+            check_batched_backward: options["check_batched_grad"],
+            check_linear: options["check_backward_ad"],
+            check_undefined: options["check_backward_ad"] and options["check_undefined_grad"],
+        }
+        for run, wanted in chosen.items():
+            if wanted:
+                run(problem)
+        return True
+
+
+@boundary
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the derivatives of a function of Tensors with central differences.
+
+    Args:
+        func: takes the inputs and returns a Tensor or a sequence of Tensors.
+        inputs: a Tensor or a sequence; those that require a gradient are checked, and perturbed in place meanwhile.
+            They ought to be of double precision.
+        eps: the step of the differences.
+        atol, rtol: tolerances of the comparison.
+        raise_exception: raise where the check fails, instead of returning False.
+        nondet_tol: by how much the results of running backward twice may differ.
+        check_undefined_grad: outputs without gradient (inputs without tangent) count as zeros.
+        check_grad_dtypes: gradients have the dtypes of their inputs.
+        check_batched_grad, check_batched_forward_grad: backward, forward mode work under vmap.
+        check_forward_ad, check_backward_ad: the modes to be checked.
+        fast_mode: compare the derivatives along a random direction only.
+        masked: for sparse Tensors, of which there are none: it is accepted and changes nothing.
+
+    Raises:
+        GradcheckError: the check failed.
+        ValueError: no input requires a gradient.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(torch.sin, (x,), check_forward_ad=True)
+    True
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    options = {name: value for name, value in locals().items() if name not in ("func", "inputs")}
+    try:
+        return check(func, inputs, options)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+
+
+@boundary
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """`gradcheck` of the gradients of a function, by the inputs and by `grad_outputs`.
+
+    Args are those of `gradcheck`, and
+        grad_outputs: gradients of the outputs; random ones unless they are given.
+        gen_non_contig_grad_outputs: the random ones are not contiguous.
+        check_fwd_over_rev, check_rev_over_rev: the modes by which gradients are differentiated.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(torch.sin, (x,))
+    True
+    """
+    args = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    if grad_outputs is None:
+        weights = random_weights(differentiable(func, args), gen_non_contig_grad_outputs)
+    else:
+        weights = tuple(grad_outputs) if isinstance(grad_outputs, tuple | list) else (grad_outputs,)
+
+    def gradient(*given: Any) -> tuple[Tensor, ...]:
+        inner = given[: len(args)]
+        sources = [x for x in inner if isinstance(x, Tensor) and x.requires_grad]
+        found = grad(
+            differentiable(func, inner), sources, given[len(args) :], create_graph=True, allow_unused=True
+        )
+        return tuple([g for g in found if g is not None])
+
+    return gradcheck(
+        gradient,
+        args + weights,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+def differentiable(func: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]:
+    """The results of a function that require a gradient."""
+    found = func(*args)
+    return [y for y in (found if isinstance(found, tuple | list) else [found]) if y.requires_grad]
+
+
+def random_weights(outputs: Sequence[Tensor], scattered: bool) -> tuple[Tensor, ...]:
+    """Random gradients of the outputs, of which the gradient is taken as well; `scattered`: every other element of a
+    larger memory."""
+    random = np.random.default_rng(0)
+    made = []
+    for y in outputs:
+        shape = (*y.shape, 2)
+        values = random.standard_normal(shape)
+        if y.dtype.is_complex:
+            values = values + 1j * random.standard_normal(shape)
+        values = values.astype(current(y).value.dtype)[..., 0]
+        array = values if scattered else values.copy()
+        made.append(from_numpy(array).requires_grad_())
+    return tuple(made)
+
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

@@ -1,0 +1,295 @@
+"""`backward` and `grad`: gradients into `.grad`, or handed out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core.aval import Aval, aval_of, kind_of
+from ...core.interpreter import boundary
+from ..accumulation import own, taken
+from ..dtypes import from_numpy_dtype
+from ..engine import run
+from ..errors import ArgumentError, ArgumentValueError, TensorError
+from ..operation import exposed
+from ..tape import BASE, LEAF, Edge, as_edge, current_tape
+from ..tensor import Size, Tensor, current, make, parent_of
+from .graph import GradientEdge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TensorOrEdge = Tensor | GradientEdge
+
+
+def as_sequence(given: Any) -> list[Any]:
+    """The argument as a list; one alone stands for a list of one."""
+    return [given] if isinstance(given, TensorOrEdge) else list(given)
+
+
+def as_gradients(given: Any, count: int) -> list[Any]:
+    """The gradients of so many outputs."""
+    if given is None:
+        return [None] * count
+    gradients = [given] if isinstance(given, Tensor) else list(given)
+    for gradient in gradients:
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise ArgumentError(
+                f"gradients can be either Tensors or None, but got {type(gradient).__name__}",
+                hint="torch.from_numpy(…), torch.tensor(…)",
+            )
+    if len(gradients) != count:
+        raise TensorError(f"got {count} tensors and {len(gradients)} gradients")
+    return gradients
+
+
+def parent_at(given: Any) -> Any:
+    """What stands for an output or input in the graph, or None: see `Node.parents`."""
+    if isinstance(given, GradientEdge):
+        return given.node if given.node.avals is None else Edge(given.node, given.output_nr)
+    return parent_of(current(given))
+
+
+def aval_at(given: Any) -> Aval:
+    """The shape and dtype of an output or input."""
+    if not isinstance(given, GradientEdge):
+        return aval_of(current(given).value)
+    node, index = given.node, given.output_nr
+    aval = node.avals[index] if node.avals is not None else node.__dict__.get("aval")
+    if aval is None:
+        raise TensorError(
+            f"the shape of the output of {node.name()} is not known", hint="graph.get_gradient_edge(tensor)"
+        )
+    return aval
+
+
+def seeded(
+    outputs: Sequence[Any], gradients: Sequence[Any], create: bool, batched: bool
+) -> list[tuple[Any, Any]]:
+    """(parent, cotangent) of each output."""
+    seeds = []
+    for i, (output, gradient) in enumerate(zip(outputs, gradients)):
+        aval = aval_at(output)
+        if gradient is None:
+            ct = implicit(aval, batched) if parent_at(output) is not None else None
+        else:
+            ct = checked(i, aval, gradient, create, batched)
+        seeds.append((parent_at(output), ct))
+    for i, (parent, _) in enumerate(seeds):
+        if parent is None:
+            raise TensorError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn",
+                hint="requires_grad_() on a leaf that it is computed from, outside no_grad",
+            )
+    return seeds
+
+
+def implicit(aval: Any, batched: bool) -> Any:
+    """The cotangent of an output for which none was given: one."""
+    if batched:
+        raise ArgumentValueError(
+            "is_grads_batched=True: every output needs a grad_output with a batch axis in front"
+        )
+    if aval.size != 1:
+        raise TensorError(
+            "grad can be implicitly created only for scalar outputs",
+            hint="reduce it (.sum(), .mean()), or give the gradient: y.backward(torch.ones_like(y))",
+        )
+    if kind_of(aval.dtype) != "f":
+        raise TensorError(
+            f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(aval.dtype)}"
+        )
+    return np.ones(aval.shape, aval.dtype)
+
+
+def checked(position: int, aval: Any, gradient: Tensor, create: bool, batched: bool) -> Any:
+    """The cotangent for an output: a gradient of its shape, converted to its dtype."""
+    ct = taken(gradient, create)
+    have = aval_of(ct)
+    shape = have.shape[1:] if batched else have.shape
+    if shape != aval.shape:
+        shapes = (
+            f"grad_output[{position}] has a shape of {Size(shape)} and output[{position}] has a shape of "
+            f"{Size(aval.shape)}."
+        )
+        if not batched:
+            raise TensorError(f"Mismatch in shape: {shapes}")
+        raise TensorError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+            f"mismatch was detected: {shapes} If you only want some tensors in `grad_output` to be considered batched, "
+            "consider using vmap."
+        )
+    if have.dtype == aval.dtype:
+        return ct
+    if "c" in (kind_of(have.dtype), kind_of(aval.dtype)):
+        raise TensorError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{position}] has a dtype of {from_numpy_dtype(have.dtype)} and output[{position}] has a dtype "
+            f"of {from_numpy_dtype(aval.dtype)}."
+        )
+    return ops.convert(ct, dtype=aval.dtype)
+
+
+def tape_of(given: Sequence[Any]) -> Any:
+    """The tape on which outputs were recorded."""
+    tapes = {t.tape for t in given if isinstance(t, Tensor)}
+    if len(tapes) > 1:
+        raise TensorError("outputs of different transforms", hint="backward() from each of them")
+    return tapes.pop() if tapes else BASE
+
+
+@boundary
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of `tensors`, weighted by `grad_tensors` and summed, to the `.grad` of the leaves.
+
+    Args:
+        tensors: a Tensor or GradientEdge, or a sequence of them.
+        grad_tensors: a Tensor for each, of its shape; None for one that has a single element.
+        retain_graph: keep what the graph saved, for another backward; by default if `create_graph`.
+        create_graph: record the computation of the gradients, to differentiate them in turn.
+        grad_variables: the former name of `grad_tensors`.
+        inputs: the Tensors or GradientEdges to whose `.grad` alone gradients are added.
+
+    Raises:
+        RuntimeError: a tensor requires no gradient, has several elements and no gradient given, or one of another
+            shape; what the graph saved was freed, or modified in place.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward(x * x, torch.tensor([1.0, 10.0]))
+    >>> x.grad.tolist()
+    [2.0, 40.0]
+    """
+    if grad_variables is not None:
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3
+        )
+        if grad_tensors is not None:
+            raise TensorError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    outputs = as_sequence(tensors)
+    wanted = None
+    if inputs is not None:
+        given = as_sequence(inputs)
+        if not given:
+            raise TensorError("`inputs` argument to `backward()` cannot be empty.")
+        for x in given:
+            if isinstance(x, Tensor) and x.node is not LEAF:
+                x.retain_grad()
+        wanted = [as_edge(parent_at(x)) for x in given]
+    if not outputs:
+        return
+    seeds = seeded(outputs, as_gradients(grad_tensors, len(outputs)), create_graph, False)
+    retain = create_graph if retain_graph is None else retain_graph
+    run(tape_of(outputs), seeds, retain=retain, create=create_graph, wanted=wanted)
+
+
+@exposed("method", "backward")
+def backward_from(
+    self: Any,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this Tensor to the `.grad` of the leaves: see `torch.autograd.backward`."""
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+@boundary
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of `outputs`, weighted by `grad_outputs` and summed, with respect to `inputs`.
+
+    Args:
+        outputs, inputs: a Tensor or GradientEdge, or a sequence of them.
+        grad_outputs: a Tensor for each output, of its shape; None for one that has a single element.
+        retain_graph: keep what the graph saved, for another backward; by default if `create_graph`.
+        create_graph: record the computation of the gradients, to differentiate them in turn.
+        only_inputs: ignored; gradients go nowhere else.
+        allow_unused: an input that no output depends on has the gradient None; otherwise it is an error.
+        is_grads_batched: `grad_outputs` have a batch axis in front, and so have the results.
+        materialize_grads: zeros instead of None for such inputs.
+
+    Returns:
+        A tuple of one gradient for each input.
+
+    Raises:
+        RuntimeError: as for `backward`; an input requires no gradient or is not used.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (slope,) = torch.autograd.grad(x * x * x, x, create_graph=True)
+    >>> slope.item(), torch.autograd.grad(slope, x)[0].item()
+    (27.0, 18.0)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ArgumentValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    outputs, inputs = as_sequence(outputs), as_sequence(inputs)
+    if not inputs:
+        raise TensorError("`inputs` argument to `grad()` cannot be empty.")
+    seeds = seeded(outputs, as_gradients(grad_outputs, len(outputs)), create_graph, is_grads_batched)
+    parents = [parent_at(x) for x in inputs]
+    if any(parent is None for parent in parents):
+        raise TensorError("One of the differentiated Tensors does not require grad")
+    captured = run(
+        tape_of(outputs),
+        seeds,
+        retain=create_graph if retain_graph is None else retain_graph,
+        create=create_graph,
+        wanted=[as_edge(parent) for parent in parents],
+        capture=True,
+        batched=is_grads_batched,
+    )
+    found: list[Any] = []
+    for i, x in enumerate(inputs):
+        if i in captured:
+            found.append(own([captured.pop(i)]))
+        elif materialize_grads:
+            found.append(zeros(x))
+        elif allow_unused:
+            found.append(None)
+        else:
+            raise TensorError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
+    return tuple(found)
+
+
+def zeros(unused: Any) -> Tensor:
+    """The gradient with respect to an input that was not used."""
+    aval = aval_at(unused)
+    return make(current_tape(), np.zeros(aval.shape, aval.dtype))

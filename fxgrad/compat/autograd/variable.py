@@ -1,0 +1,48 @@
+"""`Variable` and `variable`, which are deprecated: a Tensor is all that they were."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..creation import tensor
+from ..errors import ArgumentError
+from ..tensor import Tensor
+
+
+class VariableMeta(type):
+    """Every Tensor is a Variable."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """Deprecated: `Variable(t, requires_grad=True)` is `t.detach().requires_grad_()`.
+
+    >>> import fxgrad.compat as torch
+    >>> v = torch.autograd.Variable(torch.tensor([1.0]), requires_grad=True)
+    >>> v, isinstance(torch.tensor(1), torch.autograd.Variable)
+    (tensor([1.], requires_grad=True), True)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+        if volatile:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if data is None:
+            data = tensor([])
+        if not isinstance(data, Tensor):
+            raise ArgumentError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        return data.detach().requires_grad_(requires_grad)
+
+
+def variable(*args: Any, **kwargs: Any) -> Tensor:
+    """Deprecated: `torch.tensor`."""
+    warnings.warn(
+        "torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead", UserWarning, stacklevel=2
+    )
+    return tensor(*args, **kwargs)

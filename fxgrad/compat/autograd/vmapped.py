@@ -1,0 +1,226 @@
+"""Functions under `vmap`: by their own rule, or by one that is made of their other methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ... import ops
+from ...core.aval import aval_of
+from ...ops.kinds import project
+from ..errors import TensorError
+from ..func.levels import flatten, returned
+from ..func.vectorize import entered, spread
+from ..tensor import Tensor, unwrap
+from .function import Function, FunctionCtx, backward_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class VmapInfo(NamedTuple):
+    """What `Function.vmap` is told of the level that maps."""
+
+    batch_size: int
+    randomness: str
+
+
+def mapped(
+    cls: type[Function], args: tuple, dims: tuple, size: int, randomness: str
+) -> tuple[Any, list[Any]]:
+    """(output, mapped dimension of each output) of a Function applied to a batch."""
+    own = cls.vmap is not Function.vmap
+    name = cls.__name__
+    if own and cls.generate_vmap_rule:
+        raise TensorError(
+            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            "ambiguity."
+        )
+    if cls.generate_vmap_rule:
+        how = Batch(cls, dims, size, randomness)
+        output = Vmapped.apply(how, *args)
+        return output[0] if how.single else output, [0 if flag else None for flag in how.batched]
+    if not own:
+        raise TensorError(
+            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
+            "staticmethod or set generate_vmap_rule=True."
+        )
+    result = cls.vmap(VmapInfo(size, randomness), dims, *args)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TensorError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got a {type(result)} instead"
+        )
+    output, out_dims = result
+    outputs = list(output) if isinstance(output, tuple) else [output]
+
+    def misfit() -> Exception:
+        return TensorError(
+            f"out_dims {out_dims} of {name}.vmap is not compatible with the structure of its output"
+        )
+
+    return output, spread(out_dims, output if isinstance(output, tuple) else outputs[0], outputs, misfit)
+
+
+class Batch:
+    """How a Function is applied to a batch: which of its arguments are batched, and then which of its outputs."""
+
+    def __init__(self, cls: type[Function], dims: tuple, size: int, randomness: str):
+        self.cls, self.dims, self.size, self.randomness = cls, list(dims), size, randomness
+        self.single = True
+        self.batched: list[bool] = []
+
+    def run(
+        self, function: Callable[..., Any], leaves: Sequence[Any], dims: Sequence[Any]
+    ) -> tuple[list, list[bool]]:
+        """(results, whether each is batched) of a function of entries that returns a flat sequence."""
+        interpreter, _, values = entered(function, leaves, dims, self.size, self.randomness)
+        flags = [interpreter.owns(v) for v in values]
+        return [returned(v.value if f else v) for v, f in zip(values, flags)], flags
+
+
+class Entry(FunctionCtx):
+    """The `ctx` of one entry of a batch."""
+
+    saved_tensors: tuple = ()
+    needs_input_grad: tuple = ()
+
+
+class State(NamedTuple):
+    """What an Entry has besides saved Tensors: the leaves of its attributes, which are batched, their structure."""
+
+    leaves: list[Any]
+    dims: list[Any]
+    structure: Any
+
+
+class Vmapped(Function):
+    """A Function with `generate_vmap_rule` on a batch: each of its methods mapped. The first argument is the Batch."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(how: Batch, *args: Any) -> tuple:
+        def forward(*entries: Any) -> tuple:
+            output = how.cls.forward(*entries)
+            how.single = not isinstance(output, tuple)
+            return (output,) if how.single else output
+
+        results, how.batched = how.run(forward, args, how.dims)
+        return tuple(results)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+        how, *args = inputs
+        entry = Entry()
+        entry.needs_input_grad = ctx.needs_input_grad[1:]
+        originals = [*args, *output]
+        dims = [*how.dims, *(0 if flag else None for flag in how.batched)]
+        box: dict[str, Any] = {}
+
+        def setup(*entries: Any) -> list[Any]:
+            outputs = entries[len(args) :]
+            ctx.entry_avals = [e.aval if isinstance(e, Tensor) else None for e in entries[: len(args)]]
+            how.cls.setup_context(entry, entries[: len(args)], outputs[0] if how.single else outputs)
+            if entry.dirty_tensors:
+                raise TensorError(
+                    f"{how.cls.__name__}: mark_dirty is not supported with generate_vmap_rule=True"
+                )
+            attributes = {k: v for k, v in vars(entry).items() if k not in OWN}
+            leaves, box["structure"] = flatten(attributes)
+            kept = [*entry.to_save, *entry.saved_for_forward, *leaves]
+            box["origins"] = [next((i for i, e in enumerate(entries) if e is t), None) for t in kept]
+            box["constant"] = [
+                i for i, t in enumerate(outputs) if any(t is c for c in entry.non_differentiable)
+            ]
+            return kept
+
+        kept, flags = how.run(setup, originals, dims)
+        for i, origin in enumerate(
+            box["origins"]
+        ):  # those have a history that what was taken from a batch has not
+            if origin is not None:
+                kept[i], flags[i] = originals[origin], dims[origin] is not None
+        places = [0 if flag else None for flag in flags]
+        first = len(entry.to_save)
+        second = first + len(entry.saved_for_forward)
+        ctx.save_for_backward(*kept[:first])
+        ctx.save_for_forward(*kept[first:second])
+        ctx.mark_non_differentiable(*[output[i] for i in box["constant"]])
+        ctx.set_materialize_grads(entry.materialize_grads)
+        ctx.how = how
+        ctx.dims_to_save, ctx.dims_for_forward = places[:first], places[first:second]
+        ctx.state = State(kept[second:], places[second:], box["structure"])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple:
+        how = ctx.how
+        dims = [0 if flag else None for flag in how.batched]
+
+        def backward(entry: Any, *given: Any) -> tuple:
+            results = backward_of(how.cls)(entry, *given)
+            results = results if isinstance(results, tuple) else (results,)
+            return (*map(fitted, results, ctx.entry_avals), *results[len(ctx.entry_avals) :])
+
+        results, flags = resumed(ctx, backward, ctx.dims_to_save, grads, dims)
+        found = []
+        for result, flag, dim in zip(results, flags, how.dims):
+            if isinstance(result, Tensor) and flag and dim is None:
+                result = returned(ops.reduce_sum(unwrap(result), axes=(0,)))
+            found.append(spread_out(result, how.size) if dim == 0 and not flag else result)
+        return (None, *found, *results[len(found) :])
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple:
+        how = ctx.how
+        dims = [d if isinstance(t, Tensor) else None for t, d in zip(tangents, how.dims)]
+        results, flags = resumed(ctx, how.cls.jvp, ctx.dims_for_forward, tangents, dims)
+        return tuple(
+            [
+                spread_out(result, how.size) if wanted and not flag else result
+                for result, flag, wanted in zip(results, flags, how.batched)
+            ]
+        )
+
+
+OWN = {
+    "to_save",
+    "saved_for_forward",
+    "non_differentiable",
+    "materialize_grads",
+    "needs_input_grad",
+    "dirty_tensors",
+}
+
+
+def resumed(
+    ctx: Any, method: Callable[..., Any], saved_dims: Sequence[Any], given: Sequence[Any], dims: Sequence[Any]
+) -> tuple[list, list[bool]]:
+    """A method of a Function mapped over what `setup_context` left, and over gradients or tangents."""
+    how, state, saved = ctx.how, ctx.state, ctx.saved_tensors
+    first, second = len(saved), len(saved) + len(state.leaves)
+
+    def run(*entries: Any) -> tuple:
+        entry = Entry()
+        entry.__dict__.update(state.structure.unflatten(entries[first:second]))
+        entry.saved_tensors = entries[:first]
+        entry.needs_input_grad = ctx.needs_input_grad[1:]
+        result = method(entry, *entries[second:])
+        return result if isinstance(result, tuple) else (result,)
+
+    return how.run(run, [*saved, *state.leaves, *given], [*saved_dims, *state.dims, *dims])
+
+
+def fitted(result: Any, aval: Any) -> Any:
+    """A gradient in the shape of its entry, to which it may be expanded."""
+    if not isinstance(result, Tensor) or aval is None or result.shape == aval.shape:
+        return result
+    return returned(project(unwrap(result), aval))
+
+
+def spread_out(result: Any, size: int) -> Any:
+    """A result that is the same for all entries as a batch."""
+    if not isinstance(result, Tensor):
+        return result
+    value = unwrap(result)
+    return returned(ops.broadcast_to(value, shape=(size, *aval_of(value).shape)))

@@ -1,0 +1,150 @@
+"""Whole Jacobians and Hessians of functions of Tensors: `vjp` or `jvp`, mapped over a basis."""
+
+from __future__ import annotations
+
+from functools import wraps
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import numpy as fnp
+from ...core.aval import aval_of
+from ..errors import ArgumentValueError
+from ..tape import current_tape
+from ..tensor import Tensor, make, unwrap
+from .forward import pushed
+from .levels import flatten, partial_call, returned, selected
+from .reverse import pullback_of
+from .vectorize import vmap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The standard basis of the space of all these Tensors' entries together, a row for each of its vectors."""
+    avals = [aval_of(x.value) for x in tensors]
+    sizes = [prod(a.shape) for a in avals]
+    total, start, rows = sum(sizes), 0, []
+    for aval, size in zip(avals, sizes):
+        part = np.zeros((total, size), aval.dtype)
+        part[start : start + size] = np.eye(size, dtype=aval.dtype)
+        rows.append(make(current_tape(), part.reshape(total, *aval.shape)))
+        start += size
+    return rows
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The Jacobian of `func` by reverse mode: one row for each entry of the output.
+
+    Args:
+        func: a function of pytrees of Tensors.
+        argnums: the argument to differentiate by, or a tuple of them.
+        has_aux: `func` returns (output, aux).
+        chunk_size: compute so many rows at a time, to bound memory; 1 does without `vmap`.
+
+    Returns:
+        A function of the same arguments, giving for every Tensor of the output the structure of the argument, with
+        Tensors of the shape output.shape + argument.shape; (Jacobian, aux) if `has_aux`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.func.jacrev(torch.sin)(torch.tensor([0.0, 0.0])).numpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    if chunk_size is not None and chunk_size < 1:
+        raise ArgumentValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        output, pullback, *aux = pullback_of(lambda *a: func(*a, **kwargs), args, argnums, has_aux)
+        results, structure = flatten(output)
+        columns, inputs = flatten(selected(args, argnums))
+        rows = basis(results)
+
+        def pulled(*cts: Tensor) -> list[Tensor]:
+            return flatten(pullback(structure.unflatten(cts)))[0]
+
+        if chunk_size == 1:
+            each = [pulled(*[row.select(0, i) for row in rows]) for i in range(len(rows[0]))]
+            found = [returned(fnp.stack([unwrap(g) for g in column])) for column in zip(*each)]
+        else:
+            found = vmap(pulled, chunk_size=chunk_size)(*rows)
+        blocks, start = [], 0
+        for y in results:
+            stop = start + y.numel()
+            parts = [
+                g.narrow(0, start, stop - start).reshape(y.shape + x.shape) for g, x in zip(found, columns)
+            ]
+            blocks.append(inputs.unflatten(parts))
+            start = stop
+        jacobians = structure.unflatten(blocks)
+        return (jacobians, *aux) if has_aux else jacobians
+
+    return jacobian
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable[..., Any]:
+    """The Jacobian of `func` by forward mode: one column for each entry of the argument. See `jacrev`.
+
+    Args:
+        func, argnums, has_aux: as for `jacrev`.
+        randomness: as for `vmap`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.func.jacfwd(torch.sin)(torch.tensor([0.0, 0.0])).numpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+
+    @wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        chosen = selected(args, argnums)
+        primals = chosen if isinstance(argnums, tuple) else (chosen,)
+        columns, inputs = flatten(primals)
+        call = partial_call(func, args, argnums, kwargs)
+        box: dict[str, Any] = {}
+
+        def pushed_along(*tangents: Tensor) -> Any:
+            _, derivative, *box["aux"] = pushed(call, primals, inputs.unflatten(tangents), has_aux=has_aux)
+            return derivative
+
+        derivative = vmap(pushed_along, randomness=randomness)(*basis(columns))
+        outputs, structure = flatten(derivative)
+        inner = flatten(chosen)[1]
+        blocks = []
+        for t in outputs:
+            parts, start = [], 0
+            for x in columns:
+                part = t.narrow(0, start, x.numel()).movedim(0, -1)
+                parts.append(part.reshape((*part.shape[:-1], *x.shape)))
+                start += x.numel()
+            blocks.append(inner.unflatten(parts))
+        jacobians = structure.unflatten(blocks)
+        return (jacobians, *box["aux"]) if has_aux else jacobians
+
+    return jacobian
+
+
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+    """The Hessian of `func`: forward over reverse mode. See `jacrev`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.func.hessian(lambda x: (x * x * x).sum())(torch.tensor([1.0, 2.0])).numpy()
+    array([[ 6.,  0.],
+           [ 0., 12.]], dtype=float32)
+    """
+    return jacfwd(jacrev(func, argnums), argnums)

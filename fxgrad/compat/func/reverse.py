@@ -1,0 +1,205 @@
+"""Reverse mode: `grad`, `grad_and_value` and `vjp`, each with a tape of its own."""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core import tree, where
+from ...core.aval import aval_of, kind_of
+from ...core.interpreter import CURRENT, boundary
+from ...numpy.contraction import conjugated
+from ..dtypes import from_numpy_dtype
+from ..duals import handed, in_parts, seed
+from ..engine import run
+from ..errors import TensorError
+from ..memory import is_array
+from ..operation import in_dtype
+from ..tape import leaf_of
+from ..tensor import Tensor, current, parent_of, unwrap
+from .levels import (
+    GradTape,
+    ensure_tensors,
+    entering,
+    flatten,
+    is_none,
+    leaf,
+    left,
+    pair,
+    partial_call,
+    recording,
+    returned,
+    selected,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def grad(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The gradient of a function that returns a Tensor of one element, as a function of the same arguments.
+
+    Args:
+        func: a function of pytrees of Tensors.
+        argnums: the argument to differentiate by, or a tuple of them.
+        has_aux: `func` returns (output, aux).
+
+    Returns:
+        A function giving the gradient, with the structure of the argument (a tuple of them for a tuple `argnums`);
+        (gradient, aux) if `has_aux`.
+
+    Raises:
+        RuntimeError: the output is no Tensor of one real element, or `argnums` fits no argument.
+        ValueError: an argument is no Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.func.grad(torch.sin)(torch.tensor(0.0)).numpy()
+    array(1., dtype=float32)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @boundary
+    @wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        gradients, value = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return gradient
+
+
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """(gradient, value) of a function that returns a Tensor of one element; (gradient, (value, aux)) if `has_aux`.
+
+    >>> import fxgrad.compat as torch
+    >>> g, y = torch.func.grad_and_value(lambda x: x * x)(torch.tensor(3.0))
+    >>> g.numpy(), y.numpy()
+    (array(6., dtype=float32), array(9., dtype=float32))
+    """
+    name = "grad_and_value(f)(*args)"
+
+    @boundary
+    @wraps(func)
+    def compute(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        pulled = Pulled(name, lambda *a: func(*a, **kwargs), args, argnums, has_aux)
+        output = pulled.result
+        if not isinstance(output, Tensor):
+            raise TensorError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.shape != ():
+            raise TensorError(
+                f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {len(output.shape)} dims. Maybe "
+                "you wanted to use the vjp or jacrev APIs instead?"
+            )
+        dtype = pulled.avals[0].dtype
+        if kind_of(dtype) == "c":
+            raise TensorError(
+                f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)}"
+            )
+        gradients = pulled.pull([np.ones((), dtype)], retain=False)
+        value = returned(pulled.outputs)
+        return gradients, (value, returned(pulled.aux)) if has_aux else value
+
+    return compute
+
+
+class Pulled:
+    """A function evaluated on a tape of its own: its results, and the way back through it."""
+
+    def __init__(self, name: str, func: Callable[..., Any], args: tuple, argnums: Any, has_aux: bool):
+        self.tape = tape = GradTape(where.caller())
+        chosen, self.structure = flatten(selected(args, argnums))
+        self.leaves = [leaf(tape, x) for x in chosen]
+        inputs = self.structure.unflatten(self.leaves)
+        call = partial_call(func, tree.map(partial(entering, tape), args, is_leaf=is_none), argnums)
+        with recording(tape):
+            result = call(*inputs) if isinstance(argnums, tuple) else call(inputs)
+            self.result, self.aux = pair(result, name) if has_aux else (result, None)
+            self.outputs, self.aux = left(tape, self.result), left(tape, self.aux)
+            results, self.out_structure = flatten(self.result)
+            tensors = [current(r) for r in results if isinstance(r, Tensor)]
+            self.parents = [parent_of(r) if r.tape is tape else None for r in tensors]
+            self.avals = [aval_of(r.value) for r in tensors]
+
+    def pull(self, cts: Sequence[Any], retain: bool) -> Any:
+        """The gradients for values that are those of the results; by torch's convention for complex ones."""
+        seeds = [(p, in_parts(ct, conjugated)) for p, ct in zip(self.parents, cts) if p is not None]
+        wanted = [(leaf_of(x), 0) for x in self.leaves]
+        found = run(
+            self.tape, seeds, retain=retain, create=False, wanted=wanted, capture=True, context=CURRENT.get()
+        )
+        return self.structure.unflatten([gradient(x, found.get(i)) for i, x in enumerate(self.leaves)])
+
+
+def gradient(x: Tensor, found: Any) -> Tensor:
+    """What the engine found for a leaf, as a Tensor; zeros if it was not reached."""
+    if found is None:
+        return returned(ops.zeros_like(x.value))
+
+    def own(ct: Any) -> Tensor:
+        ct = conjugated(ct)
+        return returned(np.array(ct) if is_array(ct) or not hasattr(ct, "shape") else ct)
+
+    return handed(found, own)
+
+
+@boundary
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The output of `func` and its pullback at `primals` (vector-Jacobian product).
+
+    Args:
+        func: a function of pytrees of Tensors.
+        primals: its arguments.
+        has_aux: `func` returns (output, aux).
+
+    Returns:
+        (output, vjp_fn), and aux if `has_aux`. `vjp_fn(cotangents)` takes cotangents with the structure of the output
+        and returns a tuple of gradients, one for each of `primals`. It may be called any number of times.
+
+    Raises:
+        ValueError: one of `primals` is no Tensor.
+        RuntimeError: the output has what is no Tensor; by `vjp_fn`, the cotangents do not fit it.
+
+    >>> import fxgrad.compat as torch
+    >>> y, pullback = torch.func.vjp(torch.mul, torch.tensor(3.0), torch.tensor(4.0))
+    >>> [g.numpy() for g in pullback(torch.tensor(1.0))]
+    [array(4., dtype=float32), array(3., dtype=float32)]
+    """
+    return pullback_of(func, primals, tuple(range(len(primals))), has_aux)
+
+
+def pullback_of(func: Callable[..., Any], primals: tuple, argnums: Any, has_aux: bool) -> Any:
+    """`vjp` with respect to some of the arguments."""
+    pulled = Pulled("vjp(f, *primals)", func, primals, argnums, has_aux)
+    results, structure = flatten(pulled.result)
+    ensure_tensors(results, "vjp(f, *primals): expected f(*primals) to return only tensors")
+
+    @boundary
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given, given_structure = flatten(cotangents)
+        if given_structure != structure:
+            raise TensorError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {given_structure}, primal output: {structure}"
+            )
+        for i, (ct, aval) in enumerate(zip(given, pulled.avals)):
+            if not isinstance(ct, Tensor):
+                raise TypeError(f"gradients can be either Tensors or None, but got {type(ct).__name__}")
+            if ct.shape != aval.shape:
+                raise TensorError(
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {ct.shape} and output[{i}] has a shape of "
+                    f"torch.Size({list(aval.shape)})."
+                )
+        values = [
+            seed(ct, lambda t, dtype=aval.dtype: in_dtype(unwrap(t), dtype))
+            for ct, aval in zip(given, pulled.avals)
+        ]
+        return pulled.pull(values, retain=retain_graph)
+
+    out = returned(pulled.outputs), vjp_fn
+    return (*out, returned(pulled.aux)) if has_aux else out

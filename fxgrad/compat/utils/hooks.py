@@ -1,0 +1,5 @@
+"""torch.utils.hooks: the handle that every registration of a hook returns."""
+
+from ..hooks import RemovableHandle
+
+__all__ = ["RemovableHandle"]
