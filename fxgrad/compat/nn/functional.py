@@ -1,0 +1,13 @@
+"""torch.nn.functional: activations, losses, convolutions, pooling, normalization, attention."""
+
+from typing import Any
+
+from .. import ops  # noqa: F401  where they are declared
+from ..operation import SPACES
+
+globals().update(SPACES["nn.functional"])
+globals().update({name: SPACES["function"][name] for name in ("sigmoid", "tanh")})
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

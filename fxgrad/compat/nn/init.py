@@ -1,0 +1,225 @@
+"""Initial values of parameters. All functions write into their Tensor, without recording, and return it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from ..autograd import no_grad
+from ..errors import ArgumentValueError
+from ..ops.decompositions import linalg_qr
+from ..sampling import randperm
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
+LINEAR = {f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)} | {"linear", "sigmoid"}
+
+
+def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that writes without being recorded."""
+
+    @wraps(function)
+    def unrecorded(*args: Any, **kwargs: Any) -> Tensor:
+        with no_grad():
+            return function(*args, **kwargs)
+
+    return unrecorded
+
+
+def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+    """The factor by which the standard deviation of weights makes up for a nonlinearity.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.calculate_gain("relu") ** 2
+    2.0000000000000004
+    """
+    if nonlinearity in LINEAR:
+        return 1
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, int | float):
+            raise ArgumentValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2 / (1 + slope**2))
+    if nonlinearity not in GAINS:
+        raise ArgumentValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return GAINS[nonlinearity]
+
+
+def fans(tensor: Tensor) -> tuple[int, int]:
+    """How many numbers go into each output of a layer with these weights, and how many outputs each goes into."""
+    shape = tensor.shape
+    if len(shape) < 2:
+        raise ArgumentValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+def fan(tensor: Tensor, mode: str) -> int:
+    """The one that is named "fan_in" or "fan_out"."""
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ArgumentValueError(
+            f"Mode {mode.lower()} not supported, please use one of ['fan_in', 'fan_out']"
+        )
+    return fans(tensor)[mode.lower() == "fan_out"]
+
+
+# -- one distribution ------------------------------------------
+@initializer
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform in [a, b)."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@initializer
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@initializer
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
+) -> Tensor:
+    """Normal, cut off at a and b: by the inverse of the distribution function."""
+    low, high = (math.erf((bound - mean) / (std * math.sqrt(2))) for bound in (a, b))
+    tensor.uniform_(low, high, generator=generator).erfinv_()
+    return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(a, b)
+
+
+@initializer
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One number everywhere."""
+    return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return constant_(tensor, 1)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    return constant_(tensor, 0)
+
+
+# -- matched to the size of the layer ------------------------------------------
+@initializer
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform, of the variance 2 · gain² / (fan_in + fan_out)."""
+    bound = math.sqrt(3) * gain * math.sqrt(2 / sum(fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+@initializer
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal, of the variance 2 · gain² / (fan_in + fan_out)."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator)
+
+
+def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    """gain / √fan."""
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan(tensor, mode))
+
+
+@initializer
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Uniform, of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
+    if empty_warned(tensor):
+        return tensor
+    bound = math.sqrt(3) * kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+@initializer
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Normal, of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
+    if empty_warned(tensor):
+        return tensor
+    return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def empty_warned(tensor: Tensor) -> bool:
+    """Whether there is nothing to write, of which there is a warning."""
+    if 0 not in tensor.shape:
+        return False
+    warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=4)
+    return True
+
+
+# -- matrices ------------------------------------------
+@initializer
+def eye_(tensor: Tensor) -> Tensor:
+    """Ones on the diagonal of a matrix, zeros elsewhere."""
+    if len(tensor.shape) != 2:
+        raise ArgumentValueError("Only tensors with 2 dimensions are supported")
+    tensor.zero_().diagonal().fill_(1)
+    return tensor
+
+
+@initializer
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Kernels of convolutions that return their input, in each of so many groups."""
+    shape = tensor.shape
+    if len(shape) not in (3, 4, 5):
+        raise ArgumentValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if shape[0] % groups:
+        raise ArgumentValueError("dim 0 must be divisible by groups")
+    tensor.zero_()
+    count = shape[0] // groups
+    middle = tuple(n // 2 for n in shape[2:])
+    for group in range(groups):
+        for d in range(min(count, shape[1])):
+            tensor[(group * count + d, d, *middle)] = 1
+    return tensor
+
+
+@initializer
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """A random matrix with orthonormal rows or columns, times `gain`; all dimensions but the first are one."""
+    if len(tensor.shape) < 2:
+        raise ArgumentValueError("Only tensors with 2 or more dimensions are supported")
+    if 0 in tensor.shape:
+        return tensor
+    count = tensor.shape[0]
+    flat = tensor.new_empty((count, math.prod(tensor.shape[1:]))).normal_(generator=generator)
+    tall = flat.T if flat.shape[0] < flat.shape[1] else flat
+    q, r = linalg_qr(tall)
+    q = q * r.diagonal().sgn()  # distributed uniformly
+    made = q.T if flat.shape[0] < flat.shape[1] else q
+    return tensor.copy_(made.reshape(tensor.shape)).mul_(gain)
+
+
+@initializer
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """A normal matrix with this fraction of zeros in each column."""
+    if len(tensor.shape) != 2:
+        raise ArgumentValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    normal_(tensor, 0, std, generator)
+    for column in range(columns):
+        tensor[randperm(rows, generator=generator)[: math.ceil(sparsity * rows)], column] = 0
+    return tensor

@@ -1,0 +1,275 @@
+"""Modules that hold others, or parameters, in order or under names."""
+
+from __future__ import annotations
+
+from itertools import chain
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from ...tensor import Tensor
+from ..parameter import Parameter
+from .module import Module, indented
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+
+class Indexed(Module):
+    """What a container of modules in order has in common with a list."""
+
+    def _at(self, i: Any) -> str:
+        """The name of the entry at a position."""
+        size, position = len(self), index(i)
+        if not -size <= position < size:
+            raise IndexError(f"index {position} is out of range")
+        return list(self._modules)[position % size]
+
+    def _refill(self, modules: Iterable[Any]) -> None:
+        """Make these the entries."""
+        modules = list(modules)
+        self._modules.clear()
+        for i, module in enumerate(modules):
+            self.add_module(str(i), module)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return type(self)(*self._some(i))
+        return self._modules[self._at(i)]
+
+    def _some(self, i: slice) -> tuple:
+        """What a new container of the entries of a slice is made of."""
+        return (list(self._modules.values())[i],)
+
+    def __setitem__(self, i: Any, module: Module) -> None:
+        setattr(self, self._at(i), module)
+
+    def __delitem__(self, i: Any) -> None:
+        modules = list(self._modules.values())
+        del modules[i if isinstance(i, slice) else list(self._modules).index(self._at(i))]
+        self._refill(modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def append(self, module: Module) -> Any:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a module before the one at a position."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._refill(modules)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Any:
+        """Add modules at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def pop(self, key: Any = -1) -> Any:
+        """Take a module away."""
+        found = self[key]
+        del self[key]
+        return found
+
+
+class Sequential(Indexed):
+    """Modules one after the other, each called with the result of the one before: given as arguments, or as one dict.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(6, 2))
+    Sequential(
+      (0): Flatten(start_dim=1, end_dim=-1)
+      (1): Linear(in_features=6, out_features=2, bias=True)
+    )
+    """
+
+    def __init__(self, *args: Any):
+        super().__init__()
+        named = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
+        for name, module in named:
+            self.add_module(str(name), module)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)  # type: ignore[misc]
+        return input
+
+    def _some(self, i: slice) -> tuple:
+        return (dict(list(self._modules.items())[i]),)
+
+    def __add__(self, other: Sequential) -> Sequential:
+        return Sequential(*self, *other)
+
+
+class ModuleList(Indexed):
+    """Modules as a list."""
+
+    def __init__(self, modules: Iterable[Module] | None = None):
+        super().__init__()
+        self.extend(modules or ())
+
+    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList(chain(self, other))
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"{self._get_name()}()"
+        groups: list[list[Any]] = []  # first, last, text
+        for i, module in enumerate(self):
+            text = repr(module)
+            if groups and groups[-1][2] == text:
+                groups[-1][1] = i
+            else:
+                groups.append([i, i, text])
+        lines = [
+            f"({a}): {indented(text)}" if a == b else f"({a}-{b}): {b - a + 1} x {indented(text)}"
+            for a, b, text in groups
+        ]
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class Named(Module):
+    """What a container under names has in common with a dict; `_entries` are its entries."""
+
+    @property
+    def _entries(self) -> dict[str, Any]:
+        return self._modules
+
+    def __getitem__(self, key: str) -> Any:
+        return self._entries[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.add_module(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        del self._entries[key]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._entries.keys()
+
+    def items(self) -> Any:
+        """(name, entry)."""
+        return self._entries.items()
+
+    def values(self) -> Any:
+        """The entries."""
+        return self._entries.values()
+
+    def clear(self) -> None:
+        """Take all away."""
+        self._entries.clear()
+
+    def pop(self, key: str) -> Any:
+        """Take an entry away."""
+        return self._entries.pop(key)
+
+    def update(self, entries: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Add entries, or replace them."""
+        for key, value in dict(entries).items():
+            self[key] = value
+
+
+class ModuleDict(Named):
+    """Modules under names."""
+
+    def __init__(self, modules: Mapping[str, Module] | None = None):
+        super().__init__()
+        self.update(modules or {})
+
+
+def as_parameter(value: Any) -> Any:
+    """A Tensor in a container of parameters is one."""
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def parameter_line(name: Any, p: Any, kind_of: Callable[[Any], Any]) -> str:
+    """What `repr` says of an entry of a container of parameters."""
+    if not isinstance(p, Tensor):
+        return f"  ({name}): Object of type: {type(p).__name__}"
+    kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
+    sizes = "x".join(map(str, p.shape))
+    return f"  ({name}): {kind} containing: [{kind_of(p)} of size {sizes}]"
+
+
+class ParameterList(Module):
+    """Parameters as a list; Tensors become parameters in it."""
+
+    def __init__(self, values: Iterable[Any] | None = None):
+        super().__init__()
+        self._size = 0
+        self.extend(values or ())
+
+    def _at(self, i: Any) -> str:
+        position = index(i)
+        if not -self._size <= position < self._size:
+            raise IndexError(f"index {position} is out of range")
+        return str(position % self._size)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return type(self)([self[k] for k in range(*i.indices(len(self)))])
+        return getattr(self, self._at(i))
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        setattr(self, self._at(i), as_parameter(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def append(self, value: Any) -> ParameterList:
+        """Add one at the end."""
+        self._size += 1
+        self[-1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add several at the end."""
+        for value in values:
+            self.append(value)
+        return self
+
+    __iadd__ = extend
+
+    def extra_repr(self) -> str:
+        return "\n".join(parameter_line(i, p, lambda p: p.dtype) for i, p in enumerate(self))
+
+
+class ParameterDict(Named):
+    """Parameters under names; Tensors become parameters in it."""
+
+    def __init__(self, parameters: Mapping[str, Any] | None = None):
+        super().__init__()
+        self.update(parameters or {})
+
+    @property
+    def _entries(self) -> dict[str, Any]:
+        return self._parameters
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._parameters[key] = as_parameter(value)
+
+    def extra_repr(self) -> str:
+        return "\n".join(parameter_line(name, p, lambda p: p.type()) for name, p in self.items())

@@ -1,0 +1,187 @@
+"""Convolutions in one, two and three dimensions, and transposed ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...creation import empty
+from ...errors import ArgumentValueError
+from .. import functional, init
+from ..parameter import Parameter
+from .module import Module
+
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def repeated(value: Any, n: int) -> tuple:
+    """One number for each dimension."""
+    return tuple(value) if isinstance(value, tuple | list) else (value,) * n
+
+
+class Convolution(Module):
+    """What convolutions have in common."""
+
+    dims: int
+    transposed = False
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        if groups <= 0:
+            raise ArgumentValueError("groups must be a positive integer")
+        if in_channels % groups:
+            raise ArgumentValueError("in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ArgumentValueError("out_channels must be divisible by groups")
+        if padding_mode not in PADDING_MODES:
+            raise ArgumentValueError(
+                f"padding_mode must be one of {set(PADDING_MODES)}, but got '{padding_mode}'"
+            )
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ArgumentValueError(
+                    f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+                )
+            if padding == "same" and any(s != 1 for s in repeated(stride, self.dims)):
+                raise ArgumentValueError("padding='same' is not supported for strided convolutions")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride = repeated(kernel_size, self.dims), repeated(stride, self.dims)
+        self.padding = padding if isinstance(padding, str) else repeated(padding, self.dims)
+        self.dilation, self.padding_mode = repeated(dilation, self.dims), padding_mode
+        self.output_padding = (0,) * self.dims
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        size = (first, second // groups, *self.kernel_size)
+        self.weight = Parameter(empty(size, device=device, dtype=dtype))
+        self.register_parameter(
+            "bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw them anew: uniform, of bounds 1/√fan_in."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init.fans(self.weight)
+            if fan_in:
+                init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+
+    def _padded(self, input: Any) -> tuple[Any, Any]:
+        """(input, padding that is still to be done by zeros)."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        if self.padding == "valid":
+            return input, 0
+        if self.padding == "same":
+            totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
+            sides = [(t // 2, t - t // 2) for t in totals]
+        else:
+            sides = [(p, p) for p in self.padding]
+        flat = [n for pair in reversed(sides) for n in pair]
+        return functional.pad(input, flat, mode=self.padding_mode), 0
+
+    def forward(self, input: Any) -> Any:
+        input, padding = self._padded(input)
+        function = getattr(functional, f"conv{self.dims}d")
+        return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        )
+        defaults = {
+            "padding": (0,) * self.dims,
+            "dilation": (1,) * self.dims,
+            "output_padding": (0,) * self.dims,
+            "groups": 1,
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        text += "" if self.bias is not None else ", bias=False"
+        return text + ("" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}")
+
+
+class TransposedConvolution(Convolution):
+    """What transposed convolutions have in common."""
+
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ):
+        if padding_mode != "zeros":
+            raise ArgumentValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            "zeros",
+            device,
+            dtype,
+        )
+        self.output_padding = repeated(output_padding, self.dims)
+
+    def forward(self, input: Any, output_size: Any = None) -> Any:
+        extra = self.output_padding if output_size is None else self._extra(input, output_size)
+        function = getattr(functional, f"conv_transpose{self.dims}d")
+        return function(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
+
+    def _extra(self, input: Any, output_size: Any) -> list[int]:
+        """The output padding that makes the result of this size."""
+        sizes = list(output_size)[-self.dims :]
+        smallest = [
+            (n - 1) * s - 2 * p + d * (k - 1) + 1
+            for n, s, p, d, k in zip(
+                input.shape[-self.dims :], self.stride, self.padding, self.dilation, self.kernel_size
+            )
+        ]
+        if any(not low <= n < low + s for n, low, s in zip(sizes, smallest, self.stride)):
+            largest = [low + s - 1 for low, s in zip(smallest, self.stride)]
+            raise ArgumentValueError(
+                f"requested an output size of {tuple(output_size)}, but valid sizes range from {smallest} to {largest} "
+                f"(for an input of {input.shape[-self.dims :]})"
+            )
+        return [n - low for n, low in zip(sizes, smallest)]
+
+
+MODULES: dict[str, type] = {}
+for n in (1, 2, 3):
+    for base, name in ((Convolution, f"Conv{n}d"), (TransposedConvolution, f"ConvTranspose{n}d")):
+        doc = (
+            f"{'The transpose of a c' if base.transposed else 'C'}onvolution of {n} dimension{'s'[: n > 1]}."
+        )
+        MODULES[name] = type(name, (base,), {"dims": n, "__doc__": doc, "__module__": __name__})
+globals().update(MODULES)

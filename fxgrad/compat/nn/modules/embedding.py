@@ -1,0 +1,118 @@
+"""Tables of vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...creation import empty
+from .. import functional, init
+from ..parameter import Parameter
+from .module import Module
+from .thin import parsed
+
+if TYPE_CHECKING:
+    import inspect
+
+# The options that `repr` shows, where they are not these.
+SHOWN = {
+    "padding_idx": None,
+    "max_norm": None,
+    "norm_type": 2,
+    "scale_grad_by_freq": False,
+    "mode": ...,
+    "sparse": False,
+}
+
+
+class Table(Module):
+    """Vectors known by their numbers: the rows of `weight`. A subclass is declared with its options, which are those of
+    the function of nn.functional that looks vectors up."""
+
+    accepted: inspect.Signature
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+
+    def __init_subclass__(cls, options: str = "", **rest: Any):
+        """`options`: the parameters after the size of the table."""
+        super().__init_subclass__(**rest)
+        if options:
+            cls.accepted = parsed(f"self, num_embeddings, embedding_dim, {options}, device=None, dtype=None")
+            cls.__signature__ = cls.accepted.replace(parameters=list(cls.accepted.parameters.values())[1:])
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__()
+        try:
+            bound = self.accepted.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+        bound.apply_defaults()
+        given = dict(bound.arguments)
+        del given["self"]
+        place = {name: given.pop(name) for name in ("device", "dtype")}
+        weight, frozen = given.pop("_weight"), given.pop("_freeze", False)
+        for name, value in given.items():
+            setattr(self, name, value)
+        count, padding = self.num_embeddings, self.padding_idx
+        if padding is not None:
+            assert -count <= padding < count, "Padding_idx must be within num_embeddings"
+            self.padding_idx = padding % count
+        entries = empty(count, self.embedding_dim, **place) if weight is None else weight
+        self.weight = Parameter(entries, requires_grad=not frozen)
+        if weight is None:
+            self.reset_parameters()
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, **options: Any) -> Any:
+        """A table of the rows of a matrix."""
+        assert embeddings.dim() == 2, "Embeddings parameter is expected to be 2-dimensional"
+        made = cls(*embeddings.shape, _weight=embeddings, **options)
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    def reset_parameters(self) -> None:
+        """Draw them anew: normal, the one for padding zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            init.zeros_(self.weight.detach()[self.padding_idx])
+
+    def options(self) -> dict[str, Any]:
+        """The options, by name."""
+        names = [n for n in self.accepted.parameters if not n.startswith("_") and n in self.__dict__]
+        return {n: getattr(self, n) for n in names if n not in ("num_embeddings", "embedding_dim")}
+
+    def extra_repr(self) -> str:
+        given = self.options().items()
+        shown = [f"{name}={value!r}" for name, value in given if name in SHOWN and value != SHOWN[name]]
+        return ", ".join([str(self.num_embeddings), str(self.embedding_dim), *shown])
+
+
+class Embedding(
+    Table,
+    options="padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, _weight=None, "
+    "_freeze=False",
+):
+    """A table of vectors, looked up by their numbers."""
+
+    def forward(self, input: Any) -> Any:
+        return functional.embedding(input, self.weight, **self.options())
+
+
+class EmbeddingBag(
+    Table,
+    options="max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', sparse=False, _weight=None, "
+    "include_last_offset=False, padding_idx=None",
+):
+    """Sums, means or maxima (`mode`) of bags of vectors of a table.
+
+    >>> import fxgrad.compat as torch
+    >>> bag = torch.nn.EmbeddingBag.from_pretrained(torch.eye(3), mode="sum")
+    >>> bag(torch.tensor([0, 2, 1]), torch.tensor([0, 2]))
+    tensor([[1., 0., 1.],
+            [0., 1., 0.]])
+    """
+
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+        return functional.embedding_bag(
+            input, self.weight, offsets, per_sample_weights=per_sample_weights, **self.options()
+        )

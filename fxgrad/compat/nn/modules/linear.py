@@ -1,0 +1,148 @@
+"""Linear maps, and other shapes of the same entries."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...creation import empty
+from ...errors import ArgumentError, ArgumentValueError
+from .. import functional, init
+from ..parameter import Parameter
+from .module import Module
+
+
+class Identity(Module):
+    """The input itself, whatever it is made of."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        return input
+
+
+class Linear(Module):
+    """x·Wᵀ + b.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Linear(3, 2)(torch.zeros(5, 3)).shape
+    torch.Size([5, 2])
+    """
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
+        self.register_parameter(
+            "bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw them anew: uniform, of bounds 1/√in_features."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Any) -> Any:
+        return functional.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )
+
+
+class Bilinear(Module):
+    """x₁ᵀ·Aₖ·x₂ + bₖ for each output k."""
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        if in1_features <= 0:
+            raise ArgumentValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = Parameter(empty(out_features, in1_features, in2_features, device=device, dtype=dtype))
+        self.register_parameter(
+            "bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw them anew: uniform, of bounds 1/√in1_features."""
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Any, input2: Any) -> Any:
+        return functional.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Flatten(Module):
+    """Several neighbouring dimensions as one: all but the first where nothing else is said."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input: Any) -> Any:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """One dimension as several."""
+
+    def __init__(self, dim: int, unflattened_size: Any):
+        super().__init__()
+        if not isinstance(unflattened_size, tuple | list):
+            raise ArgumentError(
+                "unflattened_size must be a tuple of ints, but found type " + type(unflattened_size).__name__
+            )
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input: Any) -> Any:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class PReLU(Module):
+    """max(x, 0) + weight · min(x, 0), with one weight or one for each channel."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None):
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Make them `init` again."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input: Any) -> Any:
+        return functional.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"

@@ -1,0 +1,415 @@
+"""Module: parameters, buffers and further modules under names, and a function of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....core.aval import is_differentiable
+from ...autograd import no_grad
+from ...dtypes import as_numpy_dtype, is_dtype
+from ...errors import ArgumentError
+from ...tensor import Tensor
+from ..parameter import Buffer, Parameter
+from .calling import Hooked
+from .state import Stateful
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def indented(text: str) -> str:
+    """A text of several lines, all but the first two characters further in."""
+    return text.replace("\n", "\n  ")
+
+
+class Module(Hooked, Stateful):
+    """A part of a model: subclasses define `forward`, and what they assign to attributes is taken note of if it is a
+    Parameter, a Buffer or a Module.
+
+    >>> import fxgrad.compat as torch
+    >>> class Scale(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = torch.nn.Parameter(torch.tensor(2.0))
+    ...     def forward(self, x):
+    ...         return self.factor * x
+    >>> Scale()(torch.tensor([1.0, 2.0]))
+    tensor([2., 4.], grad_fn=<MulBackward0>)
+    """
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+    call_super_init = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        write = super().__setattr__
+        write("training", True)
+        write("_parameters", {})
+        write("_buffers", {})
+        write("_non_persistent_buffers_set", set())
+        write("_modules", {})
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes: subclasses define it."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    # -- attributes ------------------------------------------
+    def __setattr__(self, name: str, value: Any) -> None:
+        places = self.__dict__
+        if isinstance(value, Parameter):
+            self._forget(name, but="_parameters")
+            self.register_parameter(name, value)
+        elif name in places.get("_parameters", ()):
+            if value is not None:
+                raise ArgumentError(
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            self._check_initialized("module")
+            self._forget(name, but="_modules")
+            self._modules[name] = value
+        elif name in places.get("_modules", ()):
+            if value is not None:
+                raise ArgumentError(
+                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
+            self._modules[name] = None
+        elif isinstance(value, Buffer):
+            self._forget(name, but="_buffers")
+            self.register_buffer(name, value, value.persistent)
+        elif name in places.get("_buffers", ()):
+            if value is not None and not isinstance(value, Tensor):
+                raise ArgumentError(
+                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
+                    "expected)"
+                )
+            self._buffers[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        for kind in ("_parameters", "_buffers", "_modules"):
+            members = self.__dict__.get(kind)
+            if members is not None and name in members:
+                return members[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        if not self._forget(name):
+            super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+
+    def _forget(self, name: str, but: str = "") -> bool:
+        """Drop what has this name; whether there was anything. What is of the kind `but` is about to be replaced and
+        keeps its place."""
+        found = False
+        for kind in ("_parameters", "_buffers", "_modules"):
+            members = self.__dict__.get(kind, {})
+            if name in members and kind != but:
+                del members[name]
+                found = True
+        if found:
+            self._non_persistent_buffers_set.discard(name)
+        return self.__dict__.pop(name, self) is not self or found
+
+    def _check_initialized(self, kind: str) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+
+    def _check_name(self, name: Any, kind: str, members: dict) -> None:
+        """Raise for what cannot be the name of a member."""
+        if not isinstance(name, str):
+            raise ArgumentError(f"{kind} name should be a string. Got {typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+        if not name:
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in members:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or None for one that there is not."""
+        self._check_initialized("parameters" if param is not None else "parameter")
+        self._check_name(name, "parameter", self._parameters)
+        if param is not None and not isinstance(param, Parameter):
+            raise ArgumentError(
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+                f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a Tensor that is no parameter; it is in the `state_dict` if `persistent`."""
+        self._check_initialized("buffer")
+        self._check_name(name, "buffer", self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise ArgumentError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = tensor
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(
+            name
+        )
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a module, or None for one that there is not."""
+        if module is not None and not isinstance(module, Module):
+            raise ArgumentError(f"{typename(module)} is not a Module subclass")
+        self._check_name(name, "module", self._modules)
+        self._modules[name] = module
+
+    register_module = add_module
+
+    # -- what there is ------------------------------------------
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """(name, module) of this module and all inside it, each once."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, joined(prefix, name), remove_duplicate)
+
+    def _named(
+        self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        """(name, member) of a kind."""
+        seen = set()
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
+        for path, module in modules:
+            for name, member in getattr(module, kind).items():
+                if member is None or member in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(member)
+                yield joined(path, name), member
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """(name, parameter), each parameter once."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """(name, buffer), each buffer once."""
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """(name, module) of the modules directly inside this one."""
+        return self._named("_modules", "", False, True)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once."""
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers, each once."""
+        return (b for _, b in self.named_buffers(recurse=recurse))
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all inside it, each once."""
+        return (m for _, m in self.named_modules(remove_duplicate=remove_duplicate))
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside this one."""
+        return (m for _, m in self.named_children())
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path such as "layers.0.attention"."""
+        module: Any = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def _get_member(self, target: str, kind: str, what: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        if name not in getattr(module, kind):
+            raise AttributeError(f"`{name}` is not {what}")
+        return getattr(module, name)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path such as "layers.0.weight"."""
+        return self._get_member(target, "_parameters", "an nn.Parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path."""
+        return self._get_member(target, "_buffers", "a buffer")
+
+    # -- all at once ------------------------------------------
+    def apply(self, fn: Callable[[Module], Any]) -> Module:
+        """Call `fn` with every module, those inside first; returns this one."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def train(self, mode: bool = True) -> Module:
+        """Set `training` everywhere: dropout and batch norm look at it."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Module:
+        """`train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Have all parameters require a gradient, or none."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or make them zero."""
+        for p in self.parameters():
+            clear_grad(p, set_to_none)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Module:
+        """Replace the data of all parameters and buffers, and of gradients, by what `fn` makes of them."""
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        with no_grad():
+            for p in self._parameters.values():
+                if p is not None:
+                    p.data = fn(p)
+                    if p.grad is not None:
+                        p.grad.data = fn(p.grad)
+            for name, b in self._buffers.items():
+                if b is not None:
+                    self._buffers[name] = fn(b)
+        return self
+
+    def to(
+        self,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> Module:
+        """Move all parameters and buffers to a device, those that are floating or complex to a dtype: to(device),
+        to(dtype), to(device, dtype), to(tensor)."""
+        for given in args:
+            if isinstance(given, Tensor):
+                dtype, device = given.dtype, given.device
+            elif is_dtype(given):
+                dtype = given
+            elif given is not None and not isinstance(given, bool):
+                device = given
+        if dtype is not None and not is_differentiable(as_numpy_dtype(dtype)):
+            raise ArgumentError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+
+        def moved(t: Any) -> Tensor:
+            floating = t.is_floating_point() or t.is_complex()
+            order = memory_format if len(t.shape) in (4, 5) else None
+            return t.to(dtype=dtype if floating else None, device=device, memory_format=order)
+
+        return self._apply(moved)
+
+    def type(self, dst_type: Any) -> Module:
+        """All parameters and buffers in a dtype."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def _floating(self, name: str) -> Module:
+        return self._apply(lambda t: getattr(t, name)() if t.is_floating_point() else t)
+
+    def float(self) -> Module:
+        """The floating parameters and buffers in float32."""
+        return self._floating("float")
+
+    def double(self) -> Module:
+        """The floating parameters and buffers in float64."""
+        return self._floating("double")
+
+    def half(self) -> Module:
+        """The floating parameters and buffers in float16."""
+        return self._floating("half")
+
+    def bfloat16(self) -> Module:
+        """The floating parameters and buffers in bfloat16."""
+        return self._floating("bfloat16")
+
+    def cpu(self) -> Module:
+        """All parameters and buffers on the CPU."""
+        return self.to(device="cpu")
+
+    def cuda(self, device: Any = None) -> Module:
+        """All parameters and buffers on a CUDA device."""
+        return self.to(device="cuda" if device is None else device)
+
+    # -- text ------------------------------------------
+    def extra_repr(self) -> str:
+        """What stands between the parentheses of `repr`."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr().split("\n") if self.extra_repr() else []
+        children = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
+        if not children and len(extra) <= 1:
+            return f"{self._get_name()}({''.join(extra)})"
+        return f"{self._get_name()}(\n  " + "\n  ".join([*extra, *children]) + "\n)"
+
+
+def typename(value: Any) -> str:
+    """The name of a value's class with its module, as torch writes it."""
+    if isinstance(value, Tensor):
+        return value.type() if type(value) is Tensor else f"torch.nn.{type(value).__name__}"
+    cls = value if isinstance(value, type) else value.__class__
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def joined(prefix: str, name: str) -> str:
+    """A path one step further."""
+    return f"{prefix}.{name}" if prefix else name
+
+
+def clear_grad(p: Tensor, set_to_none: bool) -> None:
+    """Drop a gradient, or make it zero, without history."""
+    if p.grad is None:
+        return
+    if set_to_none:
+        p.grad = None
+        return
+    with no_grad():
+        if p.grad.grad_fn is not None:
+            p.grad = p.grad.detach()
+        else:
+            p.grad.requires_grad_(False)
+        p.grad.zero_()

@@ -1,0 +1,50 @@
+"""Parameters and buffers: Tensors that a Module takes note of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..creation import empty
+from ..printing import text
+from ..tensor import TENSORS, Tensor, as_subclass, current, make
+
+
+def as_member(data: Tensor | None, cls: type) -> Any:
+    """The memory of a Tensor as a leaf of another class."""
+    source = current(empty(0) if data is None else data)
+    return as_subclass(make(source.tape, source.value), cls)
+
+
+class Parameter(Tensor):
+    """A Tensor that is a Module's parameter as soon as it is one of its attributes. It shares the memory of `data`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        made = as_member(data, cls)
+        if requires_grad:
+            made.requires_grad_()
+        return made
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"Parameter containing:\n{text(self)}"
+
+
+class Buffer(Tensor):
+    """A Tensor that is a Module's buffer as soon as it is one of its attributes; in its `state_dict` if persistent."""
+
+    persistent = True
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
+        made = as_member(data, cls)
+        made.persistent = persistent
+        return made
+
+
+TENSORS.update({Parameter, Buffer})
+
+__all__ = ["Buffer", "Parameter"]

@@ -1,0 +1,28 @@
+"""Parameters as one vector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import ArgumentError
+from ...ops.joining import cat
+from ...tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All entries of all parameters one after the other."""
+    return cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Make the entries of a vector those of the parameters, which are views of it afterwards."""
+    if not isinstance(vec, Tensor):
+        raise ArgumentError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    start = 0
+    for p in parameters:
+        count = p.shape.numel()
+        p.data = vec[start : start + count].view_as(p).data
+        start += count

@@ -1,0 +1,198 @@
+"""The optimizers. `foreach`, `fused` and `capturable` are torch's choices among ways to compute the same: they are
+accepted, and change nothing here."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ..creation import full_like, tensor
+from ..errors import ArgumentValueError
+from ..ops.parts import view_as_real
+from .optimizer import Optimizer, ensure
+
+WAYS = "foreach=None, maximize=False, differentiable=False"
+
+
+def copied(x: Any) -> Any:
+    """A value that is nobody else's."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def kept(state: dict[str, Any], name: str, like: Any) -> Any:
+    """A part of the state, at first zeros."""
+    if name not in state:
+        state[name] = np.zeros_like(like) if isinstance(like, np.ndarray) else ops.zeros_like(like)
+    return state[name]
+
+
+def counted(state: dict[str, Any]) -> float:
+    """The number of this step."""
+    step = state["step"] = np.asarray(state.get("step", 0) + 1, np.float32)
+    return float(step)
+
+
+class SGD(
+    Optimizer,
+    options=f"lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, {WAYS}, fused=None",
+):
+    """Gradient descent, with momentum, Nesterov's or not.
+
+    >>> import fxgrad.compat as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
+    """
+
+    def check(self, options: dict[str, Any]) -> None:
+        ensure(options["lr"] >= 0, "learning rate", options["lr"])
+        ensure(options["momentum"] >= 0, "momentum value", options["momentum"])
+        ensure(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
+        if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"]):
+            raise ArgumentValueError("Nesterov momentum requires a momentum and zero dampening")
+
+    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        momentum = options["momentum"]
+        if options["weight_decay"]:
+            gradient = gradient + options["weight_decay"] * value
+        if momentum:
+            if "momentum_buffer" in state:
+                velocity = state["momentum_buffer"]
+                velocity *= momentum
+                velocity += (1 - options["dampening"]) * gradient
+            else:
+                velocity = copied(gradient)
+            state["momentum_buffer"] = velocity
+            gradient = gradient + momentum * velocity if options["nesterov"] else velocity
+        value -= options["lr"] * gradient
+        return value
+
+
+class Adam(
+    Optimizer,
+    options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, "
+    f"{WAYS}, capturable=False, fused=None, decoupled_weight_decay=False",
+):
+    """Steps of about the size of the learning rate, whatever that of the gradients. Source: Kingma and Ba, 2014,
+    arXiv:1412.6980; `amsgrad`: Reddi et al., 2018; `decoupled_weight_decay`: see `AdamW`."""
+
+    def check(self, options: dict[str, Any]) -> None:
+        ensure(options["lr"] >= 0, "learning rate", options["lr"])
+        ensure(options["eps"] >= 0, "epsilon value", options["eps"])
+        for i, beta in enumerate(options["betas"]):
+            ensure(0 <= beta < 1, f"beta parameter at index {i}", beta)
+        ensure(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
+
+    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        (beta1, beta2), lr, decay = options["betas"], options["lr"], options["weight_decay"]
+        step = counted(state)
+        if decay and options["decoupled_weight_decay"]:
+            value *= 1 - lr * decay
+        elif decay:
+            gradient = gradient + decay * value
+        mean, square = kept(state, "exp_avg", value), kept(state, "exp_avg_sq", value)
+        mean += (1 - beta1) * (gradient - mean)
+        square *= beta2
+        square += (1 - beta2) * (gradient * gradient)
+        state["exp_avg"], state["exp_avg_sq"] = mean, square
+        if options["amsgrad"]:
+            square = state["max_exp_avg_sq"] = ops.maximum(kept(state, "max_exp_avg_sq", value), square)
+        root = ops.sqrt(square) / math.sqrt(1 - beta2**step) + options["eps"]
+        value -= lr / (1 - beta1**step) * (mean / root)
+        return value
+
+
+class AdamW(
+    Adam,
+    options=f"lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, {WAYS}, capturable=False, "
+    "fused=None",
+    fixed={"decoupled_weight_decay": True},
+):
+    """Adam with decoupled weight decay: weights shrink by lr · weight_decay in each step. Source: Loshchilov and
+    Hutter, 2017, arXiv:1711.05101."""
+
+
+class RMSprop(
+    Optimizer,
+    options="lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, "
+    f"{WAYS}",
+):
+    """Gradients divided by the root of the running mean of their squares; `centered`: of their variance.
+    Source: Hinton, 2012."""
+
+    def check(self, options: dict[str, Any]) -> None:
+        for name, text in (
+            ("lr", "learning rate"),
+            ("eps", "epsilon value"),
+            ("momentum", "momentum value"),
+            ("weight_decay", "weight_decay value"),
+            ("alpha", "alpha value"),
+        ):
+            ensure(options[name] >= 0, text, options[name])
+
+    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        alpha = options["alpha"]
+        counted(state)
+        if options["weight_decay"]:
+            gradient = gradient + options["weight_decay"] * value
+        square = kept(state, "square_avg", value)
+        square *= alpha
+        square += (1 - alpha) * (gradient * gradient)
+        state["square_avg"] = spread = square
+        if options["centered"]:
+            mean = kept(state, "grad_avg", value)
+            mean += (1 - alpha) * (gradient - mean)
+            state["grad_avg"] = mean
+            spread = square - mean * mean
+        gradient = gradient / (ops.sqrt(spread) + options["eps"])
+        if options["momentum"]:
+            velocity = kept(state, "momentum_buffer", value)
+            velocity *= options["momentum"]
+            velocity += gradient
+            state["momentum_buffer"] = gradient = velocity
+        value -= options["lr"] * gradient
+        return value
+
+
+class Adagrad(
+    Optimizer,
+    options="lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, "
+    "maximize=False, differentiable=False, fused=None",
+):
+    """Gradients divided by the root of the sum of all their squares so far. Source: Duchi et al., 2011."""
+
+    def check(self, options: dict[str, Any]) -> None:
+        for name, text in (
+            ("lr", "learning rate"),
+            ("lr_decay", "lr_decay value"),
+            ("weight_decay", "weight_decay value"),
+            ("initial_accumulator_value", "initial_accumulator_value value"),
+            ("eps", "epsilon value"),
+        ):
+            ensure(options[name] >= 0, text, options[name])
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """See `Optimizer`. The sums begin at once."""
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        for p in group["params"]:
+            entries = view_as_real(p) if p.is_complex() else p
+            total = full_like(entries, group["initial_accumulator_value"], requires_grad=False)
+            self.state[p] = {"step": tensor(0.0), "sum": total}
+
+    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        step = counted(state)
+        if options["weight_decay"]:
+            gradient = gradient + options["weight_decay"] * value
+        total = state["sum"]
+        total += gradient * gradient
+        state["sum"] = total
+        lr = options["lr"] / (1 + (step - 1) * options["lr_decay"])
+        value -= lr * (gradient / (ops.sqrt(total) + options["eps"]))
+        return value
