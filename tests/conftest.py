@@ -7,7 +7,10 @@ from hypothesis import HealthCheck, settings
 
 from fxgrad.core.graph import Graph
 
-NEEDED_BY = {"jax": ["parity/oracle.py", "parity/test_jax_*.py"], "torch": ["parity/test_torch.py"]}
+NEEDED_BY = {
+    "jax": ["parity/oracle.py", "parity/test_jax_*.py"],
+    "torch": ["parity/test_torch.py", "parity/compat/*"],
+}
 MISSING = [name for name in NEEDED_BY if find_spec(name) is None]
 
 collect_ignore_glob = [pattern for name in MISSING for pattern in NEEDED_BY[name]]

@@ -1,0 +1,1 @@
+"""fxgrad.compat against torch itself."""

@@ -1,0 +1,85 @@
+"""CUDA devices, with a stand-in for CuPy whose arrays are NumPy's under another class."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+import types
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+import fxgrad.compat as fxt
+from fxgrad.compat import devices
+
+
+class There(np.ndarray):
+    """An array on the stand-in's device."""
+
+    __cuda_array_interface__ = property(lambda self: self.__array_interface__)
+    device = property(lambda self: types.SimpleNamespace(id=0))
+    data = property(lambda self: types.SimpleNamespace(ptr=self.__array_interface__["data"][0]))  # type: ignore
+
+    def get(self):
+        return np.array(self)
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    library = types.ModuleType("cupy")
+    library.asarray = lambda x: np.array(x).view(There)
+    library.asnumpy = np.asarray
+    library.cuda = types.SimpleNamespace(
+        Device=lambda index=0: nullcontext(),
+        runtime=types.SimpleNamespace(getDeviceCount=lambda: 1),
+    )
+    monkeypatch.setitem(sys.modules, "cupy", library)
+    devices.cupy.cache_clear()
+    yield
+    devices.cupy.cache_clear()
+
+
+def test_there_and_back(cuda):
+    x = fxt.tensor([1.0, 2.0])
+    there = x.to("cuda")
+    assert there.is_cuda and str(there.device) == "cuda:0" and x.is_cpu
+    assert there.to("cuda:0") is there and there.cuda() is there and x.cpu() is x
+    assert there.type() == "torch.cuda.FloatTensor"
+    assert repr(there) == "tensor([1., 2.], device='cuda:0')"
+    assert there.cpu().numpy().tolist() == [1, 2] and type(there.cpu().numpy()) is np.ndarray
+    assert there.numpy(force=True).tolist() == [1, 2]
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        there.numpy()
+
+
+def test_created_there(cuda):
+    assert fxt.cuda.is_available() and fxt.cuda.device_count() == 1
+    assert fxt.zeros(2, device="cuda").is_cuda
+    with fxt.device("cuda"):
+        made = fxt.ones(2)
+        assert fxt.ones_like(made).is_cuda and fxt.tensor([1]).is_cuda
+    assert made.new_zeros(1).is_cuda and fxt.zeros_like(made).is_cuda
+    assert fxt.zeros(1).is_cpu
+    assert str(pickle.loads(pickle.dumps(made)).device) == "cuda:0"
+    assert copy.deepcopy(made).is_cuda
+
+
+def test_gradients_come_back(cuda):
+    x = fxt.tensor([1.0, 2.0], requires_grad=True)
+    y = x.cuda()
+    assert y.grad_fn.name() == "ToCopyBackward0"
+    (y.cpu() * 3).sum().backward()
+    assert x.grad.tolist() == [3, 3] and x.grad.is_cpu
+
+
+def test_moved_inside_vmap(cuda):
+    y = fxt.func.vmap(lambda x: x.to("cuda"))(fxt.ones(2, 3))
+    assert y.is_cuda and tuple(y.shape) == (2, 3)
+
+
+def test_modules_move(cuda):
+    m = fxt.nn.Linear(2, 2).cuda()
+    assert all(p.is_cuda for p in m.parameters())
+    assert all(p.is_cpu for p in m.cpu().parameters())

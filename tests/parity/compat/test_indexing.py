@@ -1,0 +1,179 @@
+"""`x[...]` and `x[...] = v` under torch and fxgrad.compat: values, gradients, nodes, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import fxgrad.compat as fxt
+
+from .comparison import as_numpy, outcome
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+# Keys as functions of the library; for a Tensor of shape (3, 4, 2).
+KEYS = {
+    "0": lambda t: 0,
+    "-1": lambda t: -1,
+    "tuple": lambda t: (1, 2, 1),
+    "slice": lambda t: slice(1, None),
+    "steps": lambda t: (slice(None, None, 2), slice(3, 0)),
+    "all": lambda t: slice(None),
+    "dots": lambda t: (..., 1),
+    "only-dots": lambda t: ...,
+    "none": lambda t: (None, 1, None, ..., None),
+    "true": lambda t: True,
+    "false": lambda t: False,
+    "list": lambda t: [0, 2],
+    "lists": lambda t: ([0, 2], [1, 1]),
+    "apart": lambda t: ([0, 2], slice(None), [1, 0]),
+    "beside-int": lambda t: (0, slice(None), [1, 0]),
+    "tensor": lambda t: t.tensor([[0], [2]]),
+    "tensors": lambda t: (slice(1), t.tensor([[0], [1]]), t.tensor([1, 0])),
+    "number": lambda t: t.tensor(1),
+    "numbers": lambda t: (t.tensor(1), slice(None), t.tensor(-1)),
+    "empty": lambda t: t.tensor([], dtype=t.int64),
+    "mask": lambda t: t.tensor([True, False, True]),
+    "matrix-mask": lambda t: t.tensor(np.arange(12).reshape(3, 4) % 3 == 0),
+    "mask-beside": lambda t: (t.tensor([True, False, True]), [0, 1]),
+    "mask-of-none": lambda t: t.tensor([False, False, False]),
+    "late-mask": lambda t: (slice(None), t.tensor([True, False, True, False])),
+    "array": lambda t: np.array([2, 0]),
+    "int32": lambda t: t.tensor([2, 0], dtype=t.int32),
+    "repeated": lambda t: [1, 1, 1],
+}
+
+
+def source(library):
+    return library.from_numpy(np.arange(24.0).reshape(3, 4, 2) / 7 - 1).requires_grad_()
+
+
+def read(library, key):
+    x = source(library)
+    y = (x * 1)[key(library)]
+    (y * y).sum().backward()
+    return y, x.grad, y._is_view(), y.grad_fn.name().partition("Backward")[0]
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_reads(name):
+    ours, theirs = read(fxt, KEYS[name]), read(torch, KEYS[name])
+    for a, b in zip(ours[:2], theirs[:2]):
+        assert tuple(a.shape) == tuple(b.shape)
+        np.testing.assert_array_equal(as_numpy(a), as_numpy(b))
+    assert ours[2:] == theirs[2:]
+
+
+def written(library, key, value):
+    x = source(library)
+    w = library.from_numpy(np.array(0.5)).requires_grad_()
+    y = x * 1
+    y[key(library)] = value(library, w)
+    (y * y).sum().backward()
+    return y, x.grad, w.grad, y._version
+
+
+VALUES = {
+    "number": lambda t, w: 3,
+    "tensor": lambda t, w: w * 2,
+    "row": lambda t, w: w * t.ones(1, 1, 1, 2, dtype=t.float64),
+    "single": lambda t, w: (w * 2).to(t.float32),
+}
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("name", [n for n in KEYS if n != "repeated"])
+def test_writes(name, value):
+    ours, error = outcome(lambda: written(fxt, KEYS[name], VALUES[value]))
+    theirs, expected = outcome(lambda: written(torch, KEYS[name], VALUES[value]))
+    assert error is expected
+    if error is None:
+        for a, b in zip(ours[:3], theirs[:3]):
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_allclose(as_numpy(a), as_numpy(b), rtol=1e-6)
+        assert ours[3] == theirs[3]
+
+
+def test_the_last_of_repeated_entries_has_the_gradient():
+    x, v = fxt.zeros(3), fxt.tensor([1.0, 2.0], requires_grad=True)
+    x[[1, 1]] = v
+    x.sum().backward()
+    assert x.tolist() == [0, 2, 0] and v.grad.tolist() == [0, 1]
+
+
+MISUSE = {
+    "int": lambda t, x: x[3],
+    "negative": lambda t, x: x[:, -5],
+    "too-many": lambda t, x: x[0, 0, 0, 0],
+    "number": lambda t, x: t.tensor(1.0)[0],
+    "slice-of-number": lambda t, x: t.tensor(1.0)[:],
+    "step": lambda t, x: x[::-1],
+    "float": lambda t, x: x[1.5],
+    "float-tensor": lambda t, x: x[t.tensor([0.5])],
+    "tensor": lambda t, x: x[t.tensor([3])],
+    "mask": lambda t, x: x[t.tensor([True, False])],
+    "wide-mask": lambda t, x: x[t.ones(3, 4, 2, 1, dtype=t.bool)],
+    "write-shape": lambda t, x: x.detach().__setitem__(slice(0, 2), t.ones(3, dtype=t.float64)),
+    "write-chosen": lambda t, x: x.detach().__setitem__([0, 1], t.ones(3, dtype=t.float64)),
+    "write-leaf": lambda t, x: x.__setitem__(0, 1.0),
+    "gather": lambda t, x: x.gather(0, t.tensor([[[7]]])),
+    "gather-rank": lambda t, x: x.gather(0, t.tensor([0])),
+    "gather-dtype": lambda t, x: x.gather(0, t.tensor([[[0.0]]])),
+    "index_select": lambda t, x: x.index_select(0, t.tensor([4])),
+    "take": lambda t, x: x.take(t.tensor([24])),
+    "scatter": lambda t, x: x.scatter(0, t.tensor([[[3]]]), 1.0),
+    "scatter-dtype": lambda t, x: x.scatter(0, t.tensor([[[0]]]), t.ones(1, 1, 1)),
+    "scatter_reduce": lambda t, x: x.scatter_reduce(0, t.tensor([[[0]]]), x, "median"),
+    "index_add": lambda t, x: x.index_add(0, t.tensor([0, 1]), x),
+    "index_put": lambda t, x: x.index_put((t.tensor([0]),), t.tensor(1)),
+    "view": lambda t, x: x.view(5),
+    "view-inferred": lambda t, x: x.view(-1, -1),
+    "view-strides": lambda t, x: x.transpose(0, 1).view(-1),
+    "transpose": lambda t, x: x.transpose(0, 3),
+    "select": lambda t, x: x.select(0, 7),
+    "narrow": lambda t, x: x.narrow(0, 1, 3),
+    "expand": lambda t, x: x.expand(3, 5, 2),
+    "permute": lambda t, x: x.permute(0, 0, 1),
+    "t": lambda t, x: x.t(),
+    "unfold": lambda t, x: x.unfold(0, 4, 1),
+    "as_strided": lambda t, x: x.as_strided((40,), (1,)),
+    "split": lambda t, x: x.split([1, 1]),
+    "chunk": lambda t, x: x.chunk(0),
+    "squeeze": lambda t, x: x.squeeze(3),
+    "imag": lambda t, x: x.imag,
+    "flatten": lambda t, x: x.flatten(1, 0),
+    "unflatten": lambda t, x: x.unflatten(1, (3, 2)),
+    "repeat": lambda t, x: x.repeat(2),
+    "diagonal": lambda t, x: x.diagonal(0, 1, 1),
+    "diag": lambda t, x: t.diag(x),
+    "mT": lambda t, x: x[0, 0].mT,
+    "roll": lambda t, x: x.roll((1, 2)),
+    "cat": lambda t, x: t.cat([x, x[:, :2]]),
+    "cat-none": lambda t, x: t.cat([]),
+    "cat-number": lambda t, x: t.cat([t.tensor(1.0)]),
+    "stack": lambda t, x: t.stack([x, x[:2]]),
+    "tensors": lambda t, x: t.cat(x),
+    "copy_": lambda t, x: x.detach().copy_(t.ones(3)),
+    "fill_": lambda t, x: x.detach().fill_(t.ones(3)),
+    "fill_-complex": lambda t, x: x.detach().fill_(1j),
+    "resize_": lambda t, x: x.resize_(2),
+    "expanded": lambda t, x: x.detach().expand(2, 3, 4, 2).mul_(2),
+    "channels_last": lambda t, x: x.contiguous(memory_format=t.channels_last),
+}
+
+
+def failure(library, misuse):
+    try:
+        misuse(library, source(library))
+    except Exception as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("name", MISUSE)
+def test_misuse(name):
+    ours, theirs = failure(fxt, MISUSE[name]), failure(torch, MISUSE[name])
+    assert theirs is not None and isinstance(ours, type(theirs))
+    assert str(ours).partition("\n")[0] == str(theirs).partition("\n")[0]

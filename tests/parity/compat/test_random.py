@@ -1,0 +1,245 @@
+"""Random numbers: torch's distributions, determinism by seed, randomness under vmap, torch's errors."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+import fxgrad.compat as fxt
+
+from .test_creation import built_in
+
+LIBRARIES = (torch, fxt)
+COUNT = 20000
+
+# Expressions that make COUNT numbers, n, of a distribution.
+DISTRIBUTIONS = [
+    "T.rand(n)",
+    "T.rand(n, dtype=T.float64)",
+    "T.rand(n, dtype=T.half)",
+    "T.rand(n, dtype=T.bfloat16)",
+    "T.rand_like(T.ones(n))",
+    "T.randn(n)",
+    "T.randn_like(T.ones(n))",
+    "T.randn(n, dtype=T.cfloat).abs()",
+    "T.rand(n, dtype=T.cdouble).imag",
+    "T.randint(3, 9, (n,))",
+    "T.randint(5, (n,), dtype=T.float32)",
+    "T.randint_like(T.ones(n), 2, 6)",
+    "T.randperm(n)",
+    "T.normal(2.0, 3.0, (n,))",
+    "T.normal(T.full((n,), 2.0), 3.0)",
+    "T.normal(T.full((n,), 2.0), T.full((n,), 0.5))",
+    "T.normal(1.0, T.full((n,), 0.5))",
+    "T.bernoulli(T.full((n,), 0.3))",
+    "T.full((n,), 0.3).bernoulli(0.7)",
+    "T.poisson(T.full((n,), 4.0))",
+    "T.binomial(T.full((n,), 10.0), T.full((n,), 0.3))",
+    "T.multinomial(T.tensor([1.0, 2.0, 0.0, 5.0]), n, replacement=True)",
+    "T.multinomial(T.tensor([1.0, 2.0, 0.0, 5.0]).expand(n, 4), 2)[:, 0]",
+    "T.multinomial(T.tensor([1.0, 2.0, 0.0, 5.0]).expand(n, 4), 2)[:, 1]",
+    "T.empty(n).uniform_(-1, 3)",
+    "T.empty(n).normal_(1, 2)",
+    "T.empty(n, dtype=T.int64).random_(4)",
+    "T.empty(n).random_(2, 7)",
+    "T.empty(n, dtype=T.uint8).random_()",
+    "T.empty(n, dtype=T.bool).random_()",
+    "T.empty(n).random_()",
+    "T.empty(n).bernoulli_(0.2)",
+    "T.empty(n).bernoulli_(T.tensor(0.6))",
+    "T.empty(n).exponential_(2.0)",
+    "T.empty(n).geometric_(0.3)",
+    "T.empty(n).log_normal_(0.1, 0.3)",
+    "T.empty(n).cauchy_(1.0, 0.1).atan()",
+    "T.nn.functional.dropout(T.ones(n), 0.3)",
+]
+
+
+@pytest.mark.parametrize("code", DISTRIBUTIONS)
+def test_distribution(code):
+    samples = []
+    for T in LIBRARIES:
+        T.manual_seed(5)
+        samples.append(eval(code, {"T": T, "n": COUNT}))
+    theirs, ours = samples
+    assert str(ours.dtype) == str(theirs.dtype)
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    a, b = (np.sort(np.array(s.tolist(), float)) for s in (ours, theirs))
+    values = np.union1d(a, b)
+    distance = np.abs(np.searchsorted(a, values, "right") - np.searchsorted(b, values, "right")).max() / COUNT
+    assert distance < 2 * np.sqrt(2 / COUNT)  # Kolmogorov and Smirnov: exceeded with a probability of 7e-4
+
+
+def test_determinism():
+    def numbers():
+        return [
+            fxt.rand(2).tolist(),
+            fxt.randn(2).tolist(),
+            fxt.randperm(5).tolist(),
+            fxt.poisson(fxt.ones(3)).tolist(),
+        ]
+
+    assert fxt.manual_seed(7) is fxt.default_generator
+    first = numbers()
+    assert numbers() != first
+    fxt.manual_seed(7)
+    assert numbers() == first
+    assert fxt.initial_seed() == 7
+    assert fxt.seed() == fxt.initial_seed() != 7
+
+
+def test_states():
+    fxt.manual_seed(1)
+    fxt.randint(0, 2, (3,), dtype=fxt.int8)
+    state = fxt.get_rng_state()
+    a = fxt.rand(3).tolist()
+    with fxt.random.fork_rng():
+        fxt.rand(100)
+    b = fxt.rand(3).tolist()
+    fxt.set_rng_state(state)
+    assert [fxt.rand(3).tolist(), fxt.rand(3).tolist()] == [a, b]
+    assert str(state.dtype) == "torch.uint8"
+
+
+def test_generators():
+    g, h = fxt.Generator(), fxt.Generator(device="cpu")
+    assert g.initial_seed() == torch.Generator().initial_seed() == 67280421310721
+    assert str(g.device) == "cpu"
+    g.manual_seed(3)
+    h.set_state(g.get_state())
+    assert h.initial_seed() == 3
+    assert fxt.rand(3, generator=g).tolist() == fxt.rand(3, generator=h).tolist()
+    assert fxt.rand(3, generator=g.clone_state()).tolist() == fxt.rand(3, generator=h).tolist()
+    state = fxt.get_rng_state()
+    fxt.randn(3, generator=g)
+    assert fxt.equal(state, fxt.get_rng_state())
+    assert fxt.manual_seed(-1).initial_seed() == torch.manual_seed(-1).initial_seed()
+
+
+def test_threads_share_a_generator():
+    fxt.manual_seed(0)
+    found = []
+
+    def work():
+        for _ in range(50):
+            found.append(fxt.rand(20).numpy())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    fxt.manual_seed(0)
+    alone = np.concatenate([fxt.rand(20).numpy() for _ in range(200)])
+    assert np.array_equal(np.sort(np.concatenate(found)), np.sort(alone))
+
+
+def test_gradients():
+    def run(T):
+        p = T.full((3,), 0.5, requires_grad=True)
+        made = [T.bernoulli(p), T.normal(p, 1.0), T.poisson(p)]
+        x = p.clone().uniform_()
+        names = [m.grad_fn.name().rstrip("0123456789") for m in [*made, x]]
+        grads = [T.autograd.grad(m.sum(), p, retain_graph=True)[0].tolist() for m in [*made, x]]
+        return names, grads, T.rand_like(p).requires_grad, T.multinomial(p, 2).requires_grad
+
+    assert run(fxt) == run(torch)
+
+
+def test_versions():
+    def run(T):
+        x = T.zeros(3)
+        view = x[:2]
+        view.normal_()
+        x.uniform_(), x.bernoulli_(), x.random_()
+        return x._version, view._version
+
+    assert run(fxt) == run(torch)
+
+
+# Random functions of a mapped x of shape (2,).
+MAPPED = [
+    "T.rand(2) + x",
+    "T.randn_like(x)",
+    "T.randint(0, 1000, (2,)) + x",
+    "T.randperm(50) + x[0]",
+    "T.bernoulli(x * 0 + 0.5, generator=None).repeat(20)",
+    "T.normal(x, 1.0)",
+    "T.poisson(x + 1000)",
+    "T.multinomial(T.ones(50), 20) + x[0]",
+    "x.clone().uniform_()",
+    "T.nn.functional.dropout(T.ones(60) + x[0])",
+]
+
+
+@pytest.mark.parametrize("code", MAPPED)
+def test_randomness_under_vmap(code):
+    x = fxt.zeros(3, 2)
+    f = eval(f"lambda x: {code}", {"T": fxt})
+    same = fxt.func.vmap(f, randomness="same")(x)
+    assert same[0].tolist() == same[1].tolist() == same[2].tolist()
+    different = fxt.func.vmap(f, randomness="different")(x)
+    assert different[0].tolist() != different[1].tolist() != different[2].tolist()
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+        fxt.func.vmap(f)(x)
+
+
+def test_randomness_of_nested_vmap():
+    def run(outer, inner):
+        f = fxt.func.vmap(lambda x: x + fxt.rand(()), randomness=inner)
+        made = fxt.func.vmap(f, randomness=outer)(fxt.zeros(4, 3)).numpy()
+        return len(np.unique(made))
+
+    found = [run(o, i) for o in ("same", "different") for i in ("same", "different")]
+    assert found == [1, 3, 4, 12]
+
+
+MISUSE = [
+    "T.manual_seed(2**65)",
+    "T.Generator().set_state(T.ones(3))",
+    "T.Generator().set_state(T.ones(3, dtype=T.uint8))",
+    "T.bernoulli(T.tensor([2.0]))",
+    "T.bernoulli(T.ones(2).int())",
+    "T.ones(2).bernoulli_(1.5)",
+    "T.multinomial(T.tensor([1.0, -1.0]), 2)",
+    "T.multinomial(T.ones(2, 2, 2), 2)",
+    "T.multinomial(T.ones(2), 3)",
+    "T.multinomial(T.ones(2), 0)",
+    "T.multinomial(T.ones(2).int(), 1)",
+    "T.multinomial(T.zeros(2), 1)",
+    "T.poisson(T.tensor([-1.0]))",
+    "T.normal(0.0, -1.0, (2,))",
+    "T.normal(T.ones(2), T.ones(3))",
+    "T.normal(T.ones(2), -T.ones(2))",
+    "T.ones(2).uniform_(2, 1)",
+    "T.ones(2).int().uniform_()",
+    "T.ones(2).int().normal_()",
+    "T.ones(2).normal_(0, -1)",
+    "T.ones(2).exponential_(-1)",
+    "T.ones(2).int().exponential_()",
+    "T.ones(2).geometric_(1.5)",
+    "T.ones(2).cauchy_(0, -1)",
+    "T.ones(2).log_normal_(0, -1)",
+    "T.ones(2).random_(5, 2)",
+    "T.ones(2, requires_grad=True).uniform_()",
+    "T.rand(2, generator=3)",
+    "T.randint(3)",
+]
+
+
+@pytest.mark.parametrize("code", MISUSE)
+def test_misuse(code):
+    errors = {}
+    for T in LIBRARIES:
+        with pytest.raises(Exception) as caught:
+            eval(code, {"T": T})
+        errors[T] = caught.value
+    assert isinstance(errors[fxt], built_in(errors[torch]))
+    if "set_state" not in code and "generator" not in code:
+        ours, theirs = (
+            str(e).split("\n")[0].split("  ")[0].split(" arguments")[0] for e in (errors[fxt], errors[torch])
+        )
+        assert ours == theirs

@@ -1,0 +1,216 @@
+"""torch.func.vmap: dimensions, structures, randomness, chunks, writing in place, and how it fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fxgrad.compat as fxt
+
+from .scenarios import Scenarios, check, double  # noqa: F401
+
+scenario = Scenarios()
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),  # torch's own
+    pytest.mark.usefixtures("double"),
+]
+
+
+def matrix(torch):
+    return torch.arange(6.0).reshape(2, 3) / 4 - 1
+
+
+@scenario
+def dimensions(torch):
+    x, vmap = matrix(torch), torch.vmap
+    return (
+        vmap(torch.sin)(x),
+        vmap(torch.sum, in_dims=1)(x),
+        vmap(lambda a: a * 2, in_dims=-1, out_dims=-1)(x),
+        vmap(lambda a, b: a * b, in_dims=(0, None))(x, torch.ones(3)),
+        vmap(lambda a, b: a @ b, in_dims=(0, 1))(x, x.t() * 2),
+        vmap(lambda a: (a.sum(), a), out_dims=(0, 1))(x),
+        vmap(lambda a: (a, [a, a + 1]), out_dims=(1, 0))(x),
+    )
+
+
+@scenario
+def structures(torch):
+    x, vmap = matrix(torch), torch.vmap
+    return (
+        vmap(
+            lambda d: {"a": d["x"], "b": d["y"]}, in_dims=({"x": 0, "y": None},), out_dims={"a": 0, "b": None}
+        )({"x": x, "y": torch.ones(3)}),
+        vmap(lambda p, q: p[0] * p[1] + q, in_dims=((0, None), None))((x, torch.ones(3)), 2.0),
+        vmap(lambda a: (a, None), out_dims=(0, None))(x),
+        vmap(lambda a, k: a * k)(x, k=torch.ones(4, 3)),
+    )
+
+
+@scenario
+def results_that_are_not_mapped(torch):
+    x = matrix(torch)
+    return torch.vmap(lambda a: torch.ones(3))(x), torch.vmap(
+        lambda a: (a, torch.ones(3)), out_dims=(0, None)
+    )(x)
+
+
+@scenario
+def within_itself(torch):
+    x, vmap = matrix(torch), torch.vmap
+    outer = vmap(vmap(lambda a, b: a * b, in_dims=(None, 0)), in_dims=(0, None))
+    return outer(x[0], x[1]), vmap(vmap(lambda a: a.exp()), in_dims=1)(x)
+
+
+@scenario
+def chunks(torch):
+    x = torch.arange(10.0).reshape(5, 2)
+    return [torch.vmap(lambda a: (a * a, a.sum()), out_dims=(1, 0), chunk_size=n)(x) for n in (1, 2, 5, 9)]
+
+
+@scenario
+def no_entries(torch):
+    return torch.vmap(torch.sin)(torch.ones(0, 2))
+
+
+@scenario
+def history_outside(torch):
+    x = matrix(torch).requires_grad_()
+    y = torch.vmap(lambda a: (a * a.sum()).sin())(x)
+    return y, torch.autograd.grad(y.sum(), x)
+
+
+@scenario
+def history_outside_of_what_is_closed_over(torch):
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = torch.vmap(lambda a: (a * w).sum())(matrix(torch))
+    return y, torch.autograd.grad(y.exp().sum(), w)
+
+
+@scenario
+def no_grad_inside_holds_outside(torch):
+    x = matrix(torch).requires_grad_()
+
+    def function(a):
+        with torch.no_grad():
+            constant = a * 2
+        return constant, a * constant, a.detach(), a.requires_grad
+
+    *results, inside = torch.vmap(function, out_dims=(0, 0, 0, None))(x)
+    return results, inside, torch.autograd.grad(results[1].sum(), x)
+
+
+@scenario
+def no_grad_outside_holds_inside(torch):
+    x = matrix(torch).requires_grad_()
+    with torch.no_grad():
+        y = torch.vmap(lambda a: a * 2)(x)
+    return y
+
+
+@scenario
+def rows_of_a_jacobian(torch):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * x.sum()
+    return torch.vmap(lambda v: torch.autograd.grad(y, x, v, retain_graph=True))(torch.eye(3))
+
+
+@scenario
+def arguments_are_modified(torch):
+    x, y = matrix(torch), matrix(torch)
+    result = torch.vmap(lambda a: a.mul_(2).sum())(x)
+    torch.vmap(lambda a: a[1:].add_(1), in_dims=1)(y)
+    return result, x, y
+
+
+@scenario
+def an_argument_that_is_not_mapped_is_modified(torch):
+    total = torch.zeros(3)
+    torch.vmap(lambda a, b: (b.add_(1), a)[1], in_dims=(0, None))(matrix(torch), total)
+    return total
+
+
+@scenario.each()
+def test_alike(scenario):
+    check(scenario)
+
+
+def first(torch):
+    return matrix(torch)[0]
+
+
+MISUSES = {
+    "a number": lambda t, x: t.vmap(lambda a: a)(3),
+    "sizes": lambda t, x: t.vmap(lambda a, b: a)(x, t.ones(4)),
+    "a list of dimensions": lambda t, x: t.vmap(lambda a: a, in_dims=[0])(x),
+    "a name of a dimension": lambda t, x: t.vmap(lambda a: a, in_dims="x")(x),
+    "no dimension at all": lambda t, x: t.vmap(lambda a: a, in_dims=None)(x),
+    "a dimension that is not there": lambda t, x: t.vmap(lambda a: a, in_dims=2)(x),
+    "a number without axes": lambda t, x: t.vmap(lambda a: a)(t.ones(())),
+    "too many dimensions": lambda t, x: t.vmap(lambda a: a, in_dims=(0, 0))(x),
+    "another structure": lambda t, x: t.vmap(lambda a: a, in_dims=({"a": 0},))({"a": x, "b": x}),
+    "no inputs": lambda t, x: t.vmap(lambda: 1)(),
+    "a result that is no Tensor": lambda t, x: t.vmap(lambda a: 3)(x),
+    "None for a mapped result": lambda t, x: t.vmap(lambda a: a, out_dims=None)(x),
+    "more out_dims than results": lambda t, x: t.vmap(lambda a: a, out_dims=(0, 0))(x),
+    "fewer out_dims than results": lambda t, x: t.vmap(lambda a: (a, a), out_dims=(0,))(x),
+    "a name of an out_dim": lambda t, x: t.vmap(lambda a: a, out_dims="x")(x),
+    "an out_dim that is not there": lambda t, x: t.vmap(lambda a: a, out_dims=3)(x),
+    "unknown randomness": lambda t, x: t.vmap(lambda a: a, randomness="some")(x),
+    "chunks of nothing": lambda t, x: t.vmap(lambda a: a, chunk_size=0)(x),
+    "random numbers": lambda t, x: t.vmap(lambda a: t.rand(2))(x),
+    "an item": lambda t, x: t.vmap(lambda a: a.sum().item())(x),
+    "a float": lambda t, x: t.vmap(lambda a: float(a.sum()))(x),
+    "a condition": lambda t, x: t.vmap(lambda a: a if a.sum() > 0 else -a)(x),
+    "a batched value for what is not mapped": lambda t, x: t.vmap(lambda a, b: b.add_(a), in_dims=(0, None))(
+        x, x[0]
+    ),
+}
+BEGINNINGS = {  # of messages that go on with torch's description of structures, or with a request to report
+    "too many dimensions": 40,
+    "another structure": 40,
+    "more out_dims than results": 40,
+    "fewer out_dims than results": 40,
+    "an item": 100,
+    "a float": 100,
+    "a condition": 100,
+    "a batched value for what is not mapped": 0,
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_misuse(name):
+    def run(torch):
+        try:
+            return MISUSES[name](torch, matrix(torch))
+        except Exception as error:
+            line = str(error).partition("\n")[0].strip()
+            kind = next(c.__name__ for c in (RuntimeError, ValueError, IndexError) if isinstance(error, c))
+            return kind, line[: BEGINNINGS.get(name)]
+
+    check(run)
+
+
+def test_same_and_different_random_numbers():
+    x = fxt.ones(4, 2)
+    same = fxt.vmap(lambda a: (fxt.randn(3), a), randomness="same")(x)[0].numpy()
+    different = fxt.vmap(lambda a: fxt.randn(3), randomness="different")(x).numpy()
+    assert same.shape == different.shape == (4, 3)
+    assert (same == same[0]).all()
+    assert len(np.unique(different)) == different.size
+    nested = fxt.vmap(fxt.vmap(lambda a: fxt.randn(3), randomness="different"), randomness="same")(x).numpy()
+    assert nested.shape == (4, 2, 3)
+    assert (nested == nested[0]).all()
+    assert len(np.unique(nested[0])) == 6
+
+
+def test_chunks_share_random_numbers_that_are_to_be_the_same():
+    drawn = fxt.vmap(lambda a: fxt.randn(3), randomness="same", chunk_size=2)(fxt.ones(5)).numpy()
+    assert (drawn == drawn[0]).all()
+
+
+def test_a_tensor_that_escapes_cannot_be_used():
+    found = []
+    fxt.vmap(lambda a: found.append(a * 2) or a)(fxt.ones(3))
+    with pytest.raises(RuntimeError, match="outside that transform"):
+        found[0] + 1
