@@ -109,6 +109,15 @@ def accumulate(tensor: Tensor, box: list[Any], create: bool) -> None:
             grad.add_(handed_out(box.pop()))  # under no_grad, as `create` says
 
 
+def unlock() -> None:
+    """Let other threads accumulate. Ctrl-C may come between the end of a `with` and the release of its lock."""
+    try:
+        while True:
+            ACCUMULATING.release()
+    except RuntimeError:  # this thread does not have it
+        return
+
+
 def first(tensor: Tensor, box: list[Any], like: Any) -> Tensor:
     """The first gradient of a Tensor, where that is traced or has a history."""
     new = handed_out(box.pop())

@@ -21,7 +21,7 @@ from ..core.interpreter import CURRENT, Context, within
 from ..ops.masked import Masked
 from ..transforms.vmap import vmap
 from . import callbacks
-from .accumulation import accumulate, handed_out, taken
+from .accumulation import accumulate, handed_out, taken, unlock
 from .duals import walking
 from .errors import ArgumentError, TensorError
 from .memory import MEMORIES, ensure_unmodified
@@ -95,6 +95,7 @@ def run(
             return passed()
         except BaseException:  # Ctrl-C may come on the way in or out
             restore()
+            unlock()
             raise
     with ThreadPoolExecutor(1) as pool:  # a stack of its own
         return pool.submit(copy_context().run, passed).result()

@@ -484,6 +484,10 @@ def test_interruptions_at_any_line(compute):
         assert engine.DEPTH.get() == 0
         assert not engine.RESTRICTED.get()
         equal([r.detach().numpy() for r in compute()], expected)
+        other = threading.Thread(target=lambda: (leaf() * 2).sum().backward(), daemon=True)
+        other.start()
+        other.join(20)
+        assert not other.is_alive(), "a lock was left"
 
 
 PLACES = {
