@@ -22,8 +22,6 @@ from .tape import kept_as_is
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MAY_REFUSE = {"cholesky", "inv", "solve", "eigh", "eig", "svd", "lstsq"}
-
 
 def flat_tangent(y: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
     """The tangent rule of steps, such as floor: zero, but one that depends on those of the operands."""
@@ -35,15 +33,19 @@ def flat_tangent(y: Any, primals: Sequence[Any], tangents: Sequence[Any], params
 class Plan:
     """What an operation does with plain operands of known kinds, some of which require a gradient: compiled code."""
 
-    __slots__ = ("forward", "keep", "rule")
+    __slots__ = ("forward", "keep", "missing", "rule")
 
-    def __init__(self, forward: Callable[..., list[Any]], rule: Any):
-        self.forward, self.rule = forward, rule
-        self.keep = None if rule is None else rule.keep
+    def __init__(self, forward: Callable[..., list[Any]], missing: Callable[..., Any] | None):
+        self.forward, self.rule, self.keep = forward, None, None
+        self.missing = missing  # what derives the rule once there is a result
 
     def run(self, values: Sequence[Any], parents: Sequence[Any]) -> tuple[Any, Any, Any]:
         """(result, rule or None, residuals)."""
         (y,) = self.forward(*values)
+        if self.missing is not None:
+            self.rule = self.missing(y, values, parents)
+            self.keep = None if self.rule is None else self.rule.keep
+            self.missing = None
         return y, self.rule, () if self.keep is None else self.keep(kept_as_is, y, values)
 
 
@@ -115,14 +117,7 @@ class Composite(General):
                 return [function(*given)]
 
             code = None if self.by_value else compiled(as_it_is, values, self.name, self.by_value is False)
-
-            def forward(*given: Any) -> list[Any]:
-                try:
-                    return code(*given)  # type: ignore[misc]
-                except np.linalg.LinAlgError:  # the function has words of its own for it
-                    return as_it_is(*given)
-
-            found = as_it_is if code is None else forward if decomposes(code) else code
+            found = as_it_is if code is None else code
             if not self.shares and (code is None or rearranges(code)):
                 found = in_rows(found)
             self.forwards[key] = found
@@ -140,9 +135,9 @@ class Composite(General):
 
     def plan(self, values: Sequence[Any], parents: Sequence[Any], params: dict) -> Any:
         """The plan for plain operands like these, or None."""
-        forward = self.forward(values, params)
-        (y,) = forward(*values)
-        return Plan(forward, self.rule_for(y, values, parents, params) if wanted(parents) else None)
+        return Plan(
+            self.forward(values, params), partial(self.rule_for, params=params) if wanted(parents) else None
+        )
 
     def rule_for(self, y: Any, values: Any, needed: Any, params: dict) -> Any:
         """The Rule for these kinds of operands."""
@@ -273,8 +268,3 @@ def in_rows(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
         return results if not hasattr(y, "flags") or y.flags.c_contiguous else [np.asarray(y, order="C")]
 
     return ordered
-
-
-def decomposes(code: Callable[..., Any]) -> bool:
-    """Whether a kernel of compiled code may refuse a matrix."""
-    return any(e.primitive.name in MAY_REFUSE for e in code.equations.values())  # type: ignore[attr-defined]

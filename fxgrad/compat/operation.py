@@ -144,9 +144,8 @@ class Operation:
             found = self.patterns[pattern] = self.composite(
                 self.name, self.on_values(pattern), self.results is not None, self.tangent_for(pattern)
             )
-            found.by_value = (
-                self.by_value if not self.view else True
-            )  # NumPy gives views where primitives copy
+            # NumPy gives views where primitives copy.
+            found.by_value = True if self.view else self.by_value
             found.shares = bool(self.view)
         return found
 

@@ -43,7 +43,7 @@ def cholesky_of(name: str, a: Any, upper: bool) -> Any:
         return decompositions.cholesky(fixed, upper=upper)
 
 
-@operation("A", spaces="linalg", node="LinalgCholeskyExBackward0")
+@operation("A", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True)
 def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
     """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices.
 
@@ -53,7 +53,7 @@ def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
     return cholesky_of("linalg.cholesky", A, upper)
 
 
-@operation("input")
+@operation("input", by_value=True)
 def cholesky(input: Any, upper: bool = False) -> Any:
     """L with A = LLᴴ: see `linalg.cholesky`."""
     return cholesky_of("cholesky", input, upper)

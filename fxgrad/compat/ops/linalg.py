@@ -96,7 +96,7 @@ def singular(name: str) -> Any:
 
 
 # -- inverses ------------------------------------------
-@operation("A", spaces="linalg", node="LinalgInvExBackward0")
+@operation("A", spaces="linalg", node="LinalgInvExBackward0", by_value=True)
 def linalg_inv(A: Any) -> Any:
     """The inverses of square matrices.
 
@@ -224,7 +224,7 @@ def solved(name: str, primitive: Any, a: Any, b: Any, left: bool, **params: Any)
     return ops.reshape(x, shape=x.shape[:-1]) if vector else x
 
 
-@operation("A B", spaces="linalg", node="LinalgSolveExBackward0")
+@operation("A B", spaces="linalg", node="LinalgSolveExBackward0", by_value=True)
 def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """X with AX = B, or with `left=False` XA = B. B is a matrix or a vector.
 
