@@ -56,10 +56,10 @@ _HOMES = {
     "core.where": ("set_traceback_filtering",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-_SUBMODULES = ("debug", "lax", "numpy", "random", "testing", "tree")
+_SUBMODULES = ("compat", "debug", "lax", "numpy", "random", "testing", "tree")
 
 if TYPE_CHECKING:
-    from . import debug, lax, numpy, random, testing, tree
+    from . import compat, debug, lax, numpy, random, testing, tree
     from .core.aval import Aval, float0
     from .core.errors import (
         ArrayConversionError,

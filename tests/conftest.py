@@ -1,19 +1,51 @@
-"""For every test: each Graph that is staged checks itself. And one line where the oracles of parity/ are missing."""
+"""For every test: each Graph that is staged checks itself. And one line where the oracles of parity/ are missing: what
+imports one, or a file that does, is not collected."""
 
+import ast
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from fxgrad.core.graph import Graph
 
-NEEDED_BY = {
-    "jax": ["parity/oracle.py", "parity/test_jax_*.py"],
-    "torch": ["parity/test_torch.py", "parity/compat/*"],
-}
-MISSING = [name for name in NEEDED_BY if find_spec(name) is None]
+TESTS = Path(__file__).parent
+MISSING = [name for name in ("jax", "torch") if find_spec(name) is None]
 
-collect_ignore_glob = [pattern for name in MISSING for pattern in NEEDED_BY[name]]
+
+def imported(path):
+    """The dotted names that a file imports as soon as it is imported itself; those of tests from `tests` on."""
+    package = ["tests", *path.relative_to(TESTS).parent.parts]
+    waiting = ast.parse(path.read_text(encoding="utf-8")).body
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(
+                [*package[: len(package) + 1 - node.level] * (node.level > 0), *filter(None, [node.module])]
+            )
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
+
+
+@cache
+def lacks(path):
+    """Whether a file needs an oracle that is not there."""
+    for name in imported(path):
+        root, *inside = name.split(".")
+        files = [TESTS.joinpath(*inside[:k]).with_suffix(".py") for k in (len(inside), len(inside) - 1)]
+        if root in MISSING or (
+            root == "tests" and any(f.is_file() and f != path and lacks(f) for f in files)
+        ):
+            return True
+    return False
+
+
+collect_ignore = [str(f) for f in (TESTS / "parity").rglob("*.py") if MISSING and lacks(f)]
 
 # The same examples in every run; `--hypothesis-profile=search` looks for new ones, for as long as it takes.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None,

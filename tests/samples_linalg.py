@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,20 @@ def crout(a: np.ndarray) -> np.ndarray:
     return factor
 
 
+def mirrored(upper: bool, a: np.ndarray) -> np.ndarray:
+    """The Hermitian matrix of which a triangle is given, entry by entry."""
+    result = np.zeros_like(a)
+    for i, j in itertools.product(range(len(a)), repeat=2):
+        given = i < j if upper else i > j
+        result[i, j] = a[i, j].real if i == j else a[i, j] if given else a[j, i].conj()
+    return result
+
+
+def averaged(a: np.ndarray, upper: bool) -> np.ndarray:
+    """The Hermitian part."""
+    return (a + a.conj().T) / 2
+
+
 # -- what does not depend on the choice of vectors ------------------------------------------
 def composed(left: Any, right: Any) -> Any:
     """L·diag(1, 2, …)·Rᴴ."""
@@ -165,6 +180,11 @@ SAMPLES = [
     *(
         Sample("slogdet", ((a, (3, 3)),), reference=leibniz, joined=lambda sign, log: sign * fnp.exp(log))
         for a in BOTH
+    ),
+    *(
+        Sample("selfadjoint", ((a, (3, 3)),), {"upper": upper}, partial(mirrored, upper), averaged)
+        for a in BOTH
+        for upper in (False, True)
     ),
     *(written("cholesky", (a, (3, 3)), reference=crout) for a in BOTH),
     written("cholesky", ("real", (0, 0))),

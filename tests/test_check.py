@@ -8,6 +8,7 @@ from ways import same
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
+from fxgrad import lax
 
 V = np.array([0.3, -1.2, 2.0])
 TRANSFORMS = {
@@ -150,6 +151,80 @@ def test_traced_values_cannot_be_checked(transform):
 
 def test_methods_of_traced_values():
     same(fx.grad(lambda x: x.at[0].set(1.0).sum(), check=True)(V), np.array([0.0, 1.0, 1.0]))
+
+
+# -- matrices of which one triangle is read ------------------------------------------
+S = np.array([[3.0, 2.0, 0.5], [2.0, 5.0, 1.0], [0.5, 1.0, 4.0]])
+HERMITIAN = {"real": S, "complex": S + 0.2j * np.array([[0, 1, 2], [-1, 0, 0.3], [-2, -0.3, 0]])}
+
+
+READERS = {
+    "cholesky": fnp.linalg.cholesky,
+    "upper": lambda a: fnp.linalg.cholesky(a, upper=True),
+    "eigh": lambda a: fnp.abs(fnp.linalg.eigh(a, "U")[1]) ** 2,
+    "eigvalsh": fnp.linalg.eigvalsh,
+    "svd": lambda a: fnp.linalg.svd(a, hermitian=True)[1],
+    "pinv": lambda a: fnp.linalg.pinv(a, hermitian=True),
+    "numpy": np.linalg.cholesky,
+    "numpy, a stack": lambda a: np.linalg.eigvalsh(np.stack([a, 2 * a, a @ a])),
+    "composed": lambda a: (
+        fnp.linalg.cholesky(a @ a) @ fnp.sin(a) + fnp.linalg.inv(fnp.linalg.cholesky(2 * a))
+    ),
+    "jit": fx.jit(fnp.linalg.cholesky),
+    "vmap": lambda a: fx.vmap(fnp.linalg.cholesky)(fnp.stack([a, 2 * a])),
+    "checkpoint": fx.checkpoint(fnp.linalg.cholesky),
+    "scan": lambda a: lax.fori_loop(
+        0, 2, lambda i, b: fnp.linalg.cholesky(fnp.matmul(b, fnp.conj(b).T) + a), a
+    ),
+    "map": lambda a: lax.map(fnp.linalg.cholesky, fnp.stack([a, 2 * a])),
+    "cond": lambda a: lax.cond(fnp.real(a[0, 0]) > 0, fnp.linalg.cholesky, lambda a: a, a),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("kind", HERMITIAN)
+def test_hermitian_matrices_are_moved_hermitianly(name, kind):
+    """The value is of one triangle, the gradient that of a function of Hermitian matrices: they are not of one function
+    of the entries, and a check along any direction of the argument knows it."""
+    f, a = READERS[name], HERMITIAN[kind]
+    fx.testing.check_grads(f, (a,))
+    fx.vjp(f, a, check=True)
+    direction = np.triu(a) * (1 + 0j if kind == "complex" else 1)
+    fx.jvp(f, (a,), (direction,), check=True)
+    np.testing.assert_allclose(
+        fx.testing.measured_jvp(f, (a,), (direction,)), fx.jvp(f, (a,), (direction,))[1], 1e-7, 1e-8
+    )
+
+
+def test_every_transform_moves_hermitianly():
+    def f(a):
+        return fnp.linalg.eigvalsh(a)[1] + fnp.sum(fnp.linalg.cholesky(a))
+
+    for transform in (fx.grad, fx.value_and_grad, fx.jacfwd, fx.jacrev, fx.hessian):
+        same(transform(f, check=True)(S), transform(f)(S))
+    same(fx.grad(lambda a: np.linalg.eigvalsh(a)[1], check=True)(np.array([[1.0, 2], [2, 3]])),
+         fx.grad(lambda a: np.linalg.eigvalsh(a)[1])(np.array([[1.0, 2], [2, 3]])))  # fmt: skip
+
+
+def test_what_is_wrong_is_still_found_behind_a_triangle():
+    """Neither a wrong rule beside such a function nor inside it is excused, and no matrix that is not Hermitian."""
+    f = fx.custom_jvp(lambda a: fnp.linalg.cholesky(a))
+    f.defjvp(lambda primals, ts: (lambda y, t: (y, 1.01 * t))(*fx.jvp(fnp.linalg.cholesky, primals, ts)))
+    for g in (
+        f,
+        lambda a: wrong(1.01)(fnp.linalg.cholesky(a)),
+        lambda a: fnp.linalg.cholesky(fx.stop_gradient(a) + a),
+    ):
+        with pytest.raises(fx.CheckError, match="computed as"):
+            fx.testing.check_grads(g, (S,), order=1)
+    with pytest.raises(fx.CheckError, match="taken for Hermitian must be so"):
+        fx.grad(lambda a: fnp.linalg.eigvalsh(a)[1], check=True)(np.array([[1.0, 5], [2, 3]]))
+
+
+def test_functions_that_cannot_be_traced_are_measured():
+    np.testing.assert_allclose(
+        fx.testing.measured_jvp(lambda x: np.sin(np.asarray(x)), (S,), (S,)), S * np.cos(S)
+    )
 
 
 def test_the_same_direction_in_every_run():

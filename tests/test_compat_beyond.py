@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fxgrad.compat as torch
-from fxgrad.compat import silence
+from fxgrad.core import silence
 
 rng = np.random.default_rng(7)
 X, Y = rng.standard_normal((5, 3)), rng.standard_normal((5, 2))
@@ -18,6 +18,14 @@ W = rng.standard_normal((3, 2))
 
 def tensor(array, **options):
     return torch.tensor(array, **options)
+
+
+def test_padding_with_minus_zero_keeps_the_sign():
+    x = torch.ones(2, requires_grad=True)
+    for value, sign in ((-0.0, -1.0), (0.0, 1.0), (0, 1.0), (None, 1.0)):
+        for given in (x, x.detach()):
+            ends = torch.nn.functional.pad(given, (1, 1), value=value).detach().numpy()[[0, -1]]
+            np.testing.assert_array_equal(np.copysign(1.0, ends), sign)
 
 
 def eager_gradient(w, x, y):

@@ -156,6 +156,50 @@ def test_a_solver_in_python_and_auxiliary_results():
     assert aux["steps"] > 40
 
 
+TRANSFORMS = {
+    "plain": lambda f: f(M, B),
+    "jit": lambda f: fx.jit(f)(M, B),
+    "grad": lambda f: fx.grad(lambda m, b: fnp.sum(f(m, b) ** 2), (0, 1))(M, B),
+    "jvp": lambda f: fx.jvp(f, (M, B), (M, 2 * B)),
+    "vmap": lambda f: fx.vmap(f, (None, 0))(M, np.stack([B, 2 * B])),
+    "jit of grad": lambda f: fx.jit(fx.grad(lambda m, b: fnp.sum(f(m, b) ** 2)))(M, B),
+    "grad of jit": lambda f: fx.grad(fx.jit(lambda m, b: fnp.sum(f(m, b) ** 2)))(M, B),
+    "hessian": lambda f: fx.hessian(lambda b: fnp.sum(f(M * b[0], b) ** 2))(B),
+    "vmap of grad": lambda f: fx.vmap(fx.grad(lambda m, b: fnp.sum(f(m, b) ** 2), 1), (None, 0))(
+        M, np.stack([B, -B])
+    ),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+@pytest.mark.parametrize("way", ["returned", "used", "aux"])
+def test_the_solver_of_a_root_may_close_over_traced_values(way, transform):
+    def root(m, b):
+        known = fnp.linalg.solve(m, b)
+
+        def solve(f, x):
+            if way == "used":
+                x = x - fnp.linalg.solve(m, f(x))
+            else:
+                x = known
+            return (x, {"known": known, "count": 3}) if way == "aux" else x
+
+        def tangent_solve(g, y):
+            return fnp.linalg.solve(fx.jacobian(g)(y), y)
+
+        x = lax.custom_root(lambda x: m @ x - b, np.zeros(3), solve, tangent_solve, has_aux=way == "aux")
+        return x[0] if way == "aux" else x
+
+    same(transform(root), transform(fnp.linalg.solve), 1e-10)
+
+
+def test_a_solver_that_escapes_for_good_is_refused():
+    escaped = []
+    fx.grad(lambda x: (escaped.append(x), x)[1])(1.0)
+    with pytest.raises(fx.EscapedTracerError):
+        fx.grad(lambda a: lax.custom_root(lambda x: x - a, 0.0, lambda f, x: escaped[0], scalar_tangent))(1.0)
+
+
 def test_a_root_is_not_the_guess_itself():
     guess = B.copy()
     root = lax.custom_root(lambda x: x - B, guess, lambda f, x: x, lambda g, y: y)

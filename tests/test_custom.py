@@ -330,6 +330,88 @@ def test_checkpoint_changes_no_number(transform):
     same(transform(fx.checkpoint(f))(V), transform(f)(V))
 
 
+# -- what a rule returns is like what the function returns ------------------------------------------
+MISTAKEN = {
+    "structure": (lambda x: (x, x), "PyTreeSpec"),
+    "shape": (lambda x: x[None], r"\[f64\[1,3\]\], the function's is \[f64\[3\]\]"),
+    "dtype": (lambda x: x.astype(np.float32), r"\[f32\[3\]\], the function's is \[f64\[3\]\]"),
+}
+WAYS = [
+    lambda f: fx.jvp(f, (V,), (V,)),
+    lambda f: fx.grad(lambda x: fnp.sum(f(x)))(V),
+    lambda f: fx.jit(fx.grad(lambda x: fnp.sum(f(x))))(V),
+    lambda f: fx.vmap(fx.grad(lambda x: fnp.sum(f(x))))(np.stack([V, V])),
+    lambda f: fx.linearize(lambda x: fx.lax.fori_loop(0, 2, lambda i, x: f(x), x), V),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mistake, words", MISTAKEN.values(), ids=MISTAKEN)
+def test_the_result_of_a_rule_must_be_like_the_functions(mistake, words, way):
+    f = fx.custom_jvp(lambda x: x * 1.0)
+    f.defjvp(lambda primals, tangents: (mistake(*primals), mistake(*tangents)))
+    with pytest.raises(fx.CustomRuleError, match=f"the jvp rule of <lambda>: its result is {words}"):
+        way(f)
+    g = fx.custom_vjp(lambda x: x * 1.0)
+    g.defvjp(lambda x: (mistake(x), None), lambda _, ct: (V,))
+    with pytest.raises(fx.CustomRuleError, match=f"the fwd rule of <lambda>: its result is {words}"):
+        way(g)
+
+
+def test_results_may_change_with_what_the_function_closes_over():
+    """What is remembered of a function only saves staging it again."""
+    extra = []
+    f = fx.custom_jvp(lambda x: [x, *extra])
+    f.defjvp(lambda primals, tangents: ([*primals, *extra], [*tangents, *extra]))
+    for count in (1, 2, 1):
+        extra[:] = [V] * (count - 1)
+        assert len(fx.jvp(f, (V,), (V,))[0]) == count
+
+
+def test_functions_that_ask_for_values_keep_their_rules():
+    f = fx.custom_jvp(lambda x: x if float(x) > 0 else -x)
+    f.defjvp(lambda primals, tangents: (abs(*primals), *tangents))
+    assert fx.grad(f)(2.0) == 1.0
+
+
+def test_partial_functions_have_rules():
+    f = fx.custom_jvp(partial(lambda a, x: a * x, 3.0))
+    f.defjvp(lambda primals, tangents: (3.0 * primals[0], 3.0 * tangents[0]))
+    g = fx.custom_vjp(partial(lambda a, x: a * x, 3.0))
+    g.defvjp(lambda x: (3.0 * x, None), lambda _, ct: (3.0 * ct,))
+    for rules in (f, g, fx.jit(f), fx.custom(partial(lambda a, x: a * x, 3.0))):
+        same(fx.grad(rules)(2.0), np.float64(3.0))
+
+
+def test_functions_below_staticmethod():
+    class Model:
+        @fx.jit
+        @staticmethod
+        def compiled(x):
+            return 2 * x
+
+        @fx.custom_jvp
+        @staticmethod
+        def ruled(x):
+            return 2 * x
+
+    Model.ruled.defjvp(lambda primals, tangents: (2 * primals[0], 2 * tangents[0]))
+    for owner in (Model, Model()):
+        assert owner.compiled(1) == owner.ruled(1) == 2
+        assert fx.grad(owner.ruled)(1.0) == fx.grad(owner.compiled)(1.0) == 2.0
+
+
+def test_a_function_that_closes_over_a_staged_value_hands_none_out():
+    def f(x):
+        g = fx.custom_jvp(lambda w: x)
+        g.defjvp(lambda primals, tangents: (x, tangents[0]))
+        return g(x)
+
+    for transform in (fx.jit, fx.grad, fx.vmap, lambda f: fx.jit(fx.grad(f))):
+        with pytest.raises(fx.EscapedTracerError, match=r"custom_jvp function <lambda>|<lambda>: a result"):
+            transform(f)(np.array([2.0]) if transform is fx.vmap else 2.0)
+
+
 def test_checkpoint_with_static_and_closed_over_arguments():
     same(fx.grad(lambda w: fnp.sum(fx.checkpoint(lambda x: fnp.sin(x * w))(V)))(V), V * np.cos(V * V))
     f = fx.checkpoint(lambda x, n: x**n if n > 1 else x, static_argnums=1)

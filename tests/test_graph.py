@@ -8,6 +8,7 @@ from xml.dom import minidom
 import numpy as np
 import pytest
 
+import fxgrad as fx
 from fxgrad import ops
 from fxgrad.core import picture
 from fxgrad.core.aval import Aval
@@ -15,7 +16,9 @@ from fxgrad.core.errors import GraphError
 from fxgrad.core.graph import Equation, Graph, Literal, Var, names
 from fxgrad.core.primitive import Primitive
 from fxgrad.core.staging import stage
+from fxgrad.kernels.source import compile_graph
 from fxgrad.ops import ARRAY
+from fxgrad.ops.kinds import Elementwise, elementwise
 
 F64 = np.dtype(float)
 SCALAR, VECTOR, MATRIX = (Aval(shape, F64) for shape in [(), (3,), (2, 3)])
@@ -277,3 +280,27 @@ def test_equations_know_the_line_that_made_them():
 def test_the_template_marks_arrays():
     (equation,) = graph_of(lambda x, i: [x[:, i]], MATRIX, Aval((4,), np.dtype(int))).equations
     assert equation.params["index"] == (slice(None), ARRAY)
+
+
+# -- primitives of one name ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["square", "Masked", "project", "errstate"])
+def test_primitives_of_one_name_are_told_apart(name):
+    """Also from what generated code has for itself: in code, in rules, in loops, in print."""
+    cube = Elementwise(name, lambda xp: lambda x: x * x * x, (lambda t, y, x: t * (3 * square(x)),)).call
+    square = Elementwise(name, lambda xp: lambda x: x * x, (lambda t, y, x: t * (2 * x),)).call
+
+    def both(x):
+        return square(cube(x)) + ops.square(x)
+
+    x, y = np.array([0.5, -1.5, 2.0]), np.array([0.5, -1.5, 2.0]) ** 6 + np.array([0.25, 2.25, 4.0])
+    graph = graph_of(lambda x: [both(x)], VECTOR)
+    for code in (graph, compile_graph(graph, plain=True), compile_graph(graph, plain=False)):
+        np.testing.assert_allclose(code(x)[0], y)
+    assert str(graph).count(f" {name}(x)") + str(graph).count(" ** 2") == 2
+    np.testing.assert_allclose(fx.grad(lambda x: both(x).sum())(x), 6 * x**5 + 2 * x)
+    np.testing.assert_allclose(fx.lax.scan(lambda c, r: (c, both(r)), 0.0, x)[1], y)
+
+
+def test_a_registered_name_is_taken():
+    with pytest.raises(ValueError, match="a primitive named 'sin' exists already"):
+        elementwise("sin", None)

@@ -1,12 +1,17 @@
 """The plan of the house, checked: who may import whom, when, and how long a file may be."""
 
 import ast
+import pkgutil
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
+import conftest
 import pytest
+
+import fxgrad
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "fxgrad"
@@ -32,6 +37,10 @@ IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite"}
 FORBIDDEN = {"pickle", "marshal", "socket", "ssl", "urllib", "http", "requests"}
 HEAVY = DEPENDENCIES | IMPORTED_IN_ONE_FILE | {"graphviz", "matplotlib", "scipy"}
 LONGEST = 600
+# Modules that the reader of torch's names finds a function under, as there.
+TORCH_HAS_A_FUNCTION = {
+    "fxgrad.compat.tensor", "fxgrad.compat.autograd.gradcheck", "fxgrad.compat.autograd.variable"
+}  # fmt: skip
 
 
 @cache
@@ -113,6 +122,50 @@ def test_nothing_unpickles_or_touches_the_network(module):
 )
 def test_a_file_has_one_subject(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def test_a_module_is_what_its_name_gives():
+    """`import fxgrad.a.b as b` is the module, whatever the package `a` exports."""
+    names = [
+        m.name
+        for m in pkgutil.walk_packages(fxgrad.__path__, "fxgrad.")
+        if m.name.split(".")[1] not in PROGRAMS
+    ]
+    modules = {name: import_module(name) for name in names}
+    shadowed = {
+        name
+        for name, module in modules.items()
+        if getattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2]) is not module
+    }
+    assert shadowed == TORCH_HAS_A_FUNCTION
+    for name in shadowed:
+        package, _, last = name.rpartition(".")
+        assert getattr(sys.modules[package], last).__doc__
+
+
+@pytest.mark.parametrize(("missing", "left"), [(["torch"], "test_jax_"), (["jax"], "test_torch")])
+def test_what_needs_an_oracle_that_is_missing_is_not_collected(missing, left, monkeypatch):
+    """Also where it is imported on the way."""
+    monkeypatch.setattr(conftest, "MISSING", missing)
+    conftest.lacks.cache_clear()
+    parity = ROOT / "tests" / "parity"
+    assert {conftest.lacks(f) for f in parity.glob(f"{left}*.py")} == {False}
+    for path in [
+        *parity.glob("test_torch*.py"),
+        *parity.glob("test_jax_*.py"),
+        parity / "compat" / "test_operations.py",
+    ]:
+        needed = {"jax" if path.stem.startswith("test_jax") else "torch"}
+        assert conftest.lacks(path) == bool(needed & set(missing))
+    conftest.lacks.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["compat", "debug", "lax", "numpy", "random", "testing", "tree"])
+def test_the_face_has_every_namespace(name):
+    source = f"import fxgrad; print(fxgrad.{name}.__name__)"
+    run = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == f"fxgrad.{name}"
+    assert name in fxgrad.__all__
 
 
 def test_importing_the_package_loads_nothing_heavy():

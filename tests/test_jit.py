@@ -270,7 +270,26 @@ def test_rules_are_as_silent_as_without_jit(name):
 def test_what_the_user_computes_warns_in_compiled_code():
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
         fx.jit(fx.value_and_grad(fnp.log))(0.0)
-    with np.errstate(all="ignore"):
-        quiet = fx.jit(fnp.log)
-        quiet(0.0)
-    quiet(0.0)  # it was staged where warnings were off
+
+
+def test_errors_are_treated_as_where_the_code_runs_not_as_where_it_was_staged():
+    """NumPy's error state is read at the call, except where the function itself sets it."""
+
+    def careless(x):
+        with np.errstate(all="ignore"):
+            return fnp.log(x) + 1.0
+
+    for f in (fnp.log, fx.value_and_grad(fnp.log), lambda x: fx.lax.map(fnp.log, fnp.stack([x, x]))):
+        for first, second in (("ignore", "raise"), ("raise", "ignore"), ("warn", "raise")):
+            compiled = fx.jit(f)
+            for treatment in (first, second):
+                with np.errstate(all=treatment):
+                    if treatment == "raise":
+                        with pytest.raises(FloatingPointError, match="divide by zero encountered in log"):
+                            compiled(0.0)
+                    else:
+                        compiled(1.0 if treatment == "warn" else 0.0)
+    compiled = fx.jit(careless)
+    for treatment in ("raise", "warn", "ignore"):
+        with np.errstate(all=treatment):
+            assert compiled(0.0) == -np.inf

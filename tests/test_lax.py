@@ -24,6 +24,10 @@ def test_logistic_is_precise_in_both_tails():
         np.testing.assert_allclose(slope(x), small / (1 + np.exp(-t)), rtol=1e-12)
     assert lax.logistic(np.float32(-90)).dtype == np.float32
     assert [lax.logistic(z) for z in (-800 + 1j, 800 + 1j, -np.inf, np.inf)] == [0, 1, 0, 1]
+    np.testing.assert_allclose(
+        lax.logistic(np.array([0, 1], np.uint8)), [0.5, 1 / (1 + np.exp(-1))], rtol=1e-15
+    )
+    assert [e.primitive.name for e in fx.make_graph(lax.logistic)(t).equations] == ["sigmoid"]
     curvature = fx.vmap(fx.grad(fx.grad(lax.logistic)))
     np.testing.assert_allclose(
         curvature(t), -small / (1 + np.exp(-t)) * np.tanh(t / 2), rtol=1e-12, atol=1e-16

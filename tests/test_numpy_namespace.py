@@ -321,6 +321,36 @@ def test_dtypes_and_errors_are_numpys(call, dtype):
                     way(ours, args)
 
 
+# Where NumPy leaves the sign of a zero open: it adds, or takes any of equal entries.
+UNSIGNED = ("max(", "nanmax(", "nanmin(", "nanmedian(", "sort(t", "diag", "apply_along_axis(diag", "dot(", "inner(",
+            "tensordot(", "einsum(", "gradient(", "pad(v, 4", "pad(x, 2, \"symm", "sum(x, initial")  # fmt: skip
+SIGNED = """
+    pad(v, 1, constant_values=-0.0) | pad(x, ((1, 0), (0, 2)), constant_values=-0.0) | where(v > 0, v, -0.0)
+    pad(v, 1, "linear_ramp", end_values=-0.0) | full_like(x, -0.0) | nan_to_num(v / v, nan=-0.0) | copysign(1 + v, -0.0)
+    concatenate([v, [-0.0]]) | insert(v, 1, -0.0) | select([v > 0], [v], -0.0)
+"""
+
+
+@pytest.mark.parametrize("call", [call for call in lines(SIGNED) + CALLS if not call.startswith(UNSIGNED)])
+def test_zeros_have_numpys_sign(call):
+    (ours, names), (theirs, _) = function(call, fnp), function(call, np)
+    if call.startswith(BY_VALUE) or not names:
+        return
+    sizes = [OPERANDS[n].size for n in names]
+    for signs in (lambda size: np.full(size, -1.0), lambda size: 1.0 - 2 * (np.arange(size) % 2)):
+        args = [0.0 * signs(size).reshape(OPERANDS[n].shape) for n, size in zip(names, sizes)]
+        with np.errstate(all="ignore"):
+            try:
+                expected = tree.leaves(theirs(*args))
+            except (*CAUGHT, ZeroDivisionError):  # of equal entries, where they must differ, or of zeros
+                continue
+            results = [tree.leaves(way(ours, args)) for way in WAYS.values()]
+        for found, number in ((y, x) for ys in results for y, x in zip(ys, map(np.asarray, expected))):
+            if number.dtype.kind == "f":
+                zero = number == 0
+                np.testing.assert_array_equal(np.signbit(found)[zero], np.signbit(number)[zero])
+
+
 CAUGHT = (np.exceptions.AxisError, ValueError, TypeError, IndexError, OverflowError, Warning)
 
 
@@ -436,6 +466,17 @@ def test_masked_entries_do_not_poison():
     np.testing.assert_array_equal(fx.grad(roots)(x), [0, 0.25])
     np.testing.assert_array_equal(fx.grad(lambda x: fnp.tril(fnp.sqrt(x)[None, ::-1])[0, 0])(x), [0, 0.25])
     np.testing.assert_array_equal(fx.grad(fnp.nansum)(np.array([np.nan, 1.0])), [0, 1])
+
+
+@pytest.mark.parametrize("optimize", [
+    [(1, 2), (0, 1)], ((1, 2), (0, 1)), ["einsum_path", (1, 2), (0, 1)], ("einsum_path", [0, 1], [0, 1]), [(0, 1, 2)],
+    "greedy", "optimal", ("greedy", 1000), True, False, None,
+])  # fmt: skip
+def test_an_einsum_takes_its_order_as_numpy_and_as_opt_einsum_write_it(optimize):
+    a, b, c = distinct(2, 3), distinct(3, 4), distinct(4, 2)
+    if optimize is None:
+        optimize, _ = fnp.einsum_path("ij,jk,kl->il", a, b, c)
+    agree(lambda a, b, c: fnp.einsum("ij,jk,kl->il", a, b, c, optimize=optimize), a, b, c)
 
 
 def test_an_einsum_of_many_operands_is_contracted_by_pairs():

@@ -112,6 +112,17 @@ def test_derivatives_go_to_the_entries():
     assert (fx.grad(lambda p: random.choice(KEY, x, (10,), p=p).sum())(np.ones(3)) == 0).all()
 
 
+def test_entries_of_probability_zero_are_not_drawn():
+    p = [0.5, 0.0, 0.5, 0.0]
+    for seed in range(5):
+        assert set(random.choice(random.key(seed), 4, (2,), replace=False, p=p)) == {0, 2}
+        assert set(random.choice(random.key(seed), 4, (20,), p=p)) == {0, 2}
+        logits = np.array([0.0, -np.inf, 0.0, -np.inf])
+        assert set(random.categorical(random.key(seed), logits, shape=(2,), replace=False)) == {0, 2}
+    assert set(fx.jit(lambda p: random.choice(KEY, 4, (3,), replace=False, p=p))(np.array(p))[:2]) == {0, 2}
+    assert random.choice(KEY, 4, (0,), p=np.zeros(4)).shape == (0,)
+
+
 def test_probabilities_may_be_mapped():
     rows = np.array([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])
     drawn = fx.vmap(lambda p: random.choice(KEY, 3, (4,), p=p))(rows)
@@ -130,6 +141,17 @@ def test_probabilities_may_be_mapped():
         (lambda: random.choice(KEY, 3, (4,), replace=False), "4 draws from 3 entries without replacement"),
         (lambda: random.choice(KEY, np.zeros((0, 2))), "1 draws from 0 entries"),
         (lambda: random.choice(KEY, 3, (4,), p=np.ones(2)), r"p has the shape \(2,\)"),
+        (
+            lambda: random.choice(KEY, 4, (3,), replace=False, p=[0.5, 0.5, 0, 0]),
+            "fewer than 3 entries of positive",
+        ),
+        (lambda: random.choice(KEY, 4, (3,), p=np.zeros(4)), "fewer than 1 entries of positive"),
+        (lambda: random.choice(KEY, 3, (3,), p=[1, -1, 1]), "negative or NaN"),
+        (lambda: random.choice(KEY, 3, (3,), p=[1, np.nan, 1]), "negative or NaN"),
+        (
+            lambda: random.categorical(KEY, np.array([[0, 0], [0, -np.inf]]), shape=(2, 2), replace=False),
+            "fewer than 2 entries of positive",
+        ),
         (lambda: random.choice(KEY, 2.5), "number of integers"),
         (lambda: random.permutation(KEY, np.float64(2)), "number of integers"),
     ],

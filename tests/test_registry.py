@@ -50,12 +50,17 @@ ROUNDED_OTHERWISE = ("eigvalsh", "svdvals")
 
 
 def each(select=lambda sample: True):
-    """Parametrize over the samples that are selected."""
-    return pytest.mark.parametrize("sample", [s for s in SAMPLES if select(s)], ids=str)
+    """Parametrize over the samples that are selected; `check.selects` tells them for other registries."""
+
+    def over_samples(check):
+        check.selects = select
+        return pytest.mark.parametrize("sample", [s for s in SAMPLES if select(s)], ids=str)(check)
+
+    return over_samples
 
 
 def differentiable(sample):
-    return sample.name not in NO_DERIVATIVE and is_smooth(sample)
+    return (sample.of is not None or sample.name not in NO_DERIVATIVE) and is_smooth(sample)
 
 
 def is_smooth(sample):
@@ -328,6 +333,38 @@ def test_linear_transpose_is_the_vjp(sample):
         for actual, expected in zip(linear_transpose(f, *xs)(ct), vjp(f, *xs)[1](ct)):
             assert aval_of(actual) == aval_of(expected)
             close(actual, expected, 1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8])
+@each(lambda s: is_smooth(s) and linear_choices(s.primitive, len(s.operands)))
+def test_linear_transpose_of_integers_is_that_of_numbers(sample, dtype):
+    """Of the same whole numbers, in the integer dtype, where the operation is one from integers to such."""
+    rng, operands = drawn(sample)
+    if any(aval_of(x).dtype.kind == "c" for x in operands):
+        return
+    floating = active(sample)
+    operands = [np.rint(x).astype(dtype) if i in floating else x for i, x in enumerate(operands)]
+    for choice in linear_choices(sample.primitive, len(sample.operands)):
+
+        def f(*values, choice=choice):
+            kind = float if aval_of(values[0]).dtype.kind == "f" else dtype
+            full = [x.astype(kind) if i in floating else x for i, x in enumerate(operands)]
+            for i, v in zip(choice, values):
+                full[i] = v
+            return sample.call(*full)
+
+        xs = [operands[i] for i in choice]
+        with np.errstate(all="ignore"):
+            try:
+                result = aval_of(f(*xs)) if xs else None
+            except TypeError:  # of floating-point numbers only
+                result = None
+        if result is None or result.dtype.kind != "i":
+            continue
+        ct = rng.integers(-2, 3, result.shape).astype(result.dtype)
+        expected = linear_transpose(f, *[x.astype(float) for x in xs])(ct.astype(float))
+        for x, actual, number in zip(xs, linear_transpose(f, *xs)(ct), expected):
+            same(actual, np.asarray(number).astype(x.dtype)[()])
 
 
 def test_what_is_not_linear_has_no_transpose():

@@ -192,11 +192,65 @@ def test_ends_and_poles():
     np.testing.assert_array_equal(lax.bessel_i0e(ends[:3]), [0, 0, nan])
     np.testing.assert_array_equal(lax.bessel_i1e(ends[:3]), [0, 0, nan])
     np.testing.assert_array_equal(
-        lax.zeta(np.array([1.0, 0.5, 2.0, 2.0]), np.array([2, 2, 0, -1.0])), [inf, nan, inf, nan]
+        lax.zeta(np.array([1.0, 0.5, 2.0, 2.0]), np.array([2, 2, 0, -1.0])), [inf, nan, inf, inf]
     )
     a, x = np.array([1.0, 1.0, inf, inf, 0.0, 1.0, nan]), np.array([0.0, inf, 1.0, inf, 1.0, -1.0, 1.0])
-    np.testing.assert_array_equal(lax.igamma(a, x), [0, 1, 0, nan, nan, nan, nan])
-    np.testing.assert_array_equal(lax.igammac(a, x), [1, 0, 1, nan, nan, nan, nan])
+    np.testing.assert_array_equal(lax.igamma(a, x), [0, 1, 0, nan, 1, nan, nan])
+    np.testing.assert_array_equal(lax.igammac(a, x), [1, 0, 1, nan, 0, nan, nan])
+
+
+# Poles, zeros, ends of domains, and the largest and smallest numbers.
+GRID = np.array([
+    -np.inf, -1e300, -3.5, -3.0, -2.0, -1.0, -0.5, -1e-300, -0.0, 0.0, 1e-300, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 30.0,
+    1e300, np.inf, np.nan,
+])  # fmt: skip
+# fxgrad's, SciPy's, and where SciPy's is not to be followed.
+OF_ONE = {
+    "erf": (lax.erf, scipy.special.erf, ()),
+    "erfc": (lax.erfc, scipy.special.erfc, ()),
+    "erf_inv": (lax.erf_inv, scipy.special.erfinv, ()),
+    "lgamma": (lax.lgamma, scipy.special.gammaln, (-np.inf,)),  # C has ∞ there
+    "digamma": (lax.digamma, scipy.special.digamma, ()),
+    "bessel_i0e": (lax.bessel_i0e, scipy.special.i0e, ()),
+    "bessel_i1e": (lax.bessel_i1e, scipy.special.i1e, ()),
+    **{f"polygamma {m}": (lambda x, m=m: lax.polygamma(m, x), lambda x, m=m: scipy.special.polygamma(m, x),
+                          (-np.inf, *([-1e300, -3, -2, -1, -0.0] if m % 2 == 0 else [])))
+       for m in (1, 2, 3, 5)},  # for even m the sides of a pole differ, and no number is right
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ours, theirs, except_at", OF_ONE.values(), ids=OF_ONE)
+def test_a_grid_of_poles_and_ends(ours, theirs, except_at):
+    x = np.array([v for v in GRID if not any(v == e and np.signbit(v) == np.signbit(e) for e in except_at)])
+    np.testing.assert_allclose(ours(x), theirs(x), rtol=1e-13)
+    np.testing.assert_allclose(fx.jit(ours)(x), theirs(x), rtol=1e-13)
+
+
+OF_TWO = {
+    "igamma": (lax.igamma, scipy.special.gammainc, lambda a, x: False),
+    "igammac": (lax.igammac, scipy.special.gammaincc, lambda a, x: False),
+    # Of no number SciPy's is ∞ at a pole, at −∞ it is one; of large numbers it has NaN for 0.
+    "zeta": (lax.zeta, scipy.special.zeta, lambda s, q: (
+        np.isnan(s) | (q == -np.inf) | (s >= 1e300) & ((q > 1) | (q < 0) & (np.floor(q) != q)))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ours, theirs, excepted", OF_TWO.values(), ids=OF_TWO)
+def test_a_grid_of_two_operands(ours, theirs, excepted):
+    a, x = (v.ravel() for v in np.meshgrid(GRID, GRID))
+    kept = ~(excepted(a, x) & np.ones(a.shape, bool))
+    a, x = a[kept], x[kept]
+    np.testing.assert_allclose(ours(a, x), theirs(a, x), rtol=1e-10, atol=1e-290)
+
+
+def test_derivatives_at_ends():
+    assert fx.grad(lambda x: lax.igamma(0.0, x))(1.0) == 0.0
+    np.testing.assert_allclose(fx.grad(lambda q: lax.zeta(3.0, q))(-1.5), -3 * scipy.special.zeta(4.0, -1.5))
+    assert fx.grad(lambda q: lax.zeta(2.0, q))(-1.0) == -np.inf
+    assert np.isnan(fx.grad(lambda s: lax.zeta(s, -1.5))(3.0))  # a function of integers s
+    np.testing.assert_allclose(
+        lax.igamma(1e20, 1e20) - 0.5, 1 / (3 * math.sqrt(2 * math.pi * 1e20)), atol=2e-15
+    )
 
 
 @pytest.mark.parametrize("name", SMOOTH)

@@ -337,6 +337,36 @@ def test_histograms_of_points():
     traced(lambda *xs: fnp.histogramdd(xs, 3), np.histogramdd(points, 3), *points.T)
 
 
+def test_deviations_of_one_entry():
+    """It is its own mean: the deviation is 0 wherever the entry is, and so is every derivative."""
+    mask = np.array([[True, True], [False, True], [False, True]])
+    x = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
+    lone = [
+        (lambda x: fnp.sum(fnp.std(x, axis=0)), x[:1]),
+        (lambda x: fnp.std(x, axis=0, where=mask)[0], x),
+        (lambda x: fnp.std(x, axis=0, ddof=0.5, where=mask, keepdims=True)[0, 0], x),
+        (lambda x: fnp.nanstd(x, axis=0)[0], np.where(mask, x, np.nan)),
+    ]
+    for f, x in lone:
+        for derivative in (
+            fx.grad,
+            fx.hessian,
+            lambda f: fx.jacfwd(fx.jacfwd(f)),
+            lambda f: fx.jacrev(fx.jacrev(f)),
+        ):
+            np.testing.assert_array_equal(derivative(f)(x), 0.0)
+    agree(lambda x: fnp.std(x, axis=0, where=mask), x)
+    check_grads(lambda x: fnp.nanstd(x, axis=0)[1], (np.where(mask, x, 0.3),))
+    for ddof in (0, 0.5, 1, 2):
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            expected = np.std(x, axis=0, where=mask, ddof=ddof)
+            np.testing.assert_allclose(
+                fx.jit(lambda x, d=ddof: fnp.std(x, axis=0, where=mask, ddof=d))(x), expected, 1e-15
+            )
+    with np.errstate(all="ignore"):
+        assert np.isnan(fx.grad(lambda x: fnp.std(x, ddof=1))(np.ones(1)))  # which has no value
+
+
 def test_derivatives_of_histograms():
     agree(lambda w: fnp.histogram(DATA, 5, weights=w, density=True), rng.random(50))
     agree(lambda w: fnp.histogram2d(DATA[:20], DATA[20:40], 3, weights=w)[0], rng.random(20))

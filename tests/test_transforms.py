@@ -142,6 +142,29 @@ def test_a_pullback_may_be_called_again():
     same(pull(2 * np.ones(3)), fx.tree.map(lambda c: 2 * c, first))
 
 
+def test_linear_transpose_of_integers():
+    same(fx.linear_transpose(lambda x: 2 * x, 1)(3), (np.int64(6),))
+    same(
+        fx.linear_transpose(lambda x: fnp.sum(2 * x[1:]), np.zeros(3, np.int8))(3),
+        (np.array([0, 6, 6], np.int8),),
+    )
+    for f, x in [(lambda x: 2.0 * x, 1), (lambda x: x.astype(int), 1.0), (lambda x: x, True)]:
+        with pytest.raises(fx.DTypeError, match="integers to integers"):
+            fx.linear_transpose(f, x)
+    for x in (1, np.arange(2)):
+        with pytest.raises(fx.DTypeError, match="cotangent has dtype float64, expected int64"):
+            fx.linear_transpose(lambda x: 2 * x, x)(x * 0.5)
+
+
+def test_tangents_of_python_numbers_are_of_their_kind():
+    assert (
+        fx.jvp(lambda x: 2 * x, (1.0,), (np.float32(3),))[1] == fx.jvp(lambda x: 2 * x, (1.0,), (3,))[1] == 6
+    )
+    for tangent in (1j, np.complex64(1), np.zeros((), fx.float0)):
+        with pytest.raises(fx.DTypeError, match="expected float64"):
+            fx.jvp(lambda x: 2 * x, (1.0,), (tangent,))
+
+
 def test_linear_transpose_refuses_what_is_not_linear():
     for function in (fnp.sin, lambda x: x * x, lambda x: x + 1.0, lambda x: np.ones(3),
                      lambda x: fnp.concatenate([x, np.ones(1)]), lambda x: 1.0 / x):  # fmt: skip

@@ -7,31 +7,53 @@ from __future__ import annotations
 
 from sys import getrefcount
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import ops
 from ..core import where
-from ..core.aval import PLAIN
+from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import UnsupportedError
 from ..core.interpreter import ensure_open
-from ..numpy.contraction import conjugated
+from ..core.snapshot import ALONE
+from ..numpy import contraction
+from .dtypes import from_numpy_dtype
 from .duals import handed, is_pair, seed
-from .memory import MEMORIES, is_array
+from .errors import TensorError
+from .memory import MEMORIES, ensure_separate, is_array, root
 from .tape import COPY, Node, current_tape
 from .tensor import Tensor, current, lower, make, parent_of, tracer_of, unwrap, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ACCUMULATING = RLock()  # several threads may run backward over the same leaves
 
 
 def handed_out(ct: Any) -> Tensor:
     """A cotangent as a Tensor, which shares its memory."""
-    return handed(ct, lambda value: wrap(conjugated(value)))
+    return handed(ct, lambda value: wrap(contraction.conjugated(value)))
 
 
 def taken(gradient: Tensor, create: bool) -> Any:
     """A gradient as a cotangent, with its history where a graph is to be created."""
-    return seed(gradient, lambda g: conjugated(unwrap(g) if create else lower(g, current_tape())))
+    return seed(gradient, lambda g: contraction.conjugated(unwrap(g) if create else lower(g, current_tape())))
+
+
+def of_output(ct: Any, dtype: Any, position: int) -> Any:
+    """A cotangent converted to the dtype of the output at a position. A complex one, or of a complex output, must have
+    it: a real part is no cotangent of the whole."""
+    have = aval_of(ct).dtype
+    if have == dtype:
+        return ct
+    if "c" in (kind_of(have), kind_of(dtype)):
+        raise TensorError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{position}] has a dtype of {from_numpy_dtype(have)} and output[{position}] has a dtype of "
+            f"{from_numpy_dtype(dtype)}."
+        )
+    return ops.convert(ct, dtype=dtype)
 
 
 def dense(array: np.ndarray) -> bool:
@@ -60,7 +82,7 @@ def settled(box: list[Any], like: Any = None) -> np.ndarray:
     in_place = array.flags.c_contiguous if strides is None else array.strides == strides
     if (
         (in_place or like is None)
-        and getrefcount(array) <= 2
+        and getrefcount(array) <= ALONE
         and array.flags.writeable
         and (
             array.base is None
@@ -73,11 +95,29 @@ def settled(box: list[Any], like: Any = None) -> np.ndarray:
     return made
 
 
+def memories(tensors: Iterable[Any]) -> set[int]:
+    """Which memories the Tensors among these have."""
+    return {id(root(x.value)) for x in tensors if isinstance(x, Tensor) and is_array(x.value)}
+
+
+def apart(result: Any, taken: set[int], alone: bool = True) -> Any:
+    """A result with memory that is not `taken`, which it is from now on; what is no Tensor as it is. With `alone` no
+    array but this one refers to what holds the memory, either: that of a Tensor which is not known here."""
+    if isinstance(result, Tensor) and is_array(result.value):
+        value = result.value
+        owner = root(value)
+        shared = alone and owner is not value and getrefcount(owner) > ALONE + 1
+        if shared or id(owner) in taken or (type(value) is np.ndarray and not value.flags.writeable):
+            result.value = owner = value.copy()
+        taken.add(id(owner))
+    return result
+
+
 def own(box: list[Any]) -> Tensor:
     """The cotangent in the box as a Tensor with memory of its own."""
     if type(box[0]) not in PLAIN:
         return handed_out(box.pop())
-    box[0] = conjugated(box[0])
+    box[0] = contraction.conjugated(box[0])
     return make(current_tape(), settled(box))
 
 
@@ -89,7 +129,7 @@ def accumulate(tensor: Tensor, box: list[Any], create: bool) -> None:
         box[0] = box[0].primal  # a leaf outlives the level
     plain = type(box[0]) in PLAIN
     if plain:
-        box[0] = conjugated(box[0])
+        box[0] = contraction.conjugated(box[0])
     with ACCUMULATING:
         grad = tensor._grad
         if grad is None:
@@ -103,6 +143,7 @@ def accumulate(tensor: Tensor, box: list[Any], create: bool) -> None:
             ):
                 total.value = settled([total.value], grad.value)
         elif plain and is_array(grad.value):
+            ensure_separate(grad.value)
             np.add(grad.value, box[0], out=grad.value)
             MEMORIES.modified(grad.value, "add_", where.caller())
         else:

@@ -17,7 +17,6 @@ from .. import ops
 from ..core.aval import aval_of, is_differentiable
 from ..core.interpreter import CURRENT, within
 from ..ops.indexing import ARRAY
-from . import inference
 from .errors import NotSupportedError, TensorError
 from .memory import MEMORIES, is_array, root, same_place
 from .modes import current_modes, with_modes
@@ -72,22 +71,32 @@ class Aspect:
         self.generation = 0 if base is None else base.generation
         self.version = version(base) if base is not None and creation in REFUSED else 0
 
-    def refuses(self) -> bool:
-        """Whether the base has a gradient in which the view can have no part."""
-        return self.creation in REFUSED and self.base.node is not None
-
     def use(self, view: Tensor) -> None:
         """`refresh` the view before its history is asked for. Raise where it would need another and can have none."""
         base = self.base
-        if self.refuses() and self.version != version(base) and current_modes().grad:
+        if (
+            self.creation in REFUSED
+            and base.node is not None
+            and self.version != version(base)
+            and current_modes().grad
+        ):
             raise refused(view, "its base or another view of its base has been modified inplace")
         self.refresh(view)
 
     def refresh(self, view: Tensor) -> None:
-        """Bring the history (and a traced value) of the view up to date with its base."""
+        """Bring the history (and a traced value) of the view up to date with its base. A view without one, made under
+        no_grad or before the base required a gradient, requires a gradient with its base: it is a leaf."""
         base = self.base
-        if base is None or self.generation == stage(base, view):
+        if base is None:
             return
+        if self.generation != stage(base, view):
+            self.remake(view, base)
+        cut = view.node is None and base.node is not None and self.creation != "detached"
+        if cut and is_differentiable(aval_of(view.value).dtype):
+            view.node = LEAF
+
+    def remake(self, view: Tensor, base: Tensor) -> None:
+        """Make the view from its base once more."""
         with within(
             with_modes(context_of(base), grad=True, silent=self.creation != "default", forward=False)
         ):
@@ -127,9 +136,21 @@ def refused(view: Tensor, event: str) -> TensorError:
 
 def version(tensor: Tensor) -> int:
     """How often the memory of a Tensor was modified, or a traced value replaced."""
+    base = base_of(tensor)
+    if base.count is not None:
+        return base.count.version
+    return MEMORIES.version(tensor.value) if is_array(tensor.value) else base.replacements
+
+
+def exchange(tensor: Tensor, value: Any) -> None:
+    """Give a Tensor the memory of an array. Its modifications are counted on, with those of its former memory."""
     if is_array(tensor.value):
-        return MEMORIES.version(tensor.value)
-    return base_of(tensor).replacements
+        count = tensor.count or MEMORIES.of(tensor.value)
+        memory = MEMORIES.of(value)
+        if memory is not count and count not in memory.also:
+            memory.also += (count,)
+        tensor.count = count
+    tensor.value = value
 
 
 def generation(base: Tensor) -> int:
@@ -247,6 +268,15 @@ def derived(first: Tensor, step: Callable[[Tensor], Tensor], creation: str = "de
     return Aspect(above.base, Steps(above.steps, step), creation, inherited=inherited)
 
 
+def transferred(first: Tensor, steps: Steps, creation: str) -> Aspect:
+    """The aspect of a view that several steps make of `first`."""
+    step, *rest = steps.in_order()
+    aspect = derived(first, step, creation)
+    for step in rest:
+        aspect.steps = Steps(aspect.steps, step)
+    return aspect
+
+
 def detached(tensor: Tensor, value: Any) -> Tensor:
     """A Tensor without history whose value is that of another. Where that may be, or become, a traced one, it is a view
     without a part in the history."""
@@ -256,7 +286,9 @@ def detached(tensor: Tensor, value: Any) -> Tensor:
     if tensor.tape is tape and (tape is not BASE or not is_array(value)):
         result.aspect = derived(tensor, Same(), "detached")
     if tensor.is_inference_tensor:
-        inference.mark(result)
+        from .inference import mark  # which is written in terms of aspects
+
+        mark(result)
     return result
 
 
@@ -310,4 +342,5 @@ def replace(target: Tensor, value: Any) -> None:
             value = kept_history(base, value)
     base.value = value
     base.replacements += 1
+    base.recorded = base.recorded or current_modes().grad
     renewed(base)

@@ -10,6 +10,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.cache import Cache
+from ..core.key import params_key
 from ..core.staging import stage
 from ..kernels.source import compile_graph
 from ..ops import derive
@@ -17,6 +18,7 @@ from ..ops.kinds import Elementwise, General, lift, spread
 from ..transforms.jvp import push
 from ..transforms.vmap import batch
 from .dtypes import _default
+from .memory import root
 from .tape import kept_as_is
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class Composite(General):
         self.forwards, self.batches = Cache(), Cache()
         super().__init__(
             name,
-            lambda xp: function,
+            lambda xp: self.computed,
             abstract=None,
             tangent=tangent or self.pushed,
             batched=None,
@@ -98,6 +100,13 @@ class Composite(General):
         )
         if tangent is None:
             self.call = partial(function)  # not the kernel itself: `linearize` tells them apart
+
+    def computed(self, *values: Any, **params: Any) -> Any:
+        """The kernel: the function, with results in memory that no operand has."""
+        y = self.function(*values, **params)
+        if self.shares:
+            return y
+        return [private(v, values) for v in y] if self.multiple_results else private(y, values)
 
     def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
         multiple = self.multiple_results
@@ -111,10 +120,10 @@ class Composite(General):
         key = kinds_of(values, params)
         found = self.forwards.get(key)
         if found is None:
-            function = partial(self.function, **params)
+            kernel = partial(self.kernel, **params)
 
             def as_it_is(*given: Any) -> list[Any]:
-                return [function(*given)]
+                return [kernel(*given)]
 
             code = None if self.by_value else compiled(as_it_is, values, self.name, self.by_value is False)
             found = as_it_is if code is None else code
@@ -231,8 +240,7 @@ def kinds_of(values: Sequence[Any], params: dict) -> tuple:
     key: list[Any] = [_default[0]]
     for v in values:
         key += (v.shape, v.dtype.num) if type(v) is np.ndarray else (type(v), aval_of(v))
-    for name, value in params.items():
-        key += (name, value, type(value))
+    key.append(params_key(params))
     return tuple(key)
 
 
@@ -260,11 +268,22 @@ def rearranges(code: Callable[..., Any]) -> bool:
 
 
 def in_rows(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """The function with its result in the order of rows, as torch's results are."""
+    """The function with its result in the order of rows, as torch's results are, and in memory of its own."""
 
     def ordered(*values: Any) -> list[Any]:
-        results = function(*values)
-        (y,) = results
-        return results if not hasattr(y, "flags") or y.flags.c_contiguous else [np.asarray(y, order="C")]
+        (y,) = function(*values)
+        if not hasattr(y, "flags"):
+            return [y]
+        return [private(y, values) if y.flags.c_contiguous else np.asarray(y, order="C")]
 
     return ordered
+
+
+def private(y: Any, values: Sequence[Any]) -> Any:
+    """A result, or a copy of it if it is an operand or a view of one."""
+    if type(y) is np.ndarray:
+        owner = None if y.base is None else root(y)
+        for v in values:
+            if v is y or (owner is not None and type(v) is np.ndarray and root(v) is owner):
+                return y.copy()
+    return y

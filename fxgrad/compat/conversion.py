@@ -9,7 +9,7 @@ from .creation import TYPES, TensorType
 from .devices import as_device, device_of, to_device
 from .dtypes import as_numpy_dtype, from_name, is_dtype, short_name
 from .errors import ArgumentError, ArgumentValueError
-from .layout import (
+from .formats import (
     channels_last,
     channels_last_3d,
     contiguous_format,

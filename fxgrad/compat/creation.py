@@ -10,13 +10,14 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import aval_of, is_differentiable, kind_of
+from ..core.interpreter import Tracer
 from . import inference
 from .data import copied, shared
 from .devices import as_device, cupy, moved
-from .dtypes import SHORT_NAMES, as_numpy_dtype, default_numpy, from_name, is_dtype, number_in
+from .dtypes import SHORT_NAMES, as_number, as_numpy_dtype, default_numpy, from_name, is_dtype, number_in
 from .dtypes import dtype as torch_dtype
 from .errors import ArgumentError, ArgumentValueError, TensorError
-from .layout import arranged, contiguous_format, layout, preserve_format
+from .formats import arranged, contiguous_format, layout, preserve_format
 from .memory import alias, is_array, strided
 from .modes import current_modes
 from .operation import exposed
@@ -285,12 +286,13 @@ def number(given: Any, name: str) -> tuple[Any, Any]:
         if given.shape:
             raise ArgumentError(f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor")
         return current(given).value, aval_of(given.value).dtype
+    given = as_number(given)
     return given, fill_kind(given)
 
 
 def spread(value: Any, shape: tuple[int, ...], numpy: Any) -> Any:
     """An array of one number everywhere; traced where the number is."""
-    if hasattr(value, "aval"):
+    if isinstance(value, Tracer):
         return ops.broadcast_to(ops.convert(value, dtype=numpy), shape=shape)
     return np.full(shape, number_in(value, numpy))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from . import random
 from .devices import cupy, device_count
-from .random import manual_seed
 
 
 def is_available() -> bool:
@@ -19,6 +19,11 @@ def current_device() -> int:
 def synchronize(device: object = None) -> None:
     """Wait until the device has done all that was asked of it."""
     cupy().cuda.Device(device).synchronize()
+
+
+def manual_seed(seed: int) -> None:
+    """Have the default generator, which is that of all devices, begin anew from a seed."""
+    random.manual_seed(seed)
 
 
 manual_seed_all = manual_seed

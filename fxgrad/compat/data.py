@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import aval_of
+from ..core.aval import SCALARS, aval_of
 from ..core.interpreter import Tracer, concrete
-from .dtypes import as_numpy_dtype, default_numpy, from_numpy_dtype, promote
+from .dtypes import BY_NUMPY, as_numpy_dtype, default_numpy, from_numpy_dtype, promote
 from .errors import ArgumentError, ArgumentValueError, TensorError
 from .memory import is_array
 from .tensor import Tensor, current
@@ -33,13 +33,14 @@ def copied(data: Any, dtype: Any = None) -> Any:
     if isinstance(data, Tensor):
         data = current(data).value
     numpy = None if dtype is None else as_numpy_dtype(dtype)
-    if is_array(data) or isinstance(data, np.generic):
+    data = plain(data)
+    if is_array(data):
         check_dtype(data.dtype)
         return data.astype(data.dtype if numpy is None else numpy) if data.shape else np.array(data, numpy)
-    if hasattr(data, "aval"):
+    if isinstance(data, Tracer):
         return ops.convert(data, dtype=numpy) if numpy is not None else ops.positive(data)
-    if isinstance(data, str):
-        raise ArgumentError("new(): invalid data type 'str'")
+    if isinstance(data, str | bytes):
+        raise ArgumentError(f"new(): invalid data type {type(data).__name__!r}")
     shape = shape_of(data)
     leaves = list(flattened(data, shape, 0))
     if any(isinstance(x, Tensor) and isinstance(x.value, Tracer) for x in leaves):
@@ -56,14 +57,23 @@ def copied(data: Any, dtype: Any = None) -> Any:
         return array.astype(wanted, copy=False).reshape(shape)
 
 
+def plain(data: Any) -> Any:
+    """Arrays of other libraries and subclasses of NumPy's, scalars included, as the array of their entries; all else as
+    it is. (A row of a matrix is a matrix, and a Series is not indexed by position.)"""
+    if is_array(data) or isinstance(data, Tensor | Tracer) or not hasattr(data, "__array__"):
+        return data
+    return np.asarray(data)
+
+
 def shape_of(data: Any) -> tuple[int, ...]:
     """The shape of nested sequences by their first entries."""
     shape: list[int] = []
+    data = plain(data)
     while is_sequence(data):
         shape.append(len(data))
         if not shape[-1]:
             break
-        data = data[0]
+        data = plain(data[0])
     return tuple(shape)
 
 
@@ -71,13 +81,17 @@ def is_sequence(data: Any) -> bool:
     """Whether it is taken for its entries."""
     if isinstance(data, np.ndarray):
         return data.ndim > 0
-    if isinstance(data, str | Tensor):
+    if isinstance(data, str | bytes | Tensor):
         return False
     return hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, dict)
 
 
 def flattened(data: Any, shape: Sequence[int], dim: int) -> Iterator[Any]:
     """The entries of nested sequences one after the other."""
+    if type(data) in SCALARS and dim == len(shape):
+        yield data
+        return
+    data = plain(data)
     if dim == len(shape):
         if isinstance(data, str):
             raise ArgumentValueError("too many dimensions 'str'")
@@ -107,6 +121,7 @@ def entry(x: Any) -> Any:
             )
         return value.item()
     if isinstance(x, np.ndarray | np.generic):
+        check_dtype(x.dtype)
         return x.item()
     if not isinstance(x, int | float | complex):
         raise TensorError(f"Could not infer dtype of {type(x).__name__}")
@@ -155,8 +170,10 @@ def stacked(leaves: Sequence[Any], shape: tuple[int, ...], numpy: Any) -> Any:
 
 def check_dtype(numpy: Any) -> None:
     """Raise for NumPy's dtypes that torch does not have."""
+    if numpy in BY_NUMPY:
+        return
     if (
-        numpy.kind in "OSUMm"
+        numpy.kind in "OSUTMm"
         or (numpy.kind == "V" and numpy.name != "bfloat16")
         or numpy.name == "longdouble"
     ):

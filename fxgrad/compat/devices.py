@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..core.interpreter import Tracer
-from ..ops.kinds import Linear
+from ..ops import kinds
 from .errors import ArgumentError, DeviceError, TensorError
 from .memory import is_array
 from .operation import exposed, operation
+from .primitives import declare
 
 KINDS = ("cpu", "cuda")
 
@@ -144,13 +145,14 @@ def moved(value: Any, target: device) -> Any:
         return library.asarray(value)
 
 
-place = Linear(
+place = declare(
+    kinds.Linear,
     "place",
     lambda xp: lambda x, *, target, source: moved(x, target),
     shape=lambda x, **params: x.shape,
     transposed=lambda ct, x, *, target, source: place(ct, target=source, source=target),
     batched=lambda x, *, size, **params: place(x, **params),
-).call
+)
 
 
 @operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.aval import aval_of, kind_of
+from ..core.aval import SCALARS, aval_of, kind_of
 from ..core.errors import DTypeError
-from .errors import TensorError
+from .errors import ArgumentError, TensorError
 
 
 class dtype:
@@ -197,21 +197,44 @@ def c_name(numpy: Any) -> str:
     return C_NAMES.get(name, name)
 
 
+def as_number(value: Any) -> Any:
+    """A number of Python's for one of NumPy's, be it an array without axes."""
+    if type(value) in SCALARS:
+        return value
+    array = np.asarray(value)
+    if array.shape or kind_of(array.dtype) not in "biufc":
+        raise ArgumentError(f"must be a number, not {type(value).__name__}", hint="torch.tensor(x)")
+    return array.item()
+
+
+COMPLEX, WHOLE = (complex, np.complexfloating), (int, np.integer)
+
+
+@cache
+def limits(numpy: np.dtype) -> tuple[Any, Any]:
+    """The least and the greatest number of a dtype; of one that NumPy does not know, infinities."""
+    if numpy.kind in "iu":
+        return int(np.iinfo(numpy).min), int(np.iinfo(numpy).max)
+    greatest = math.inf if numpy.kind == "V" else float(np.finfo(numpy).max)
+    return -greatest, greatest
+
+
 def number_in(value: Any, numpy: Any) -> np.ndarray:
     """A Python number as an array of a dtype without fractions and imaginary parts that this does not have, if it is
-    otherwise in the range of the dtype; negative numbers of unsigned ones wrap."""
-    kind, given = kind_of(numpy), value
+    otherwise in the range of the dtype; negative whole numbers of unsigned ones wrap."""
+    value = as_number(value)
+    kind, given, fits = kind_of(numpy), value, True
     if kind == "b":
         return np.asarray(bool(value))
-    if np.iscomplexobj(value) and kind != "c":
-        fits, value = not value.imag, value.real
-    elif kind == "f":
-        fits = numpy.kind == "V" or not math.isfinite(value) or abs(value) <= float(np.finfo(numpy).max)
-    else:
-        fits = True
+    least, greatest = limits(numpy)
+    if isinstance(value, COMPLEX):
+        fits = not greatest < abs(value.imag) < math.inf if kind == "c" else not value.imag
+        value = value if kind == "c" else value.real
     if kind in "iu":
-        limits = np.iinfo(numpy)
-        fits = fits and (limits.min or -limits.max) <= value <= limits.max
+        wraps = not least and isinstance(value, WHOLE)
+        fits = fits and (-greatest if wraps else least) <= value <= greatest
+    else:
+        fits = fits and not greatest < abs(value.real) < math.inf
     if not fits:
         name = f"{numpy.name}_t" if kind in "iu" else c_name(numpy)
         raise TensorError(f"value cannot be converted to type {name} without overflow", hint=f"not {given}")
@@ -297,6 +320,15 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return CATEGORY[kind_of(from_.numpy)] <= CATEGORY[kind_of(to.numpy)]
 
 
+def checked(name: str, given: Any) -> dtype:
+    """The dtype for one given to finfo or iinfo, maybe as a Python type."""
+    if not is_dtype(given):
+        raise ArgumentError(
+            f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}"
+        )
+    return from_numpy_dtype(as_numpy_dtype(given))
+
+
 class finfo:
     """The limits of a floating dtype.
 
@@ -305,8 +337,8 @@ class finfo:
     65504.0
     """
 
-    def __init__(self, type: dtype | None = None):
-        found = (get_default_dtype() if type is None else type).to_real()
+    def __init__(self, type: Any = None):
+        found = (get_default_dtype() if type is None else checked("finfo", type)).to_real()
         if not found.is_floating_point:
             raise DTypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -335,7 +367,8 @@ class iinfo:
     iinfo(min=-128, max=127, dtype=int8)
     """
 
-    def __init__(self, type: dtype):
+    def __init__(self, type: Any):
+        type = checked("iinfo", type)
         if kind_of(type.numpy) == "b":
             raise DTypeError("torch.bool is not supported by torch.iinfo")
         if kind_of(type.numpy) not in "iu":

@@ -15,12 +15,13 @@ from weakref import WeakSet
 from .. import ops
 from ..core.aval import aval_of, is_differentiable
 from ..core.interpreter import Context, levels, within
+from ..core.pullback import PullbackRule
+from ..core.silence import SILENT, STATE
 from ..transforms.jvp import JVPInterpreter, JVPTracer
-from . import aspects, inplace
+from . import aspects
 from .errors import TensorError
 from .memory import is_array, root
 from .modes import current_modes
-from .silence import SILENT, STATE
 from .tape import Edge, TapeTracer, current_tape
 from .tensor import Tensor, lower, make, parent_of, tracer_of, wrap
 
@@ -219,8 +220,10 @@ def written(target: Tensor, cell: Tangent | None, node: Any) -> None:
     if cell is None:
         tangent.zero_()
         return
-    inplace.ensure_modifiable(tangent)
-    inplace.assign(tangent, cell.tensor, "copy_")
+    from .inplace import assign, ensure_modifiable  # which are written in terms of duals
+
+    ensure_modifiable(tangent)
+    assign(tangent, cell.tensor, "copy_")
 
 
 # -- backward ------------------------------------------
@@ -244,11 +247,9 @@ class DualInterpreter(JVPInterpreter):
         return lower(tensor, self.tape)
 
 
-class DualRule:
+class DualRule(PullbackRule):
     """The rule of a node some of whose operands, and so its results, are duals: with their tangents beside what was
     kept, as long as these last."""
-
-    plain = None
 
     def __init__(self, rule: Any, operands: Sequence[Tangent | None], results: Sequence[Tangent | None]):
         self.rule, self.operands, self.results = rule, list(operands), list(results)

@@ -18,6 +18,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import PLAIN
 from ..core.interpreter import CURRENT, Context, within
+from ..core.silence import SILENT, STATE
 from ..ops.masked import Masked
 from ..transforms.vmap import vmap
 from . import callbacks
@@ -26,7 +27,6 @@ from .duals import walking
 from .errors import ArgumentError, TensorError
 from .memory import MEMORIES, ensure_unmodified
 from .modes import current_modes, with_modes
-from .silence import SILENT, STATE
 from .tape import (
     BASE,
     FREED,
@@ -318,7 +318,7 @@ class Pass:
                 self.finish_with_hooks(leaf, box.pop())
         elif self.capture:
             self.keep(leaf, box.pop())
-        elif type(box[0]) in PLAIN:
+        elif type(box[0]) in PLAIN and self.home is BASE:
             accumulate(leaf.variable, box, self.create)
         else:
             with self.user_code():

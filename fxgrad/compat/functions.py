@@ -4,6 +4,7 @@ fast path costs no call."""
 from __future__ import annotations
 
 import sys
+import warnings
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -12,27 +13,56 @@ import numpy as np
 from ..core import interpreter, where
 from ..core.aval import SCALARS
 from ..core.interpreter import CURRENT, EVAL
+from ..core.silence import SILENT, SPEAKING, STATE
+from .errors import ArgumentError
 from .refusals import REWORDED, not_a_tensor, refusal
-from .silence import SILENT, SPEAKING, STATE
 from .tape import BASE, Node, kept_as_is, leaf_of, serial
 from .tensor import LEAF, TENSORS, Tensor, new_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def parameters_of(op: Any, function: Callable[..., Any], namespace: dict[str, Any]) -> tuple[list[str], str]:
     """(the parameters as text, the dict of those that are no Tensors as text). Defaults go into the namespace."""
     signature: list[str] = []
-    parameters = op.parameters
+    parameters, star = op.parameters, "*more" if op.mixed else "*"
     for p in parameters:
-        if p.kind is p.KEYWORD_ONLY and "*" not in signature:
-            signature.append("*")
+        if p.kind is p.KEYWORD_ONLY and star not in signature:
+            signature.append(star)
         if p.default is not p.empty:
             namespace[f"default_{p.name}"] = p.default
         signature.append(p.name if p.default is p.empty else f"{p.name}=default_{p.name}")
     statics = ", ".join(f"{p.name!r}: {p.name}" for p in parameters if p.name not in op.names)
     return signature, f"{{{statics}}}"
+
+
+def separation(op: Any, namespace: dict[str, Any]) -> str:
+    """The statement that sorts what a call has given, where numbers may stand among its operands."""
+    if not op.mixed:
+        return ""
+    namespace |= {"separated": separated, "op": op}
+    operands, keywords = "".join(n + ", " for n in op.names), "".join(n + ", " for n in op.defaults)
+    return f"if more:\n    {operands}{keywords}= separated(op, ({operands}*more), ({keywords}))\n"
+
+
+def separated(op: Any, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:
+    """(operands…, keywords…) of a call with numbers among its operands, as torch once had them: add(x, alpha, y)."""
+    numbers = [x for x in given if type(x) in SCALARS]
+    operands = [x for x in given if type(x) not in SCALARS]
+    names = list(op.defaults)[: len(numbers)]
+    unset = all([x is op.defaults[name] for name, x in zip(names, keywords)])
+    if len(operands) != len(op.names) or len(numbers) > len(keywords) or not unset:
+        count = len(op.names)
+        raise ArgumentError(f"{op.name}() takes {count} positional arguments but {len(given)} were given")
+    signature = ", ".join([*op.names, "*", *(f"{name}={x!r}" for name, x in zip(names, numbers))])
+    warnings.warn(
+        f"This overload of {op.name} is deprecated:\nConsider using the following signature instead:\n"
+        f"\t{op.name}({signature})",
+        UserWarning,
+        stacklevel=3,
+    )
+    return (*operands, *numbers, *keywords[len(numbers) :])
 
 
 def user_function(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,14 +77,14 @@ def user_function(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     }
     signature, statics = parameters_of(op, function, namespace)
     if op.out:
-        signature += [] if "*" in signature else ["*"]
+        signature += [] if op.mixed or "*" in signature else ["*"]
         signature.append("out=None")
     given = f"({' '.join(n + ',' for n in names)})"
     body = f"return op({given}, {statics}{', out' if op.out else ''})\n"
     if names and names[0] == "input" and not op.numbers:
         check = "if type(input) in SCALARS:\n    raise not_a_tensor(op.name, 'input', 1, input)\n"
         body = check + body
-    body = f"try:\n{indent(fast_path(op, namespace) + body, 4)}except REWORDED as error:\n"
+    body = f"try:\n{indent(separation(op, namespace) + fast_path(op, namespace) + body, 4)}except REWORDED as error:\n"
     body += f"    raise refusal(op.name, {given}, error) from None\n"
     made = entrance(op.name, signature, body, namespace)
     made.__doc__, made.__module__ = function.__doc__, "fxgrad.compat"
@@ -66,13 +96,19 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which takes NumPy's names of its parameters as well, as those of torch do."""
+    """The function, which takes NumPy's names of parameters as well, as those of torch do; a way into the library (as
+    by `interpreter.boundary`, which would cost a call)."""
 
     @wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            kwargs = {NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
-        return function(*args, **kwargs)
+        context = CURRENT.get()
+        try:
+            if kwargs:
+                kwargs = {NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
+            return function(*args, **kwargs)
+        except BaseException as error:
+            leave(error, context)
+            raise
 
     return named
 
@@ -113,8 +149,8 @@ def leave(error: BaseException, context: Any) -> None:
 UNARY = """\
 if type({0}) in TENSORS and {0}.aspect is None and context is EVAL{unset}:
     a = {0}.value
-    if type(a) is ndarray and a.dtype in FLOATS:
-        m = {0}.node
+    m = {0}.node
+    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}.tape is BASE):
         silence = silenced(SILENT)
         try:
             if m is None:
@@ -130,13 +166,14 @@ if type({0}) in TENSORS and {0}.aspect is None and context is EVAL{unset}:
 BINARY = """\
 if type({0}) in TENSORS and {0}.aspect is None and context is EVAL{unset}:
     a = {0}.value
-    if type(a) is ndarray and a.dtype in FLOATS:
-        m = {0}.node
+    m = {0}.node
+    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}.tape is BASE):
         kind = type({1})
         if kind in TENSORS:
             b = {1}.value
             n = {1}.node
             plain = {1}.aspect is None and type(b) is ndarray and a.dtype is b.dtype
+            plain = plain and (n is None or {1}.tape is BASE)
             if n is LEAF:
                 n = {1}.leaf or leaf_of({1})
         elif kind is float or kind is int:

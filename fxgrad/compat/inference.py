@@ -1,6 +1,6 @@
 """Inference Tensors: what inference mode makes, and autograd refuses to keep.
 
-They have an aspect, so that operations look at them first, and no base: their views have no history to follow.
+They have an aspect, so that operations look at them first, and no base: their views have no history and follow none.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import aspects
 from .errors import TensorError
 from .memory import is_array
+from .modes import current_modes
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def follow(operation: Any, flat: Sequence[Any], results: Sequence[Tensor], insid
     for result in results:
         if result.aspect is not None and operation.view:
             made = first.is_inference_tensor  # type: ignore[union-attr]
+            if made:
+                result.node = None
         else:
             made = inside
         if made:
@@ -41,6 +44,15 @@ def follow(operation: Any, flat: Sequence[Any], results: Sequence[Tensor], insid
     node = results[0].grad_fn if results else None
     if node is not None:
         node.rule.refill(node.residuals, lambda i, v: refuse(flat[i], v), lambda i, v: v)
+
+
+def ensure_writable(tensor: Tensor) -> None:
+    """Raise if it is an inference Tensor, and written to outside inference mode."""
+    if tensor.is_inference_tensor and not current_modes().inference:
+        raise TensorError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
 
 
 def refuse(operand: Any, value: Any) -> Any:

@@ -13,14 +13,14 @@ from .. import ops
 from ..core import where
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import UnsupportedError
-from ..core.interpreter import Tracer, ensure_open
-from ..numpy.contraction import conjugated
-from . import aspects, duals
+from ..core.interpreter import CURRENT, Tracer, ensure_open, within
+from ..numpy import contraction
+from . import aspects, duals, inference
 from .dtypes import from_numpy_dtype
 from .errors import TensorError
-from .functions import entrance, parameters_of
-from .memory import MEMORIES, is_array, overlapping, root
-from .modes import current_modes
+from .functions import entrance, parameters_of, separation
+from .memory import MEMORIES, ensure_separate, is_array, root
+from .modes import current_modes, with_modes
 from .refusals import check_result
 from .tape import FREED, AccumulateGrad, Bare, Edge, Node, TapeTracer, node_name, serial
 from .tensor import LEAF, Tensor, current, follow_history, parent_of, tracer_of, wrap
@@ -34,7 +34,8 @@ def inplace_method(operation: Any, function: Callable[..., Any]) -> Callable[...
     namespace: dict[str, Any] = {"modify": modify, "operation": operation}
     signature, statics = parameters_of(operation, function, namespace)
     name = operation.name + "_"
-    body = f"return modify(operation, ({' '.join(n + ',' for n in operation.names)}), {statics})\n"
+    body = separation(operation, namespace)
+    body += f"return modify(operation, ({' '.join(n + ',' for n in operation.names)}), {statics})\n"
     made = entrance(name, signature, body, namespace)
     made.__doc__ = f"In-place version of `{operation.name}`."
     made.operation = operation
@@ -70,14 +71,21 @@ def reshaping(function: Callable[..., Tensor], name: str | None = None) -> Calla
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         ensure_modifiable(self, overlap=True)
-        made, history = function(self, *args, **options), self.node
+        aspect, view, context = self.aspect, aspects.is_view(self), CURRENT.get()
+        follows = self.node is not None and self.node is not LEAF
+        follows = follows and not (view and aspect.creation in aspects.REFUSED)
+        if follows:  # a history is that of every shape, also where nothing is recorded
+            context = with_modes(context, grad=True, inference=False)
+        with within(context):
+            made = function(self, *args, **options)
         self.value = made.value
-        if aspects.is_view(self):
+        if view:
             self.aspect = made.aspect
+            made.aspect.creation, made.aspect.inherited = aspect.creation, aspect.inherited
         tangent = duals.cell_of(made)
         if tangent is not None:
             duals.set_tangent(self, tangent.tensor, tangent.level)
-        if current_modes().grad and history is not None:
+        if follows:
             self.node = made.node
             follow_history(self)
         if is_array(self.value):
@@ -92,12 +100,8 @@ def reshaping(function: Callable[..., Tensor], name: str | None = None) -> Calla
 def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: bool = False) -> None:
     """Raise where torch does: leaves that require a gradient and their views, views whose base cannot be given another
     history, memory that several entries share (unless `overlap`: they are all given the same value, or none)."""
+    inference.ensure_writable(target)
     modes = current_modes()
-    if target.is_inference_tensor and not modes.inference:
-        raise TensorError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-            "normal tensor before doing inplace update."
-        )
     current(target)
     view = aspects.is_view(target)
     base = aspects.base_of(target) if view else target
@@ -113,11 +117,10 @@ def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: boo
                 "a leaf Variable that requires grad is being used in an in-place operation.",
                 hint="with torch.no_grad(): …, where the value is to change and not the history; or modify a clone",
             )
-    if not overlap and is_array(target.value) and overlapping(target.value):
-        raise TensorError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        if view and target.grad_fn is not None and target.grad_fn.hooks is not None:
+            target.aspect.remake(target, base)  # hooks are those of the history that the view had
+    if not overlap and is_array(target.value):
+        ensure_separate(target.value)
 
 
 def requires_grad(operand: Any) -> bool:
@@ -158,7 +161,7 @@ def assign(target: Tensor, result: Tensor, name: str, anew: bool = False) -> Non
     write(target, result, name)
     if current_modes().grad:
         rebase(target, result, name, anew)
-    if tangent is not None or target.aspect is not None:
+    if (tangent is not None or target.aspect is not None) and current_modes().forward:
         duals.written(target, tangent, result.node)
 
 
@@ -179,7 +182,7 @@ def write(target: Tensor, result: Tensor, name: str) -> None:
 
 def protect(node: Node, memory: Any, value: Any) -> None:
     """Give a node about whose operand is overwritten a copy of it, and as its result the memory itself."""
-    if node.residuals is FREED or not hasattr(node.rule, "refill"):
+    if node.residuals is FREED:
         return
     owner = root(memory)
     node.residuals = node.rule.refill(
@@ -204,13 +207,12 @@ class CopySlices(Bare):
 
     def pull(self, ct: Any) -> tuple[Any, Any]:
         """Cotangents for the base as it was, and for the view's new value."""
-        rest = wrap(conjugated(ct))
-        if rest.value is ct:
-            rest = rest.clone()
+        own = contraction.conjugated(ct)
+        rest = wrap(own).clone() if own is ct else wrap(own)  # others hold the cotangent, too
         view = self.replay(rest)
         part = view.clone()
         view.zero_()
-        return conjugated(inner(rest)), conjugated(inner(part))
+        return contraction.conjugated(inner(rest)), contraction.conjugated(inner(part))
 
 
 def inner(tensor: Tensor) -> Any:

@@ -11,6 +11,7 @@ from ..core.interpreter import concrete
 from .devices import as_device, device_of, moved
 from .errors import ArgumentError, TensorError
 from .memory import address, is_array, root, strided
+from .modes import current_modes
 from .operation import exposed
 from .tape import current_tape
 from .tensor import LEAF, Tensor, as_subclass, current, make
@@ -63,7 +64,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The array that the Tensor is; with `force` a copy where there is none on the CPU, or where it has a history.
 
     Raises:
-        RuntimeError: it requires a gradient; or it has no memory, for it is traced.
+        RuntimeError: it requires a gradient, outside no_grad; or it has no memory, for it is traced.
         TypeError: it is on another device; or NumPy does not have its dtype.
 
     >>> import fxgrad.compat as torch
@@ -74,7 +75,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """
     if force:
         self = self.detach().cpu()
-    if self.requires_grad:
+    if current_modes().recording and self.requires_grad:
         raise TensorError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
@@ -140,13 +141,21 @@ def place_in(array: np.ndarray, memory: np.ndarray) -> np.ndarray:
 
 @exposed("method", "__deepcopy__")
 def deepcopied(self: Tensor, memo: dict) -> Tensor:
-    """A leaf with a copy of the memory: Tensors that are copied together share it afterwards as they did.
+    """A leaf with a copy of the memory, and of the gradient.
 
     Raises:
         RuntimeError: it is no leaf.
     """
     if id(self) in memo:
         return memo[id(self)]
+    made = copied(self, memo)
+    if self._grad is not None:
+        made._grad = deepcopy(self._grad, memo)
+    return made
+
+
+def copied(self: Tensor, memo: dict) -> Tensor:
+    """A leaf with a copy of the memory: Tensors that are copied together share it afterwards as they did."""
     if not self.is_leaf:
         raise TensorError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
@@ -166,15 +175,13 @@ def deepcopied(self: Tensor, memo: dict) -> Tensor:
     made = memo[id(self)] = as_subclass(
         make(self.tape, value, LEAF if self.requires_grad else None), type(self)
     )
-    if self._grad is not None:
-        made._grad = deepcopy(self._grad, memo)
     for name, attribute in attributes(self).items():
         setattr(made, name, deepcopy(attribute, memo))
     return made
 
 
 # In a Tensor's __dict__, but not the user's.
-OWN = frozenset({"_grad", "leaf", "retains", "generation", "replacements", "is_inference_tensor"})
+OWN = frozenset({"_grad", "count", "leaf", "retains", "generation", "replacements", "is_inference_tensor"})
 
 
 def attributes(tensor: Tensor) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.interpreter import Tracer
 from .dtypes import type_name
 from .errors import TensorError
 from .tape import AccumulateGrad, as_edge, serial
@@ -27,12 +28,14 @@ REMEMBERED = 64  # modifications of one memory, of which order and line are know
 
 
 class Memory:
-    """The modifications of one memory: `version` counts them; `changes` are the last (order, operation, site)."""
+    """The modifications of one memory: `version` counts them; `changes` are the last (order, operation, site). The
+    counts in `also` go on with it: those of Tensors that had another memory before."""
 
-    __slots__ = ("changes", "keeper", "version")
+    __slots__ = ("also", "changes", "keeper", "version")
 
     def __init__(self) -> None:
         self.version = 0
+        self.also: tuple[Memory, ...] = ()
         self.changes: deque[tuple[int, str, Any]] = deque(maxlen=REMEMBERED)
         self.keeper: Any = None
 
@@ -82,6 +85,8 @@ class Memories:
         """Count a modification."""
         memory = self.of(value)
         memory.version += 1
+        for other in memory.also:
+            other.version += 1
         self.latest = order = serial()
         memory.changes.append((order, operation, site))
 
@@ -100,8 +105,12 @@ def is_array(value: Any) -> bool:
 
 
 def ensure_unmodified(value: Any, order: int, parent: Any = None, node: Node | None = None) -> None:
-    """Raise if an array was modified in place after that serial number. `parent` is what made it (see `Node.parents`),
-    `node` what has kept it, if it is one."""
+    """Raise if an array, or one of which a traced value is made, was modified in place after that serial number.
+    `parent` is what made it (see `Node.parents`), `node` what has kept it, if it is one."""
+    if isinstance(value, Tracer):
+        for part in value.contents():
+            ensure_unmodified(part, order, parent, node)
+        return
     memory = MEMORIES.get(value) if is_array(value) else None
     change = None if memory is None else memory.change_after(order)
     if memory is None or change is None:
@@ -120,9 +129,29 @@ def ensure_unmodified(value: Any, order: int, parent: Any = None, node: Node | N
 
 
 def overlapping(array: Any) -> bool:
-    """Whether several entries are one place in memory, as far as a stride of zero tells."""
-    strides = array.strides
-    return 0 in strides and array.size > 0 and any(s == 0 and n > 1 for s, n in zip(strides, array.shape))
+    """Whether several entries have a place in memory in common."""
+    if array.flags.forc or not array.size:
+        return False
+    axes = sorted([(abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1])
+    reach = array.itemsize  # of the entries along the axes before
+    for stride, n in axes:
+        if not stride:
+            return True
+        if stride < reach:
+            places = reduce(np.add.outer, [np.arange(n) * stride for stride, n in axes]).reshape(-1)
+            places.sort()
+            return bool((np.diff(places) < array.itemsize).any())
+        reach += stride * (n - 1)
+    return False
+
+
+def ensure_separate(array: Any) -> None:
+    """Raise unless every entry of an array that is to be written into has a place of its own."""
+    if overlapping(array):
+        raise TensorError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
 
 
 def same_place(a: Any, b: Any) -> bool:
@@ -141,8 +170,8 @@ def strided(
     """The array of these strides in the memory of another, from `start` on; in bytes. ValueError if it has too few.
     The memory may be known by another dtype than the one wanted."""
     owner = root(array)
-    if owner.ndim and not owner.flags.c_contiguous:
-        owner = owner.T
+    if not owner.flags.c_contiguous:
+        owner = owner.transpose(sorted(range(owner.ndim), key=owner.strides.__getitem__, reverse=True))
     if owner.dtype.kind == "V":  # of a dtype that cannot be exported
         owner = owner.reshape(-1).view(np.uint8)
     return np.ndarray(tuple(shape), array.dtype if dtype is None else dtype, owner, start, tuple(strides))
@@ -161,7 +190,8 @@ class Span:
     """The bytes between two addresses, which belong to an array."""
 
     def __init__(self, array: np.ndarray, start: int, size: int):
-        self.array = array
+        behind = root(array).base
+        self.array = behind.array if type(behind) is Span else array  # no chain of aliases of aliases
         self.__array_interface__ = {
             "data": (start, not array.flags.writeable),
             "shape": (size,),

@@ -20,12 +20,16 @@ import numpy as np
 
 from .. import ops
 from ..core import where
+from ..core.arrays import has_own_operations
 from ..core.aval import SCALARS, aval_of, is_differentiable, kind_of
 from ..core.cache import Cache
-from ..core.interpreter import CURRENT, EVAL, boundary
+from ..core.interpreter import CURRENT, EVAL, Tracer, boundary
+from ..core.key import EXACT, key_of
+from ..core.silence import SILENT, STATE
 from . import aspects, duals, inference
 from .composite import Composite, PrimitivePlan
-from .dtypes import _default, default_numpy, result_numpy
+from .data import check_dtype
+from .dtypes import _default, default_numpy, number_in, result_numpy
 from .functions import arguments_of, user_function, with_numpy_names
 from .inplace import inplace_method
 from .memory import MEMORIES
@@ -33,7 +37,6 @@ from .modes import NO_GRAD, current_modes
 from .out import write_out
 from .precision import dtype_of, in_single, tangent_in_single
 from .refusals import REWORDED, check_result, not_a_tensor, not_implemented, refusal
-from .silence import SILENT, STATE
 from .tape import BASE, LEAF, Edge, Node, current_tape, leaf_of, node_name
 from .tensor import TENSORS, Tensor, alive, lower, make, parent_of
 
@@ -56,10 +59,9 @@ def exposed(spaces: str = "function", name: str | None = None) -> Callable[[Any]
     def put(function: Any) -> Any:
         entrance = function
         if type(function) is FunctionType:
-            generated = function.__code__.co_filename.startswith("<fxgrad")
             if "dim" in arguments_of(function):
-                entrance = boundary(with_numpy_names(function))
-            elif not generated:
+                entrance = with_numpy_names(function)
+            elif not function.__code__.co_filename.startswith("<fxgrad"):  # those are boundaries themselves
                 entrance = boundary(function)
         for space in spaces.split():
             SPACES.setdefault(space, {})[name or function.__name__] = entrance
@@ -75,12 +77,15 @@ def as_float(dtype: Any) -> Any:
 
 def promoted(values: Sequence[Any], rule: str) -> list[Any]:
     """Operands converted to torch's common dtype. `rule`: "arithmetic"; "float" (integers become the default dtype);
-    "number" (as arithmetic, but bool becomes int64); "comparison" (as arithmetic, but the result is boolean)."""
+    "number" (as arithmetic, but bool becomes int64); "comparison" (as arithmetic, but the result is boolean); "choice"
+    (as arithmetic, but numbers that may be the result have to be in the range of the dtype)."""
     dtype = result_numpy(values)
     if rule == "float":
         dtype = as_float(dtype)
     elif rule == "number" and dtype.kind == "b":
         dtype = default_numpy("i")
+    if rule == "choice":
+        values = [number_in(v, dtype) if type(v) in SCALARS else v for v in values]
     return [
         v if v is None or (type(v) is np.ndarray and v.dtype is dtype) else in_dtype(v, dtype) for v in values
     ]
@@ -112,6 +117,7 @@ class Operation:
         self.constant: tuple[int, ...] = options.pop("constant", ())
         self.tangent: Any = options.pop("tangent", None)
         self.numbers: bool = options.pop("numbers", False)
+        self.mixed: bool = options.pop("mixed", False)
         self.by_value: bool | None = options.pop("by_value", None)
         self.kinds: str = options.pop("kinds", "biufc")
         self.widened = (
@@ -139,14 +145,15 @@ class Operation:
 
     def primitive(self, pattern: tuple) -> Composite:
         """The primitive for a pattern of operands: True where a value is given, an int for a sequence of so many."""
-        found = self.patterns.get(pattern)
+        key = key_of(pattern)  # a sequence of one operand is not an operand
+        found = self.patterns.get(key)
         if found is None:
-            found = self.patterns[pattern] = self.composite(
+            found = self.patterns[key] = self.composite(
                 self.name, self.on_values(pattern), self.results is not None, self.tangent_for(pattern)
             )
             # NumPy gives views where primitives copy.
             found.by_value = True if self.view else self.by_value
-            found.shares = bool(self.view)
+            found.shares = found.shares or bool(self.view)
         return found
 
     def tangent_for(self, pattern: tuple) -> Any:
@@ -232,7 +239,7 @@ class Operation:
         finally:
             STATE.reset(silence)
         if out is not None:
-            return write_out(self, y, node, out)
+            return write_out(self, y, node, out, flat)
         if self.results is not None:
             results = [
                 make(
@@ -274,7 +281,7 @@ class Operation:
         flat, pattern = operands, None
         if self.sequences:
             pattern, flat = self.arranged(operands)
-            key.append(pattern)
+            key.append(key_of(pattern))
         for x in flat:
             kind = type(x)
             if kind in TENSORS:
@@ -289,6 +296,8 @@ class Operation:
                 key += (value.shape, value.dtype.num, node is None)
                 values.append(value)
                 if node is not None:
+                    if x.tape is not BASE:
+                        return None
                     parents.append(x.leaf or leaf_of(x) if node is LEAF else node)
                     continue
             elif x is None:
@@ -301,9 +310,11 @@ class Operation:
                 return None
             parents.append(None)
         for name, value in params.items():
-            if type(value) is list:
-                value = params[name] = tuple(value)
-            key += (value, type(value))
+            kind = type(value)
+            if kind is list:
+                value, kind = tuple(value), tuple
+                params[name] = value
+            key += (name, kind, value if kind in EXACT else key_of(value))
         known = tuple(key)
         try:
             plan = self.plans.get(known)
@@ -388,7 +399,7 @@ class Operation:
 
     def check_target(self, target: Tensor, operands: Sequence[Any]) -> None:
         """Raise where the first operand cannot take a result of the dtype that the operands have in common."""
-        if self.promote == "arithmetic":
+        if self.promote in ("arithmetic", "choice"):
             given = [x.value if isinstance(x, Tensor) else x for x in operands if x is not None]
             check_result(self.name, aval_of(target.value).dtype, result_numpy(given))
 
@@ -411,10 +422,14 @@ class Operation:
 
     def as_operand(self, x: Any, operands: Sequence[Any]) -> Any:
         """An operand that is no Tensor: an array, a traced value, a number of NumPy's."""
-        if isinstance(x, np.generic):
-            return x.item()
-        if type(x) is np.ndarray or hasattr(x, "aval"):
+        if isinstance(x, Tracer):
             return x
+        if isinstance(x, np.generic):
+            check_dtype(x.dtype)
+            return x.item()
+        if type(x) is np.ndarray or (isinstance(x, np.ndarray) and not has_own_operations(type(x))):
+            check_dtype(x.dtype)
+            return np.asarray(x)
         if isinstance(x, bool | int | float | complex):
             kinds: tuple[Any, ...] = (bool, int, float, complex)
             return next(kind for kind in kinds if isinstance(x, kind))(x)
@@ -466,6 +481,7 @@ def operation(tensors: str = "input", **options: Any) -> Callable[[Callable[...,
         own_precision: it depends on the precision of its operands: see `compat.precision`.
         complex: whether it exists of complex numbers; it matters for `primitive`.
         numbers: a number may stand for its first operand, as in torch.pow(2, x).
+        mixed: its keywords, which are numbers, may stand among its operands, as in torch.add(x, alpha, y).
         name, node: what it is called, where that is not the name of the function.
     """
 

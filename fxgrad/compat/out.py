@@ -5,23 +5,28 @@ from __future__ import annotations
 import inspect
 import warnings
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.aval import aval_of
-from .errors import ArgumentError, TensorError
+from . import duals, inference
+from .errors import ArgumentError, NotSupportedError, TensorError
 from .inplace import assign
+from .memory import ensure_separate, is_array
 from .modes import current_modes
 from .refusals import check_result
 from .tape import current_tape
 from .tensor import Tensor, make
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def write_out(operation: Any, y: Any, node: Any, out: Any) -> Any:
-    """Write the result, or each of several, into `out`, which is returned."""
+
+def write_out(operation: Any, y: Any, node: Any, out: Any, operands: Sequence[Any]) -> Any:
+    """Write the result of these operands, or each of several, into `out`, which is returned."""
     if operation.results is None:
-        put_out(operation.name, y, node, out)
+        put_out(operation.name, y, node, out, operands)
         return out
     if not isinstance(out, list | tuple) or len(out) != len(y):
         raise ArgumentError(
@@ -29,7 +34,7 @@ def write_out(operation: Any, y: Any, node: Any, out: Any) -> Any:
             hint=f"there are {len(y)} results",
         )
     for target, value in zip(out, y):
-        put_out(operation.name, value, node, target)
+        put_out(operation.name, value, node, target, operands)
     return out if operation.results in (tuple, list) else operation.results(*out)
 
 
@@ -41,7 +46,7 @@ def with_out(function: Any) -> Any:
         result = function(*args, **options)
         if out is None:
             return result
-        put_out(function.__name__, result.value, result.node, out)
+        put_out(function.__name__, result.value, result.node, out, (result,))
         return out
 
     given = list(inspect.signature(function).parameters.values())
@@ -51,7 +56,7 @@ def with_out(function: Any) -> Any:
     return called
 
 
-def put_out(name: str, value: Any, node: Any, out: Any) -> None:
+def put_out(name: str, value: Any, node: Any, out: Any, operands: Sequence[Any] = ()) -> None:
     """Write one result of the function of that name."""
     if not isinstance(out, Tensor):
         raise ArgumentError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
@@ -60,6 +65,12 @@ def put_out(name: str, value: Any, node: Any, out: Any) -> None:
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad.",
             hint="with torch.no_grad(): …, or out.copy_(…)",
+        )
+    inference.ensure_writable(out)
+    if current_modes().forward and any(isinstance(x, Tensor) and duals.cell_of(x) for x in (out, *operands)):
+        raise NotSupportedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function",
+            hint="out.copy_(…), which carries tangents",
         )
     result = make(current_tape(), value)
     check_result(name, aval_of(out.value).dtype, aval_of(result.value).dtype)
@@ -74,4 +85,6 @@ def put_out(name: str, value: Any, node: Any, out: Any) -> None:
                 stacklevel=5,
             )
         out.value = np.empty(result.value.shape, out.value.dtype)
+    if is_array(out.value):
+        ensure_separate(out.value)
     assign(out, result, name)

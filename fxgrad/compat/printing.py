@@ -13,7 +13,7 @@ from ..core.interpreter import Tracer, levels
 from .devices import device_of
 from .dtypes import get_default_dtype
 from .duals import tangent_of
-from .errors import ArgumentValueError
+from .errors import ArgumentValueError, TensorError
 from .memory import is_array
 from .operation import exposed
 from .tensor import Tensor, current
@@ -191,11 +191,15 @@ def suffixes(tensor: Tensor, array: Any) -> list[str]:
 def history(tensor: Tensor) -> list[str]:
     """What is written of a Tensor's gradient."""
     found = []
-    node = tensor.grad_fn
-    if node is not None:
-        found.append(f"grad_fn=<{node.name().rpartition('::')[2]}>")
-    elif tensor.requires_grad:
-        found.append("requires_grad=True")
+    try:
+        node = tensor.grad_fn
+    except TensorError:  # a view that can have none any more: see `compat.aspects.refused`
+        found.append("grad_fn=<Invalid>")
+    else:
+        if node is not None:
+            found.append(f"grad_fn=<{node.name().rpartition('::')[2]}>")
+        elif tensor.requires_grad:
+            found.append("requires_grad=True")
     tangent = tangent_of(tensor)
     if tangent is not None:
         found.append(f"tangent={tangent}")

@@ -74,8 +74,8 @@ class Generator:
         words += [state["has_uint32"], state["uinteger"]]
         return make(current_tape(), np.array(words, np.uint64).view(np.uint8))
 
-    def set_state(self, new_state: Tensor) -> None:
-        """Go on from a state that `get_state` returned.
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from a state that `get_state` returned; the generator itself is returned.
 
         Raises:
             ArgumentError: it is no Tensor of bytes.
@@ -95,12 +95,11 @@ class Generator:
                 "has_uint32": has,
                 "uinteger": last,
             }
+        return self
 
     def clone_state(self) -> Generator:
         """Another generator in the same state."""
-        made = Generator(self.device)
-        made.set_state(self.get_state())
-        return made
+        return Generator(self.device).set_state(self.get_state())
 
 
 STATE = ("state", "inc")  # the words of a PCG64

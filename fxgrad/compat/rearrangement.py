@@ -71,6 +71,8 @@ class Partition(Bare, Composite):
     """An operation that takes its operand apart along the dimension `dim`, in a static parameter of that name. Parts
     without that dimension are single entries."""
 
+    shares = True
+
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         parts = apply(*values, **params)
         return parts, self, (aval_of(values[0]), [aval_of(p) for p in parts], params["dim"])

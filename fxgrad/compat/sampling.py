@@ -136,16 +136,22 @@ def randn(*size: Any, **options: Any) -> Tensor:
     return sampled(normal_array, "randn", size, default_numpy("f"), options)
 
 
+def interval(bounds: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """(low, high) as they are given: (high), (low, high), or by name."""
+    if len(bounds) > 1:
+        return tuple(bounds)  # type: ignore[return-value]
+    if bounds:
+        return (low, bounds[0]) if high is None else (bounds[0], high)
+    return low, high
+
+
 @exposed()
 def randint(*bounds: Any, low: int = 0, high: Any = None, size: Any = None, **options: Any) -> Tensor:
     """Whole numbers from `low` on and before `high`: randint(high, size), randint(low, high, size); see `rand`."""
     given = [*bounds]
     if size is None and given:
         size = given.pop()
-    if len(given) == 2:
-        low, high = given
-    elif given:
-        low, high = (low, given[0]) if high is None else (given[0], high)
+    low, high = interval(given, low, high)
     if high is None or not isinstance(size, tuple | list):
         raise ArgumentError(
             "randint() received an invalid combination of arguments", hint="randint(0, 10, (2, 3))"
@@ -177,9 +183,13 @@ def randn_like(input: Tensor, **options: Any) -> Tensor:
 
 
 @exposed()
-def randint_like(input: Tensor, low: Any, high: Any = None, **options: Any) -> Tensor:
+def randint_like(input: Tensor, *bounds: Any, low: Any = 0, high: Any = None, **options: Any) -> Tensor:
     """`randint` in the shape, dtype and device of a Tensor: randint_like(x, high), randint_like(x, low, high)."""
-    low, high = (0, low) if high is None else (low, high)
+    low, high = interval(bounds, low, high)
+    if high is None:
+        raise ArgumentError(
+            "randint_like() received an invalid combination of arguments", hint="randint_like(x, 10)"
+        )
     return sampled_like(integers(int(low), int(high)), "randint_like", input, options)
 
 

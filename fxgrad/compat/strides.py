@@ -12,18 +12,19 @@ from ..ops.indexing import ARRAY
 from ..ops.kinds import Linear
 from ..ops.shaping import broadcast_transposed
 from .errors import TensorError
-from .layout import arranged
+from .formats import arranged
 from .memory import address, root, strided
+from .primitives import declare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
 def restrided(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift: int = 0) -> np.ndarray:
-    """The array of these strides whose first entry is `shift` behind that of x; in bytes."""
-    if not x.size:
-        return np.empty(tuple(shape), x.dtype)
-    return strided(x, shape, strides, address(x) - address(root(x)) + shift)
+    """The array of these strides whose first entry is `shift` behind that of x; in bytes. One without entries is in the
+    memory of x as well."""
+    start = address(x) - address(root(x))
+    return strided(x, shape, strides, start if 0 in shape else start + shift)
 
 
 def on_memory(kernel: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
@@ -53,13 +54,14 @@ def taken(x: Any, call: Callable[..., Any], params: dict) -> Any:
 
 # -- integers and slices ------------------------------------------
 # One entry is a view as well, where NumPy makes a number of it.
-part = Linear(
+part = declare(
+    Linear,
     "part",
     on_memory(lambda x, *, index: x[(*index, ...)]),
     shape=lambda x, *, index: np.broadcast_to(np.zeros((), bool), x.shape)[index].shape,
     transposed=lambda ct, x, *, index: ops.getitem.primitive.transposed(ct, x, index=index),
     batched=lambda x, *, size, index: part(x, index=(slice(None), *index)),
-).call
+)
 
 
 # -- more entries along dimensions of length one ------------------------------------------
@@ -69,7 +71,8 @@ def expand_kernel(x: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     return restrided(x, shape, (*(0,) * extra, *strides))
 
 
-expand = Linear(
+expand = declare(
+    Linear,
     "expand",
     on_memory(expand_kernel),
     shape=lambda x, *, shape: shape,
@@ -77,7 +80,7 @@ expand = Linear(
     batched=lambda x, *, size, shape: expand(
         ops.reshape(x, shape=(size, *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:])), shape=(size, *shape)
     ),
-).call
+)
 
 
 # -- one more dimension ------------------------------------------
@@ -86,13 +89,14 @@ def unsqueeze_kernel(x: np.ndarray, *, dim: int) -> np.ndarray:
     return restrided(x, (*x.shape[:dim], 1, *x.shape[dim:]), (*x.strides[:dim], stride, *x.strides[dim:]))
 
 
-unsqueeze = Linear(
+unsqueeze = declare(
+    Linear,
     "unsqueeze",
     on_memory(unsqueeze_kernel),
     shape=lambda x, *, dim: (*x.shape[:dim], 1, *x.shape[dim:]),
     transposed=lambda ct, x, *, dim: ops.reshape(ct, shape=x.shape),
     batched=lambda x, *, size, dim: unsqueeze(x, dim=dim + 1),
-).call
+)
 
 
 # -- a copy ------------------------------------------
@@ -104,13 +108,14 @@ def clone_kernel(x: np.ndarray, *, order: tuple[int, ...] | None) -> np.ndarray:
 
 
 # The same entries in memory of their own.
-clone = Linear(
+clone = declare(
+    Linear,
     "clone",
     on_memory(clone_kernel),
     shape=lambda x, *, order: x.shape,
     transposed=lambda ct, x, *, order: ct,
     batched=lambda x, *, size, order: clone(x, order=order and (0, *(d + 1 for d in order))),
-).call
+)
 
 
 # -- a diagonal as the last dimension ------------------------------------------
@@ -127,7 +132,8 @@ def diagonal_kernel(x: np.ndarray, *, offset: int, dims: tuple[int, int]) -> np.
     return restrided(x, shape, (*strides, x.strides[first] + x.strides[second]), shift)
 
 
-diagonal = Linear(
+diagonal = declare(
+    Linear,
     "diagonal",
     on_memory(diagonal_kernel),
     shape=lambda x, *, offset, dims: (
@@ -136,7 +142,7 @@ diagonal = Linear(
     ),
     transposed=lambda ct, x, **params: returned(ct, x, diagonal, params),
     batched=lambda x, *, size, offset, dims: diagonal(x, offset=offset, dims=tuple(d + 1 for d in dims)),
-).call
+)
 
 
 # -- windows as the last dimension ------------------------------------------
@@ -152,13 +158,20 @@ def unfold_kernel(x: np.ndarray, *, dim: int, length: int, step: int) -> np.ndar
     return restrided(x, unfold_shape(x, dim=dim, length=length, step=step), (*moved, strides[dim]))
 
 
-unfold = Linear(
+def unfold_batched(x: Any, *, size: int, dim: int, **params: Any) -> Any:
+    if aval_of(x).ndim > 1:
+        return unfold(x, dim=dim + 1, **params)
+    return taken(x, unfold, {"dim": dim, **params})
+
+
+unfold = declare(
+    Linear,
     "unfold",
     on_memory(unfold_kernel),
     shape=unfold_shape,
     transposed=lambda ct, x, **params: returned(ct, x, unfold, params),
-    batched=lambda x, *, size, **params: taken(x, unfold, params),
-).call
+    batched=unfold_batched,
+)
 
 
 # -- any strides ------------------------------------------
@@ -212,10 +225,11 @@ def as_strided_batched(x: Any, *, size: int, **params: Any) -> Any:
     )
 
 
-as_strided = Linear(
+as_strided = declare(
+    Linear,
     "as_strided",
     on_memory(as_strided_kernel),
     shape=lambda x, *, shape, **params: shape,
     transposed=as_strided_returned,
     batched=as_strided_batched,
-).call
+)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..core import where
 from ..core.aval import PLAIN, SCALARS, aval_of
 from ..core.interpreter import CURRENT, EVAL, Context, Interpreter, Tracer
+from ..core.pullback import PullbackRule, Remade
 from ..core.where import kinds
 from .hooks import hooks_of
 from .modes import current_modes
@@ -170,16 +171,11 @@ def leaf_of(tensor: Any) -> AccumulateGrad:
     return leaf
 
 
-class Bare:
+class Bare(PullbackRule):
     """What the rules have in common that keep nothing; such a rule is its own operation."""
 
-    plain: Any = None
     kept: tuple = ()
     node_name: str
-
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `ops.derive.Rule.refill`: there are none."""
-        return residuals
 
 
 class Passed(Bare):
@@ -271,6 +267,8 @@ class TapeInterpreter(Interpreter):
     __slots__ = ("permanent",)
     name = "tape"
     stands_in = False  # for the tape outside the transform above which it is
+    differentiates = False  # what is done inside it, gradients as well
+    thread = 0  # the one in which the function runs whose derivative is lost elsewhere
 
     def __init__(self, site: Any = None, outer: Context | None = None, permanent: bool = False):
         self.outer = CURRENT.get() if outer is None else outer
@@ -295,7 +293,7 @@ class TapeInterpreter(Interpreter):
     def record(self, primitive: Any, values: tuple, parents: tuple, params: dict, operation: Any) -> Any:
         """(result, Node or None) of a primitive on values of outer levels."""
         needed = False
-        plain = self.outer.watching is None
+        plain = self.outer.watching is None and not primitive.runs_user_code
         for v, p in zip(values, parents):
             if p is not None:
                 needed = True
@@ -309,7 +307,7 @@ class TapeInterpreter(Interpreter):
                 return primitive.call(*values, **params), None
             finally:
                 CURRENT.reset(token)
-        if plain and not primitive.runs_user_code:
+        if plain:
             y, rule, residuals = primitive.linearize(primitive.kernel, values, parents, params, kept_as_is)
         else:
             token = CURRENT.set(self.outer)
@@ -319,6 +317,9 @@ class TapeInterpreter(Interpreter):
                 CURRENT.reset(token)
         if rule is None:
             return y, None
+        if rule.kept is None:
+            residuals = (y if primitive.multiple_results else [y], values, rule, residuals)
+            rule = Remade(primitive, parents, params, kept_as_is)
         if operation is PrimitiveName:
             operation = PrimitiveName.of(primitive)
         node = Node(operation, rule, residuals, parents, rule.plain if plain else None)

@@ -11,12 +11,13 @@ All else (gradient, hooks, names) is in its `__dict__`, which costs nothing unti
 from __future__ import annotations
 
 import weakref
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.aval import aval_of
-from ..core.interpreter import levels
+from ..core.interpreter import escaped, levels
 from .dtypes import dtype as torch_dtype
 from .dtypes import from_numpy_dtype, get_default_dtype
 from .hooks import hooks_of
@@ -70,6 +71,8 @@ class Tensor:
     is_inference_tensor = False
     generation = 0  # how often the history was rewritten
     replacements = 0  # how often a traced value was replaced
+    recorded = False  # while that was recorded
+    count: Any = None  # of modifications, where it has other memory than at first: see `aspects.exchange`
 
     value: Any
     node: Any
@@ -96,7 +99,7 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        return current(self).node is not None or (self.aspect is not None and self.aspect.refuses())
+        return current(self).node is not None
 
     @property
     def is_leaf(self) -> bool:
@@ -217,8 +220,14 @@ def lower(tensor: Tensor, tape: TapeInterpreter) -> Any:
 
 
 def alive(tensor: Tensor) -> Tensor:
-    """The Tensor itself; of one whose tape is not open any more what is left: its value, further out, as in torch."""
+    """The Tensor itself; of one whose tape is not open any more what is left: its value, further out, as in torch.
+
+    Raises:
+        EscapedTracerError: it is open in another thread, where the derivative by the Tensor is awaited.
+    """
     while not tensor.tape.permanent and all(level is not tensor.tape for level in levels()):
+        if tensor.node is not None and tensor.tape.thread not in (0, get_ident()):
+            raise escaped(tracer_of(tensor), "torch")
         tensor = make(current_tape(), tensor.value)
     return tensor
 
@@ -237,6 +246,6 @@ def wrap(value: Any, tape: TapeInterpreter | None = None) -> Tensor:
 def unwrap(value: Any) -> Any:
     """A Tensor as a value for fxgrad's own functions; anything else as it is."""
     if isinstance(value, Tensor):
-        value, tape = alive(value), current_tape()
+        value, tape = alive(current(value)), current_tape()
         return lower(value, tape) if tape is not value.tape or value.node is None else tracer_of(value)
     return value

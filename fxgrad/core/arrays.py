@@ -11,31 +11,42 @@ from typing import Any
 
 import numpy as np
 
-from .aval import PLAIN, SCALARS
-from .errors import DTypeError, UnsupportedError
+from .aval import PLAIN, SCALARS, check_dtype
+from .errors import DTypeError, FxgradError, UnsupportedError
 from .interpreter import VALUES
 
-# Array type → its namespace, filled when a type is first met.
+# Array type → its namespace, None where that is of no use; filled when a type is first met.
 NAMESPACES: dict[type, Any] = {}
 
 
 def namespace_of(value: Any) -> Any:
-    """The array namespace of a value: NumPy for plain ones, None for what is no array."""
+    """The array namespace of a value: NumPy for plain ones, None for what is no array, or is one only to be read."""
     kind = type(value)
     if kind in PLAIN or isinstance(value, np.ndarray | np.generic):
         return np
-    found = NAMESPACES.get(kind)
-    if found is None:
-        module = kind.__module__.partition(".")[0]
-        if module == "cupy":
-            found = sys.modules["cupy"]  # imported already, since here is one of its arrays
-        elif hasattr(value, "__array_namespace__"):
-            found = value.__array_namespace__()
-        else:
-            return None
-        NAMESPACES[kind] = found
+    if kind in NAMESPACES:
+        return NAMESPACES[kind]
+    if kind.__module__.partition(".")[0] == "cupy":
+        found = sys.modules["cupy"]  # imported already, since here is one of its arrays
+    elif hasattr(value, "__array_namespace__"):
+        found = computing(value)
+    else:
+        return None
+    NAMESPACES[kind] = found
+    if found is not None:
         VALUES.add(kind)
     return found
+
+
+def computing(value: Any) -> Any:
+    """The namespace that an array names, or None where kernels, which write into arrays of their own, cannot use it:
+    JAX's."""
+    try:
+        xp = value.__array_namespace__()
+        xp.zeros(1)[0] = 1
+    except (TypeError, NotImplementedError):
+        return None
+    return xp
 
 
 def evaluate(primitive: Any, args: Any, params: dict) -> Any:
@@ -67,21 +78,78 @@ def evaluate(primitive: Any, args: Any, params: dict) -> Any:
     return kernels[xp](*args, **params)
 
 
-def convert(value: Any) -> Any:
-    """A foreign operand as an array, or None for sequences, which may hold tracers."""
-    if isinstance(value, np.ndarray | np.generic):
-        return np.asarray(value)  # subclasses (matrix, memmap) and rare scalar types
-    if isinstance(value, list | tuple):
-        return None
-    if namespace_of(value) is not None:
+PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__array_namespace__")
+# What a subclass of ndarray has redefined if it computes in its own way.
+OPERATIONS = (
+    "__array_ufunc__",
+    "__array_function__",
+    "__add__",
+    "__mul__",
+    "__matmul__",
+    "__pow__",
+    "__lt__",
+    "__eq__",
+)
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether a value of another type is to be read as an array: by a protocol, as a buffer or as a sequence."""
+    if isinstance(value, str | bytes):
+        return False
+    if isinstance(value, list | tuple | range) or any(hasattr(value, name) for name in PROTOCOLS):
+        return True
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+def has_own_operations(kind: type) -> bool:
+    """Whether operators mean something else on values of a type than on arrays of their entries, as with masks, labels,
+    units and products of matrices. What offers its memory by DLPack is shape and numbers, and nothing else."""
+    if issubclass(kind, np.ndarray):
+        return any(getattr(kind, name) is not getattr(np.ndarray, name) for name in OPERATIONS)
+    if issubclass(kind, np.generic):
+        return False
+    named = {name for cls in kind.__mro__ for name in vars(cls)}  # its own, not those of its metaclass
+    return "__mul__" in named and "__dlpack__" not in named
+
+
+def read(value: Any, what: object = "an operand") -> Any:
+    """A value that is none of VALUES as one to compute with: an array of another library as it is, all else as NumPy
+    reads it.
+
+    Raises:
+        DTypeError: it is no array of numbers; or more than that, so that its entries would not behave as it does.
+    """
+    if namespace_of(value) not in (None, np):
         return value
-    from_other = np.asarray(value)
-    if from_other.dtype.kind == "O":
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    if isinstance(value, np.ma.MaskedArray):
         raise DTypeError(
-            f"an operand of type {type(value).__name__} is not an array, a number or a traced value",
-            hint="pass arrays or numbers",
+            f"{what} is a masked array, whose mask would be lost",
+            hint="fill it (x.filled(0)), or give x.data and x.mask, and choose by fnp.where",
         )
-    return from_other
+    if not is_array_like(value):
+        raise DTypeError(
+            f"{what} is a {name}, not an array or a number",
+            hint="pass other objects by closure, functools.partial or as static arguments",
+        )
+    if has_own_operations(kind):
+        raise DTypeError(
+            f"{what} is a {name}, whose operations are not those of an array of its entries",
+            hint="give the entries: np.asarray(x)",
+        )
+    try:
+        entries = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, FxgradError):
+            raise
+        raise DTypeError(f"{what} is a {name}, which gives no array: {error}") from error
+    check_dtype(entries.dtype, what)
+    return entries
 
 
 def dtype_in(xp: Any, dtype: Any) -> Any:

@@ -84,6 +84,7 @@ _SHORT = {
     "float64": "f64",
     "complex64": "c64",
     "complex128": "c128",
+    "void": "float0",
 }
 
 
@@ -140,7 +141,7 @@ def aval_of(value: Any) -> Aval:
     if kind is Aval:
         return value
     aval = getattr(value, "aval", None)
-    if aval is not None:
+    if type(aval) is Aval:  # JAX's arrays have an attribute of that name
         return aval
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or dtype is None:
@@ -149,7 +150,12 @@ def aval_of(value: Any) -> Aval:
             hint="pass arrays or Python numbers; containers of them must be pytrees",
         )
     if not isinstance(dtype, np.dtype):  # another library's dtype objects, named as in the Array API standard
-        dtype = np.dtype(str(dtype).rpartition(".")[2])
+        try:
+            dtype = np.dtype(str(dtype).rpartition(".")[2])
+        except TypeError:
+            raise DTypeError(
+                f"a value of type {kind.__name__} has dtype {dtype}, which NumPy does not have"
+            ) from None
     return Aval(tuple(shape), dtype)
 
 

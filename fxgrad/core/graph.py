@@ -35,7 +35,7 @@ class Var:
 
 
 class Literal:
-    """A scalar constant written into the graph."""
+    """A constant written into the graph: a scalar, or zeros of dtype float0, which have no data."""
 
     __slots__ = ("aval", "value")
 
@@ -43,7 +43,8 @@ class Literal:
         self.value, self.aval = value, aval_of(value)
 
     def __repr__(self) -> str:
-        return repr(self.value.item() if isinstance(self.value, np.generic) else self.value)
+        value = self.aval if type(self.value) is np.ndarray else self.value
+        return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 class Equation:
@@ -148,6 +149,11 @@ class Graph:
                 needed.update(v for v in equation.inputs if type(v) is Var)
         captured = {v: value for v, value in self.captured.items() if v in needed}
         return Graph(self.inputs, kept[::-1], self.outputs, captured, self.name)
+
+    def read(self) -> list[bool]:
+        """Of every input, whether an equation or an output reads it."""
+        found = {a for e in self.equations for a in e.inputs} | set(self.outputs)
+        return [v in found for v in self.inputs]
 
     def dependents(self, sources: Sequence[Var]) -> set[Var]:
         """The variables whose value depends on those of `sources`, these included."""

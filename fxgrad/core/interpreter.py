@@ -162,16 +162,15 @@ CURRENT: ContextVar[Context] = ContextVar("fxgrad", default=EVAL)
 from_sequence: Callable[[Any], Any] | None = None
 
 
-def as_value(value: Any) -> Any:
+def as_value(value: Any, what: object = "an operand") -> Any:
     """An operand as an array, scalar or tracer: sequences and other array-likes are converted as NumPy does."""
     if type(value) in VALUES:
         return value
+    if isinstance(value, list | tuple):
+        return from_sequence(value)  # type: ignore[misc]
     from . import arrays
 
-    converted = arrays.convert(value)
-    if converted is not None:
-        return converted
-    return from_sequence(value)  # type: ignore[misc]
+    return arrays.read(value, what)
 
 
 def levels(context: Context | None = None) -> Iterator[Interpreter]:

@@ -103,10 +103,9 @@ class Primitive:
     ) -> tuple[Any, Any, Any]:
         """(result, rule, residuals) with respect to the operands whose `needed` is not None.
 
-        `apply` computes the primitive: its kernel where all values are plain, its `call` otherwise. The rule is
-        None where the result does not depend differentiably on those operands; otherwise rule.pull(ct, *residuals)
-        gives a cotangent, or None, for every operand, and rule.plain is a faster form of `pull` for plain values,
-        or None. `own` makes a value safe to keep: it copies what the user may write to.
+        `apply` computes the primitive: its kernel where all values are plain, its `call` otherwise. The rule is a
+        PullbackRule, or None where the result does not depend differentiably on those operands. `own` makes a value
+        safe to keep: it copies what the user may write to.
         """
         raise NotDifferentiableError(f"{self.name} has no reverse-mode rule")
 
@@ -152,9 +151,9 @@ def explain(error: Exception, primitive: Primitive, args: tuple) -> NoReturn:
     raise reword(error, primitive.name, args) from error
 
 
-def register(primitive: Primitive) -> Primitive:
-    """Enter a declared primitive into the registry, from which tests and tables are generated."""
-    if primitive.name in REGISTRY:
+def register(primitive: Primitive, registry: dict[str, Primitive] = REGISTRY) -> Primitive:
+    """Enter a declared primitive into a registry, from which tests and tables are generated."""
+    if primitive.name in registry:
         raise ValueError(f"a primitive named {primitive.name!r} exists already")
-    REGISTRY[primitive.name] = primitive
+    registry[primitive.name] = primitive
     return primitive

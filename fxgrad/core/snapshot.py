@@ -6,9 +6,13 @@ made before; equal contents share one copy (weights used in a loop are kept once
 
 from __future__ import annotations
 
-from typing import Any
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Snapshots(dict[int, tuple[Any, Any]]):
@@ -39,3 +43,23 @@ def same_bytes(a: Any, b: Any) -> bool:
         and b.flags.c_contiguous
         and bool(np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8)))
     )
+
+
+def references() -> int:
+    """What `getrefcount` says of an object with one name only. It depends on the version of Python."""
+    value = object()
+    return getrefcount(value)
+
+
+ALONE = references()
+
+
+def released(values: Sequence[Any]) -> list[Any]:
+    """What user code returned as values that nobody else can write to: views are copied, and arrays to which it still
+    refers, because it closes over them or was given them. `values` has the only reference of its caller."""
+    found = []
+    for value in values:
+        if type(value) is np.ndarray and (value.base is not None or getrefcount(value) > ALONE + 1):
+            value = value.copy()
+        found.append(value)
+    return found

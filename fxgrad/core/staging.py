@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import where
-from .aval import PLAIN, SCALARS, Aval, aval_of, check_kind
+from .aval import PLAIN, SCALARS, Aval, aval_of, check_kind, float0
 from .errors import ConcretizationError
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import Interpreter, Tracer, ensure_open, opened
+from .silence import STATE
 from .snapshot import Snapshots
 
 if TYPE_CHECKING:
@@ -47,13 +48,17 @@ class GraphTracer(Tracer):
 
 class GraphInterpreter(Interpreter):
     """Appends an equation for every operation on its tracers. With `whole`, for effects on other values too: the
-    function is to have them each time it runs, not while it is staged."""
+    function is to have them each time it runs, not while it is staged.
 
-    __slots__ = ("captured", "equations", "name", "own", "sites", "vars", "whole")
+    `ambient` is how floating-point errors are treated where staging begins. The Graph has nothing of it, for it is
+    carried out elsewhere: only where the function itself turns warnings off, equations are quiet."""
+
+    __slots__ = ("ambient", "captured", "equations", "name", "own", "sites", "vars", "whole")
 
     def __init__(self, site: Any = None, name: str = "staging", sites: bool = True, whole: bool = False):
         super().__init__(site)
         self.name, self.sites, self.whole = name, sites, whole
+        self.ambient = STATE.get()
         self.equations: list[Equation] = []
         self.captured: dict[Var, Any] = {}
         self.own = Snapshots()
@@ -68,7 +73,7 @@ class GraphInterpreter(Interpreter):
         if type(value) is GraphTracer and value.interpreter is self:
             return value.variable
         kind = type(value)
-        if kind in SCALARS or (kind in PLAIN and kind is not np.ndarray):
+        if kind in SCALARS or (kind in PLAIN and (kind is not np.ndarray or value.dtype == float0)):
             return Literal(value)
         if isinstance(value, Tracer):
             ensure_open(value, self.name)
@@ -99,11 +104,15 @@ class GraphInterpreter(Interpreter):
         avals = primitive.abstract([a.aval for a in inputs], params)
         site = where.caller() if self.sites else None
         outputs = [Var(a) for a in (avals if primitive.multiple_results else (avals,))]
-        quiet = {*np.geterr().values()} == {"ignore"}
+        quiet = STATE.get() is not self.ambient and {*np.geterr().values()} == {"ignore"}
         self.equations.append(Equation(primitive, inputs, outputs, params, site, quiet))
-        if primitive.multiple_results:
-            return [GraphTracer(self, v) for v in outputs]
-        return GraphTracer(self, outputs[0])
+        results = [with_data(GraphTracer(self, v)) for v in outputs]
+        return results if primitive.multiple_results else results[0]
+
+
+def with_data(tracer: GraphTracer) -> Any:
+    """A tracer; in the place of one of dtype float0, in which there is nothing to trace, zeros."""
+    return np.zeros(tracer.shape, float0) if tracer.dtype == float0 else tracer
 
 
 def stage(
@@ -122,6 +131,6 @@ def stage(
     interpreter = GraphInterpreter(site, level, sites, whole=True)
     tracers = [interpreter.new(a) for a in avals]
     with opened(interpreter):
-        results = fun(*tracers)
+        results = fun(*map(with_data, tracers))
         outputs = [interpreter.atom(r) for r in results]
     return interpreter.graph(tracers, outputs, name)

@@ -22,6 +22,7 @@ import numpy as np
 
 from .aval import Aval, aval_of
 from .graph import Graph, Literal, Var, names
+from .primitive import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -101,9 +102,8 @@ def statement(equation: Equation, called: dict[Var, str]) -> str:
 def expression(equation: Equation, operands: Sequence[str]) -> str:
     """An application of a primitive: by its own form, infix by its sign, or as a call."""
     primitive, params = equation.primitive, equation.params
-    form = FORMS.get(primitive.name)
-    if form is not None:
-        return form(*operands, **params)
+    if REGISTRY.get(primitive.name) is primitive and primitive.name in FORMS:
+        return FORMS[primitive.name](*operands, **params)
     if primitive.symbol is not None:
         return infix(primitive.symbol, *operands)
     return call(primitive.name.removeprefix("reduce_"), *operands, **params)

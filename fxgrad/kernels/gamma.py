@@ -87,7 +87,11 @@ def polygamma(xp: Any, x: Any, *, n: int) -> Any:
         result = (-1) ** (n + 1) * math.factorial(n) * hurwitz(xp, n + 1, size)
     # The reflection formula ψ(1 − x) − ψ(x) = π·cot πx, differentiated.
     apart = off_poles(xp, x[below])
-    cotangent = polynomial(cotangent_slope(n), 1 / xp.tan(math.pi * apart))
+    rest = xp.where(
+        apart < 0, -0.5 - apart, 0.5 - apart
+    )  # whose tangent is exact where the cotangent is small
+    cot = xp.where(xp.abs(apart) > 0.25, xp.tan(math.pi * rest), 1 / xp.tan(math.pi * apart))
+    cotangent = polynomial(cotangent_slope(n), cot)
     reflected = (-1) ** n * result[below] - math.pi ** (n + 1) * cotangent
     result[below] = reflected if n % 2 else xp.where(apart == 0, math.nan, reflected)
     return result
@@ -126,7 +130,7 @@ def hurwitz(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
     log = -xp.log(y) if power else 0 * y
     falling = [(-1) ** j * math.perm(power, j) / (s - 1) ** (j + 1) for j in range(power, -1, -1)]
     total = y ** (1 - s) * horner(falling, log)
-    decay, slope = y**-s, [0.0 * s] * power + [1.0 + 0.0 * s]
+    decay, slope = y**-s, [0.0] * power + [1.0]
     total = total + 0.5 * decay * horner(slope, log)
     for m in range(
         2 * len(BERNOULLI) - 1
@@ -134,7 +138,8 @@ def hurwitz(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
         above = [*(j * c for j, c in enumerate(slope[1:], 1)), 0.0]
         slope, decay = [-(s + m) * c - a for c, a in zip(slope, above)], decay / y
         if m % 2 == 0:
-            total = total - BERNOULLI[m // 2] / math.factorial(m + 2) * decay * horner(slope, log)
+            term = BERNOULLI[m // 2] / math.factorial(m + 2) * decay * horner(slope, log)
+            total = total - xp.where(decay == 0, 0.0, term)  # where the powers of s may have overflowed
     for u in [*(q + k for k in range(count - 1, 0, -1)), q]:
         total = total + (u**-s * (-xp.log(u)) ** power if power else u**-s)
     return total
@@ -149,13 +154,27 @@ def horner(coefficients: list, x: Any) -> Any:
 
 
 def zeta(xp: Any, s: Any, q: Any, *, power: int) -> Any:
-    """A derivative of Σ (q + k)⁻ˢ with respect to s; ∞ for s = 1, NaN for s < 1 and for q < 0."""
-    total = hurwitz(xp, s, q, power)
+    """A derivative of Σ (q + k)⁻ˢ with respect to s; ∞ for s = 1 and of the sum itself at q = 0, −1, …, NaN for s < 1.
+    For other q < 0 the sum has values where s is an integer, and so no derivatives."""
+    total = hurwitz(xp, s, xp.where(q == 0, 0.0, q), power)  # of −0, odd powers would be −∞
+    below = places(xp, q < 0)
+    total[below] = zeta_below(xp, s[below], q[below]) if power == 0 else math.nan
     pole = math.inf if power % 2 == 0 else -math.inf
-    return xp.where((s < 1) | (q < 0), math.nan, xp.where(s == 1, pole, total))
+    return xp.where(s < 1, math.nan, xp.where(s == 1, pole, total))
+
+
+def zeta_below(xp: Any, s: Any, q: Any) -> Any:
+    """Σ (q + k)⁻ˢ for q < 0: the terms of positive base, and the others, turned over: a difference of two such sums."""
+    above, under = xp.ceil(q) - q, q - xp.floor(q)
+    sign = xp.where(s % 1 == 0, 1 - 2 * (s % 2), math.nan)
+    total = hurwitz(xp, s, under) + sign * (hurwitz(xp, s, above) - hurwitz(xp, s, 1 - q))
+    return xp.where((above == 0) & (s > 1), math.inf, total)
 
 
 # -- the gamma distribution ------------------------------------------
+TINY = float(np.finfo(float).tiny)
+
+
 @cache
 def quadrature(count: int) -> list[tuple[float, float]]:
     """Nodes and weights of Gauss and Legendre on [0, 1]."""
@@ -205,7 +224,7 @@ def tail_moment(xp: Any, a: Any, z: Any, upper: Any, *, n: int) -> Any:
     below = 80 / (slope + xp.sqrt(slope * slope + 160 / 3 * z))
     end = xp.where(sign > 0, above, xp.where(below <= 1, below, (40 + z) / a))
     for _ in range(8):
-        end = end - (exponent(end) + 40) / (sign * (a - z * xp.exp(sign * end)))
+        end = end - (exponent(end) + 40) / (sign * (a - z - z * xp.expm1(sign * end)))
     total = xp.zeros_like(z)
     for node, weight in quadrature(32):
         s = node * end
@@ -215,18 +234,18 @@ def tail_moment(xp: Any, a: Any, z: Any, upper: Any, *, n: int) -> Any:
 
 
 def log_density(xp: Any, a: Any, x: Any) -> Any:
-    """xᵃ·e⁻ˣ/Γ(a), the density of the gamma distribution in log x; NaN outside a > 0, x ≥ 0. For large a as a
+    """xᵃ·e⁻ˣ/Γ(a), the density of the gamma distribution in log x; NaN outside a ≥ 0, x ≥ 0. For large a as a
     Gaussian function of the distance to the maximum, in which no large terms cancel."""
     usual = xp.minimum(x, xp.full_like(x, 1e3)) ** a * xp.exp(-x - log_gamma(xp, a))
     stirling = polynomial(STIRLING, 1 / (a * a)) / a
     large = xp.sqrt(a / (2 * math.pi)) * xp.exp(a * log_rest(xp, (x - a) / a, x / a) - stirling)
     result = xp.where(a > LARGE, large, usual)
-    return xp.where((a > 0) & (x >= 0), xp.where(x == math.inf, 0.0, result), math.nan)
+    return xp.where((a >= 0) & (x >= 0), xp.where(x == math.inf, 0.0, result), math.nan)
 
 
 def gamma_density(xp: Any, a: Any, x: Any) -> Any:
     """xᵃ⁻¹·e⁻ˣ/Γ(a)."""
-    origin = xp.where(a < 1, math.inf, xp.where(a == 1, 1.0, 0 * a))
+    origin = xp.where((a > 0) & (a < 1), math.inf, xp.where(a == 1, 1.0, xp.where(a > 1, 0 * a, math.nan)))
     return xp.where(x == 0, origin, log_density(xp, a, x) / x)
 
 
@@ -238,10 +257,13 @@ def log_rest(xp: Any, x: Any, y: Any) -> Any:
 
 
 def incomplete_gamma(xp: Any, a: Any, x: Any, *, upper: bool) -> Any:
-    """The part of the gamma distribution of shape a below x, or above, of which the shorter one is computed."""
+    """The part of the gamma distribution of shape a below x, or above, of which the shorter one is computed. For a = 0
+    (or so small that its inverse overflows) it is all at 0."""
     longer = x > xp.where(a > 1.5, a, 0 * a + 1.5)
-    tail = log_density(xp, a, x) * tail_moment(xp, a, x, double(xp, longer), n=0)
+    tail = xp.minimum(log_density(xp, a, x) * tail_moment(xp, a, x, double(xp, longer), n=0), xp.ones_like(x))
     result = xp.where(longer == upper, tail, 1 - tail)
     below, above = (1.0, 0.0) if upper else (0.0, 1.0)
-    result = xp.where((x == 0) | (a == math.inf), below, xp.where(x == math.inf, above, result))
-    return xp.where((a > 0) & (x >= 0) & ((x < math.inf) | (a < math.inf)), result, math.nan)
+    result = xp.where(
+        (x == 0) | (a == math.inf), below, xp.where((x == math.inf) | (a < TINY), above, result)
+    )
+    return xp.where((a >= 0) & (x >= 0) & (a + x > 0) & ((x < math.inf) | (a < math.inf)), result, math.nan)

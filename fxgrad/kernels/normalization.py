@@ -67,8 +67,7 @@ def standardized_kernel(xp: Any) -> Callable[..., Any]:
 def deflated_kernel(xp: Any) -> Callable[..., Any]:
     def whole(t: Any, u: Any, before: Any, after: Any, axes: tuple[int, ...]) -> Any:
         t = t * before
-        t = t - mean(xp, t, axes)
-        return after * (t - u * mean(xp, u * t, axes))
+        return after * (t - mean(xp, t, axes) - u * mean(xp, u * t, axes))
 
     def by_rows(t: Any, u: Any, row: Any, column: Any, count: int, width: int) -> Any:
         t, u = t.reshape(count, width), u.reshape(count, width)

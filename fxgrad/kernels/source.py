@@ -1,7 +1,8 @@
 """Graph → readable straight-line Python.
 
-The source names only what this module generates: variables `v0, v1, …`, primitives by their (identifier)
-names, constants `k0, k1, …`. It is registered with linecache, so tracebacks and debuggers show its lines.
+The source names only what this module generates: variables `v0, v1, …`, constants `k0, k1, …`, primitives by their
+(identifier) names; a second primitive of one name gets one of its own. It is registered with linecache, so tracebacks
+and debuggers show its lines.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..core.graph import Equation, Graph, Var
+    from ..core.primitive import Primitive
 
 _serial = itertools.count()
 _NUMBERS = (bool, int, float, complex)
@@ -42,10 +44,22 @@ class Source:
         self.places: dict[int, Equation] = {}  # index of a line → what it carries out
         self.namespace: dict[str, Any] = {"errstate": np.errstate}
         self.names: dict[Var, str] = {}
+        self.functions: dict[Primitive, str] = {}
 
     def constant(self, value: Any) -> str:
         name = f"k{len(self.namespace)}"
         self.namespace[name] = value
+        return name
+
+    def function_of(self, primitive: Primitive) -> str:
+        """The name under which a primitive is called."""
+        name = self.functions.get(primitive)
+        if name is None:
+            name = primitive.name
+            while name in self.namespace:
+                name += "_"
+            self.functions[primitive] = name
+            self.namespace[name] = primitive.kernel if self.plain else primitive.call
         return name
 
     def atom(self, atom: Any) -> str:
@@ -77,7 +91,6 @@ class Source:
             if index == repeated:
                 reusable.clear()
             primitive = equation.primitive
-            self.namespace[primitive.name] = primitive.kernel if self.plain else primitive.call
             operands = [self.operand(a, equation) for a in equation.inputs]
             operands += [f"{key}={self.param(value)}" for key, value in equation.params.items()]
             dead = [
@@ -89,7 +102,7 @@ class Source:
                 self.names[var] = f"v{len(self.names)}"
             outputs = [self.names[var] for var in equation.outputs]
             target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
-            line = f"{target}{' = ' * bool(outputs)}{primitive.name}({', '.join(operands)})"
+            line = f"{target}{' = ' * bool(outputs)}{self.function_of(primitive)}({', '.join(operands)})"
             if dead and self.free:
                 line += f"; del {', '.join(self.names[v] for v in dead)}"
             inside = equation.quiet and not self.quiet

@@ -15,7 +15,7 @@ from ..core.errors import ShapeError
 from ..numpy.composite import at_axis, axes_tuple, axis_index, cast, composite, dtype_of, kind
 from ..numpy.composite import operand as array
 from ..transforms.vmap import vmap
-from . import operations
+from .operations import add, max, min, mul
 
 
 # -- over axes ------------------------------------------
@@ -69,10 +69,10 @@ def reduce_xor(operand: Any, axes: Any) -> Any:
 
 
 MONOIDS: dict[Any, Callable[..., Any]] = {
-    operations.add: reduce_sum,
-    operations.mul: reduce_prod,
-    operations.max: reduce_max,
-    operations.min: reduce_min,
+    add: reduce_sum,
+    mul: reduce_prod,
+    max: reduce_max,
+    min: reduce_min,
 }
 
 

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 from .. import ops
 from ..core import tree, where
 from ..core.aval import aval_of, is_differentiable
-from ..core.errors import StructureError
+from ..core.errors import EscapedTracerError, StructureError
 from ..core.interpreter import boundary, is_plain
+from ..core.staging import stage
 from ..ops.transpose import transpose_graph
 from ..transforms.custom_call import Call, custom_jvp_call, zero_tangent
+from ..transforms.inputs import admitted
 from ..transforms.jvp import push, split_aux
 from ..transforms.solves import linear_solve
-from .functions import Function, closed_together, flattened, mismatch, released
+from .functions import Function, as_aval, closed_together, flattened, mismatch, released
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from ..core.graph import Graph
 
 __all__ = ["custom_linear_solve", "custom_root"]
 
@@ -110,8 +114,8 @@ def custom_root(
     """A root of `f` that `solve` finds, with the derivatives of a root with respect to what `f` closes over.
 
     By the implicit function theorem: from f(x(p), p) = 0 follows ∂f/∂x ẋ = −∂f/∂p ṗ, which `tangent_solve` solves; it
-    is given the transposed system in reverse mode. `solve` may be ordinary Python (except under `jit`), and must close
-    over no traced values but by `f`.
+    is given the transposed system in reverse mode. `solve` may be ordinary Python, except under `jit` and where it
+    closes over traced values otherwise than by `f`: there it is staged.
 
     Args:
         f: a function from pytrees like `initial_guess` to such.
@@ -147,15 +151,9 @@ def custom_root(
     for i, (a, got) in enumerate(zip(avals, function.graph.out_avals)):
         if a != got:
             raise mismatch("custom_root: f", inner, i, ("in initial_guess", "in the result"), (a, got), site)
-    (graph,), consts = closed_together(function.graph)
-    count, box = len(guess), {}
+    box: dict[str, Any] = {}
 
-    def fun(*values: Any) -> list[Any]:
-        fixed, start = values[: len(consts)], values[len(consts) :]
-
-        def closed(x: Any) -> Any:
-            return tree.unflatten(inner, graph(*fixed, *tree.leaves(x)))
-
+    def solution(closed: Callable[[Any], Any], start: Sequence[Any]) -> list[Any]:
         out = solve(closed, tree.unflatten(inner, start))
         x, aux = split_aux(out, "custom_root") if has_aux else (out, None)
         xs, found = tree.flatten(x)
@@ -164,29 +162,43 @@ def custom_root(
                 f"custom_root: solve has a result of structure {found}, initial_guess has {inner}", site=site
             )
         extra, box["aux"] = tree.flatten(aux)
-        return [*xs, *extra]
+        return [admitted(r, "custom_root: a result of solve") for r in (*xs, *extra)]
 
-    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        results = custom_jvp_call(*primals, call=call)
-        fixed, xs = primals[: len(consts)], results[:count]
-        moving = [t if is_differentiable(aval_of(p).dtype) else None for p, t in zip(fixed, tangents)]
+    def solved(*by_graph: Graph) -> tuple[Sequence[Any], Sequence[Any]]:
+        """(results, operands) of the solution, or of its Graph where that is given."""
+        (graph, *solver), consts = closed_together(function.graph, *by_graph)
+        count = len(consts)
 
-        def along(fixed_tangents: Sequence[Any], x_tangents: Sequence[Any]) -> list[Any]:
-            _, ts = push(graph, [*fixed, *xs], [*fixed_tangents, *x_tangents])
-            return [ops.zeros_like(x) if t is None else t for t, x in zip(ts, xs)]
+        def fun(*values: Any) -> list[Any]:
+            if solver:
+                return solver[0](*values)
+            fixed, start = values[:count], values[count:]
+            return solution(lambda x: tree.unflatten(inner, graph(*fixed, *tree.leaves(x))), start)
 
-        def linear(x: Any) -> Any:
-            return tree.unflatten(inner, along([None] * len(fixed), tree.leaves(x)))
+        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            results = custom_jvp_call(*primals, call=call)
+            fixed, xs, aux = primals[:count], results[: len(guess)], results[len(guess) :]
+            moving = [t if is_differentiable(aval_of(p).dtype) else None for p, t in zip(fixed, tangents)]
 
-        right = tree.unflatten(inner, [ops.negative(t) for t in along(moving, [None] * count)])
-        found = custom_linear_solve(linear, right, tangent_solve, tangent_solve)
-        return results, [*tree.leaves(found), *(zero_tangent(a) for a in results[count:])]
+            def along(fixed_tangents: Sequence[Any], x_tangents: Sequence[Any]) -> list[Any]:
+                _, ts = push(graph, [*fixed, *xs], [*fixed_tangents, *x_tangents])
+                return [ops.zeros_like(x) if t is None else t for t, x in zip(ts, xs)]
 
-    call = Call(fun, rule)
-    values = [
-        *consts,
-        *(ops.convert(v, dtype=a.dtype) if aval_of(v) != a else v for v, a in zip(guess, avals)),
-    ]
-    results = fun(*values) if is_plain(values) else custom_jvp_call(*values, call=call)
-    x = tree.unflatten(inner, released(results[:count], values))
-    return (x, tree.unflatten(box["aux"], results[count:])) if has_aux else x
+            def linear(x: Any) -> Any:
+                return tree.unflatten(inner, along([None] * count, tree.leaves(x)))
+
+            right = tree.unflatten(inner, [ops.negative(t) for t in along(moving, [None] * len(xs))])
+            found = custom_linear_solve(linear, right, tangent_solve, tangent_solve)
+            return results, [*tree.leaves(found), *map(zero_tangent, aux)]
+
+        call = Call(fun, rule, name="solve of custom_root")
+        values = [*consts, *(as_aval(v, a) for v, a in zip(guess, avals))]
+        return fun(*values) if is_plain(values) else custom_jvp_call(*values, call=call), values
+
+    try:
+        results, values = solved()
+    except EscapedTracerError:  # solve closes over traced values, which are to be operands
+        staged = stage(lambda *start: solution(f, start), avals, "solve", site, level="custom_root: solve")
+        results, values = solved(staged)
+    x = tree.unflatten(inner, released(results[: len(guess)], values))
+    return (x, tree.unflatten(box["aux"], results[len(guess) :])) if has_aux else x

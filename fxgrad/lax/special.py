@@ -90,7 +90,8 @@ def polygamma(m: Any, x: Any) -> Any:
 
 @composite()
 def zeta(x: Any, q: Any) -> Any:
-    """The zeta function of Hurwitz, Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1 and q ≥ 0; ∞ for x = 1, else NaN.
+    """The zeta function of Hurwitz, Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1; ∞ for x = 1 and at q = 0, −1, …; NaN for
+    x < 1, and for other q < 0 where x is no integer.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.lax.zeta(2.0, 1.0):.12f}")  # π²/6
@@ -101,7 +102,7 @@ def zeta(x: Any, q: Any) -> Any:
 
 @composite()
 def igamma(a: Any, x: Any) -> Any:
-    """The lower incomplete gamma function ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a) for a > 0 and x ≥ 0, to 1e-13 relative.
+    """The lower incomplete gamma function ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a) for a > 0 and x ≥ 0, to 1e-13 relative; 1 for a = 0.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.lax.igamma(1.0, 2.0):.12f}")  # 1 − e⁻²

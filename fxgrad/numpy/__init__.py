@@ -7,7 +7,8 @@ primitives, so that it can be differentiated, mapped and staged. Nothing is done
 """
 # ruff: noqa: F403
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from numpy import e, euler_gamma, inf, nan, newaxis, pi
 
@@ -16,12 +17,10 @@ from . import (
     creation,
     dtypes,
     elementwise,
-    fft,
     functional,
     histograms,
     indexing,
     inspection,
-    linalg,
     manipulation,
     padding,
     polynomial,
@@ -32,8 +31,8 @@ from . import (
     statistics,
     updates,
 )
-from .absent import absent
-from .at import at
+from .absent import error_for
+from .at_index import at
 from .contraction import *
 from .creation import *
 from .dtypes import *
@@ -51,6 +50,9 @@ from .signal import *
 from .sorting import *
 from .statistics import *
 from .updates import *
+
+if TYPE_CHECKING:
+    from . import fft, linalg
 
 __all__ = ["at", "e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis", "pi"]
 __all__ += contraction.__all__
@@ -75,14 +77,17 @@ __all__ += updates.__all__
 __test__ = {
     name: f.__doc__
     for name in __all__
-    if getattr(f := globals()[name], "__module__", "").startswith(__name__)
+    if getattr(f := globals().get(name), "__module__", "").startswith(__name__)
 }
 
 
 def __getattr__(name: str) -> Any:
-    """bfloat16, for which another library is loaded; for NumPy's other names, why they are not here."""
+    """What is loaded when first used: the parts, and bfloat16, which is another library's; for NumPy's other names, why
+    they are not here."""
+    if name in ("fft", "linalg"):
+        return import_module(f".{name}", __name__)
     if name != "bfloat16":
-        raise absent(name)
+        raise error_for(name)
     import ml_dtypes
 
     return ml_dtypes.bfloat16

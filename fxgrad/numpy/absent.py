@@ -78,7 +78,7 @@ class AbsentError(UnsupportedError, AttributeError):
     """
 
 
-def absent(name: str) -> AttributeError:
+def error_for(name: str) -> AttributeError:
     """The error for a name that is not in the namespace."""
     if name not in ABSENT:
         return AttributeError(f"module 'fxgrad.numpy' has no attribute {name!r}")

@@ -46,14 +46,21 @@ def beyond_numpy(value: Any) -> bool:
     return not isinstance(value, np.dtype) and namespace_of(value) is not None
 
 
+# What a docstring says that refers to NumPy's.
+DIFFERENTIABLE, STEPS, CONSTANT = "differentiable", "with derivative 0", "without derivative"
+
+
 def composite(
-    reference: Callable[..., Any] | None = None, *, further: tuple[str, ...] = ()
+    reference: Callable[..., Any] | None = None,
+    *,
+    further: tuple[str, ...] = (),
+    derivative: str = DIFFERENTIABLE,
 ) -> Callable[[F], F]:
     """Declare a function of the namespace: its body is run on traced values, `reference` on all others.
 
     Without a reference the body serves every value; with one, where a keyword of `further` is given, an option that
     NumPy's function has not. An argument `out` is refused. Errors raised on the way get the operation's name, the
-    open transforms and the user's line. A missing docstring refers to NumPy's.
+    open transforms and the user's line. A missing docstring refers to NumPy's, and says which `derivative` there is.
     """
 
     def declare(body: F) -> F:
@@ -83,7 +90,7 @@ def composite(
                     raise
                 raise reword(error, name, args) from error
 
-        function.__doc__ = body.__doc__ or f"As `numpy.{name}`, differentiable."
+        function.__doc__ = body.__doc__ or f"As `numpy.{name}`, {derivative}."
         return function  # type: ignore[return-value]
 
     return declare

@@ -262,12 +262,33 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     return np.einsum_path(*stand_ins, optimize=optimize)
 
 
-@composite(np.einsum)
+def is_explicit(optimize: Any) -> bool:
+    """Whether `optimize` is an order of contraction itself, not the name of a way to find one."""
+    return isinstance(optimize, list | tuple) and not (optimize and isinstance(optimize[-1], int | float))
+
+
+def plain_einsum(*operands: Any, **options: Any) -> Any:
+    """NumPy's, which takes explicit orders with a mark before them only."""
+    order: Any = options.get("optimize")
+    if is_explicit(order) and "einsum_path" not in order[:1]:
+        options["optimize"] = ["einsum_path", *order]
+    return np.einsum(*operands, **options)
+
+
+def order_wanted(optimize: Any) -> Any:
+    """`optimize` as opt_einsum takes it: an explicit order without NumPy's mark, no limit of memory."""
+    if is_explicit(optimize):
+        return tuple(tuple(step) for step in optimize if step != "einsum_path")
+    return optimize[0] if isinstance(optimize, list | tuple) else optimize or "greedy"
+
+
+@composite(plain_einsum)
 def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any = None, order: str = "K",
            casting: str = "safe") -> Any:  # fmt: skip
     """Sums of products by Einstein's convention, in the string or in the sublist form.
 
-    More than two operands are contracted in the order that `opt_einsum` finds (`optimize` as there).
+    More than two operands are contracted in the order that `opt_einsum` finds (`optimize` as there), or in the one that
+    `optimize` gives, as `einsum_path` or as `opt_einsum` writes it.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.einsum("ij,ij->", a, a))(fnp.ones((1, 2)))
@@ -286,10 +307,7 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any =
     shapes = tuple(x.shape for x in arrays)
     inputs, result = parsed(subscripts, shapes)
     terms = list(zip(arrays, inputs))
-    steps = path(
-        inputs, result, shapes, tuple(optimize) if isinstance(optimize, list) else optimize or "greedy"
-    )
-    for chosen in steps:
+    for chosen in path(inputs, result, shapes, order_wanted(optimize)):
         taken = [terms.pop(i) for i in sorted(chosen, reverse=True)]
         last = not terms
         while len(taken) > 1:

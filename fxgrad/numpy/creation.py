@@ -12,7 +12,7 @@ from .. import ops
 from ..core.aval import is_differentiable
 from ..core.errors import UnsupportedError
 from ..core.interpreter import Tracer, as_value
-from .composite import axis_index, beyond_numpy, cast, composite, dtype_of, operand, operands
+from .composite import STEPS, axis_index, beyond_numpy, cast, composite, dtype_of, operand, operands
 from .dtypes import ndim
 from .elementwise import log10, power, sign
 from .manipulation import broadcast_arrays, concatenate, expand_dims
@@ -97,19 +97,19 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
     return ops.full_like(a, value=fill_value)
 
 
-@composite(np.zeros_like)
+@composite(np.zeros_like, derivative=STEPS)
 def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
                device: Any = None) -> Any:  # fmt: skip
     return full_like(a, 0, dtype, shape=shape)
 
 
-@composite(np.ones_like)
+@composite(np.ones_like, derivative=STEPS)
 def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
               device: Any = None) -> Any:  # fmt: skip
     return full_like(a, 1, dtype, shape=shape)
 
 
-@composite(np.empty_like)
+@composite(np.empty_like, derivative=STEPS)
 def empty_like(prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
                device: Any = None) -> Any:  # fmt: skip
     return zeros_like(prototype, dtype, shape=shape)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.interpreter import Tracer, as_value
-from .composite import beyond_numpy, composite, dtype_of, operands
+from .composite import CONSTANT, beyond_numpy, composite, dtype_of, operands
 
 bool = bool_ = np.bool_
 int8, int16, int32, int64, int_, intp = np.int8, np.int16, np.int32, np.int64, np.int_, np.intp
@@ -59,7 +59,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
     return np.can_cast(aval_of(from_).dtype if beyond_numpy(from_) else from_, to, casting)
 
 
-@composite(np.common_type)
+@composite(np.common_type, derivative=CONSTANT)
 def common_type(*arrays: Any) -> Any:
     return np.common_type(*[np.empty(0, dtype_of(x)) for x in operands(arrays)])
 

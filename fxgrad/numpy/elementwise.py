@@ -15,10 +15,23 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.aval import Aval, is_differentiable
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import Tracer, as_value, concrete
 from ..ops import operators
-from .composite import at_axis, axis_index, cast, chosen, composite, dtype_of, kind, operand
+from .composite import (
+    CONSTANT,
+    DIFFERENTIABLE,
+    STEPS,
+    at_axis,
+    axis_index,
+    cast,
+    chosen,
+    composite,
+    dtype_of,
+    kind,
+    operand,
+)
 from .dtypes import finfo
 
 # -- the primitives, under all their names ------------------------------------------
@@ -145,7 +158,7 @@ def gauss() -> tuple[list[float], list[float]]:
     return ((nodes + 1) / 2).tolist(), (weights / 2).tolist()
 
 
-@composite(np.bitwise_count)
+@composite(np.bitwise_count, derivative=CONSTANT)
 def bitwise_count(x: Any, /) -> Any:
     x = absolute(operand(x))
     bits = [bitwise_and(right_shift(x, i), 1) for i in range(dtype_of(x).itemsize * 8)]
@@ -216,7 +229,7 @@ def clip(
     return a if high is None else minimum(a, high)
 
 
-@composite(np.round)
+@composite(np.round, derivative=STEPS)
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     return ops.round(operand(a), decimals=decimals)
 
@@ -224,7 +237,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
 around = round
 
 
-@composite(np.fix)
+@composite(np.fix, derivative=STEPS)
 def fix(x: Any, out: None = None) -> Any:
     return trunc(operand(x))
 
@@ -262,7 +275,7 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
 
 
 # -- tests ------------------------------------------
-@composite(np.isclose)
+@composite(np.isclose, derivative=CONSTANT)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     a, b = operand(a), operand(b)
     b = cast(b, np.result_type(dtype_of(b), 1.0))
@@ -271,12 +284,12 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
 
 
-@composite(np.allclose)
+@composite(np.allclose, derivative=CONSTANT)
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     return all_true(isclose(a, b, rtol, atol, equal_nan))
 
 
-@composite(np.array_equal)
+@composite(np.array_equal, derivative=CONSTANT)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     a1, a2 = operand(a1), operand(a2)
     if a1.shape != a2.shape:
@@ -285,7 +298,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return all_true(logical_or(same, logical_and(isnan(a1), isnan(a2))) if equal_nan else same)
 
 
-@composite(np.array_equiv)
+@composite(np.array_equiv, derivative=CONSTANT)
 def array_equiv(a1: Any, a2: Any) -> Any:
     a1, a2 = operand(a1), operand(a2)
     try:
@@ -299,22 +312,22 @@ def all_true(x: Any) -> Any:
     return ops.reduce_all(x, axes=tuple(range(x.ndim)))
 
 
-@composite(np.isposinf)
+@composite(np.isposinf, derivative=CONSTANT)
 def isposinf(x: Any, out: None = None) -> Any:
     return logical_and(isinf(x), logical_not(signbit(x)))
 
 
-@composite(np.isneginf)
+@composite(np.isneginf, derivative=CONSTANT)
 def isneginf(x: Any, out: None = None) -> Any:
     return logical_and(isinf(x), signbit(x))
 
 
-@composite(np.isreal)
+@composite(np.isreal, derivative=CONSTANT)
 def isreal(x: Any) -> Any:
     return equal(imag(operand(x)), 0)
 
 
-@composite(np.iscomplex)
+@composite(np.iscomplex, derivative=CONSTANT)
 def iscomplex(x: Any) -> Any:
     return not_equal(imag(operand(x)), 0)
 
@@ -346,6 +359,18 @@ __all__ = [
     "square", "subtract", "tan", "tanh", "true_divide", "trunc", "unpackbits",
 ]  # fmt: skip
 
+
+def derivative_of(primitive: Any) -> str:
+    """What the docstring of a primitive says of its derivative."""
+    if builtins.any(rule is not None for rule in primitive.rules):
+        return DIFFERENTIABLE
+    try:
+        result = primitive.abstract([Aval((), np.dtype(float))] * len(primitive.rules), {})
+    except TypeError:  # of integers only
+        return CONSTANT
+    return STEPS if is_differentiable(result.dtype) else CONSTANT
+
+
 for _name in __all__:
-    if globals()[_name].__doc__ is None:  # a primitive
-        globals()[_name].__doc__ = f"As `numpy.{_name}`, differentiable."
+    if globals()[_name].__doc__ is None:
+        globals()[_name].__doc__ = f"As `numpy.{_name}`, {derivative_of(globals()[_name].primitive)}."

@@ -12,7 +12,7 @@ from .. import ops
 from ..core.aval import PLAIN
 from ..core.errors import IndexingError, ShapeError
 from ..core.interpreter import Tracer, as_value, concrete
-from .composite import at_axis, axis_index, cast, composite, dtype_of, kind, operand, operands
+from .composite import CONSTANT, at_axis, axis_index, cast, composite, dtype_of, kind, operand, operands
 from .manipulation import broadcast_arrays, ravel
 
 diag_indices, mask_indices = np.diag_indices, np.mask_indices
@@ -118,7 +118,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return flat
 
 
-@composite(np.diag_indices_from)
+@composite(np.diag_indices_from, derivative=CONSTANT)
 def diag_indices_from(arr: Any) -> tuple:
     arr = operand(arr)
     if arr.ndim < 2 or len(set(arr.shape)) > 1:
@@ -126,12 +126,12 @@ def diag_indices_from(arr: Any) -> tuple:
     return diag_indices(arr.shape[0], arr.ndim)
 
 
-@composite(np.tril_indices_from)
+@composite(np.tril_indices_from, derivative=CONSTANT)
 def tril_indices_from(arr: Any, k: int = 0) -> tuple:
     return tril_indices(*matrix_size(arr, k))
 
 
-@composite(np.triu_indices_from)
+@composite(np.triu_indices_from, derivative=CONSTANT)
 def triu_indices_from(arr: Any, k: int = 0) -> tuple:
     return triu_indices(*matrix_size(arr, k))
 
@@ -173,12 +173,12 @@ def nonzero(a: Any) -> tuple:
     return known_mask(a, "nonzero").nonzero()
 
 
-@composite(np.flatnonzero)
+@composite(np.flatnonzero, derivative=CONSTANT)
 def flatnonzero(a: Any) -> Any:
     return nonzero(ravel(a))[0]
 
 
-@composite(np.argwhere)
+@composite(np.argwhere, derivative=CONSTANT)
 def argwhere(a: Any) -> Any:
     return np.argwhere(known_mask(a, "argwhere"))
 

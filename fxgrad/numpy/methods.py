@@ -12,7 +12,7 @@ import numpy as np
 from .. import numpy as fnp
 from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
 from ..core.interpreter import Tracer, concrete, levels
-from .at import At
+from .at_index import At
 from .protocol import counterpart
 
 if TYPE_CHECKING:

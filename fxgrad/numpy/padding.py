@@ -66,7 +66,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise ShapeError("index can't contain negative values")
     if mode in ("constant", "empty"):
         values = operand(kwargs.get("constant_values", 0))
-        if values.ndim == 0 and not isinstance(values, Tracer) and values == 0:
+        if values.ndim == 0 and not isinstance(values, Tracer) and is_zero(values):
             return ops.pad(x, widths=tuple(map(tuple, widths)))
         values = ops.broadcast_to(cast(values, dtype_of(x)), shape=(x.ndim, 2))
         return around(x, widths, lambda x, axis, side, count: values[axis, side])
@@ -86,6 +86,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         elif any(pair):
             x = taken(x, np.pad(np.arange(x.shape[axis]), pair, mode), axis)  # type: ignore[call-overload]
     return x
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a number is the 0 with which `ops.pad` fills; −0 is another."""
+    return value == 0 and not np.signbit(value.real)
 
 
 def around(x: Any, widths: Any, fill: Any) -> Any:

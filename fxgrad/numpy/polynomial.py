@@ -13,7 +13,6 @@ import numpy as np
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import concrete
-from . import linalg
 from .composite import cast, composite, dtype_of, operand
 from .contraction import outer
 from .creation import vander
@@ -124,6 +123,8 @@ def roots(p: Any) -> Any:
     They are complex where `p` is traced. At multiple zeros no derivative exists. How many leading and trailing
     coefficients are zero must be known.
     """
+    from .linalg import eigvals
+
     p = atleast_1d(p)
     if p.ndim != 1:
         raise ShapeError("Input must be a rank-1 array.")
@@ -136,7 +137,7 @@ def roots(p: Any) -> Any:
         return zeros
     below = np.eye(p.size - 2, p.size - 1, dtype=dtype)
     top = ops.reshape(ops.divide(ops.negative(p[1:]), p[:1]), shape=(1, p.size - 1))
-    return append(linalg.eigvals(ops.concatenate(top, below, axis=0)), zeros)
+    return append(eigvals(ops.concatenate(top, below, axis=0)), zeros)
 
 
 @composite(np.poly)
@@ -147,7 +148,9 @@ def poly(seq_of_zeros: Any) -> Any:
     """
     zeros = atleast_1d(seq_of_zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.size:
-        zeros = linalg.eigvals(zeros)
+        from .linalg import eigvals
+
+        zeros = eigvals(zeros)
     elif zeros.ndim != 1:
         raise ShapeError("input must be 1d or non-empty square 2d array.")
     if not zeros.size:
@@ -181,6 +184,8 @@ def polyfit(
     >>> print(fnp.allclose(slope(fnp.array([1.0, 2.0, 4.0])), [-0.5, 0.0, 0.5]))
     True
     """
+    from .linalg import inv, lstsq, qr
+
     deg, x, y = int(deg), floating(x), floating(y)
     if deg < 0:
         raise ShapeError("expected deg >= 0")
@@ -197,14 +202,14 @@ def polyfit(
     scale = sqrt(sum(ops.multiply(matrix, matrix), 0))
     matrix = ops.divide(matrix, scale)
     rcond = x.size * finfo(dtype_of(x)).eps if rcond is None else rcond
-    scaled, residuals, rank, singular = linalg.lstsq(matrix, target, rcond)
+    scaled, residuals, rank, singular = lstsq(matrix, target, rcond)
     coefficients = by_rows(ops.divide, scaled, scale)
     if full:
         return coefficients, residuals, rank, singular, rcond
     if not cov:
         return coefficients
     # (AᵀA)⁻¹ = R⁻¹R⁻ᵀ for A = QR, without the square of the condition number.
-    inverse = linalg.inv(linalg.qr(matrix)[1])
+    inverse = inv(qr(matrix)[1])
     covariance = ops.divide(inverse @ inverse.T, outer(scale, scale))
     if cov == "unscaled":
         return coefficients, covariance

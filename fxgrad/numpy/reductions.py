@@ -18,6 +18,7 @@ from ..core.errors import ShapeError
 from ..core.interpreter import as_value
 from ..ops.operators import rooted, square
 from .composite import (
+    CONSTANT,
     at_axis,
     axes_tuple,
     axis_index,
@@ -79,18 +80,18 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
     return reduction(a, ops.reduce_prod, 1, ops.multiply, axis, dtype, keepdims, initial, where)
 
 
-@composite(np.count_nonzero)
+@composite(np.count_nonzero, derivative=CONSTANT)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     a = operand(a)
     return sum(a if kind(a) == "b" else ops.not_equal(a, 0), axis, np.intp, keepdims=keepdims)
 
 
-@composite(np.any)
+@composite(np.any, derivative=CONSTANT)
 def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     return reduction(a, ops.reduce_any, False, None, axis, None, keepdims, None, where)
 
 
-@composite(np.all)
+@composite(np.all, derivative=CONSTANT)
 def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     return reduction(a, ops.reduce_all, True, None, axis, None, keepdims, None, where)
 
@@ -150,12 +151,12 @@ def position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
     return finished(primitive(a, axis=axis), shape, axes, keepdims)
 
 
-@composite(np.argmax)
+@composite(np.argmax, derivative=CONSTANT)
 def argmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
     return position(a, ops.argmax, axis, keepdims)
 
 
-@composite(np.argmin)
+@composite(np.argmin, derivative=CONSTANT)
 def argmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
     return position(a, ops.argmin, axis, keepdims)
 
@@ -240,9 +241,21 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any
     apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
     apart = cast(apart, np.result_type(dtype_of(apart), inner))
     length = finished(ops.norm2(apart, axes=axes), apart.shape, axes, keepdims)
+    if mean is None:
+        length = without_lone(length, apart, count_of(apart, axes, where, True), divisor, axes)
     result = cast(cast(ops.divide(length, divisor**0.5), inner), outer)
     return rooted(result, lambda: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
                                       correction=correction))  # fmt: skip
+
+
+def without_lone(length: Any, apart: Any, count: Any, divisor: Any, axes: tuple[int, ...]) -> Any:
+    """The norms of deviations, constant for groups of one entry: it is its own mean, wherever it moves."""
+    if isinstance(count, int):
+        return ops.stop_gradient(length) if count == 1 and divisor > 0 else length
+    lone = ops.logical_and(ops.equal(count, 1), ops.greater(ops.reshape(divisor, shape=count.shape), 0))
+    moving = ops.norm2(ops.where(lone, 1, apart), axes=axes)
+    lone, moving = (ops.reshape(x, shape=length.shape) for x in (lone, moving))
+    return ops.where(lone, ops.stop_gradient(length), moving)
 
 
 def squared_modulus(x: Any) -> Any:

@@ -1,9 +1,10 @@
 """The primitives: one file a family, each operation declared once with all its rules.
 
-The package itself is the vocabulary in which rules of other families are written (`ops.where`, `ops.reshape`).
+The package itself is the vocabulary of whoever computes with them (`ops.where`, `ops.reshape`); rules of the families
+have it as `vocabulary`.
 """
 
-from . import operators  # rules are written with Python's operators
+from . import operators, vocabulary  # rules are written with Python's operators
 from .activation import relu, sigmoid, silu, softplus
 from .bits import bitcast, reduce_precision
 from .contraction import (
@@ -119,6 +120,7 @@ from .linalg import (
     inv,
     lstsq,
     qr,
+    selfadjoint,
     slogdet,
     solve,
     triangular_solve,
@@ -168,6 +170,7 @@ from .shaping import (
     zeros_like,
 )
 from .slicing import dynamic_slice, dynamic_update_slice
+from .sliding import correlate, overlap, window_sum, windows
 from .sorting import argsort, searchsorted, sort
 from .special import (
     bessel_moment,
@@ -192,7 +195,6 @@ from .spectral import (
     svd,
     svdvals,
 )
-from .windows import correlate, overlap, window_sum, windows
 
 __all__ = [
     "ARRAY",
@@ -345,6 +347,7 @@ __all__ = [
     "rint",
     "round",
     "searchsorted",
+    "selfadjoint",
     "sigmoid",
     "sign",
     "signbit",
@@ -378,3 +381,5 @@ __all__ = [
     "zeros_like",
     "zeta",
 ]
+
+vocabulary.ops.__dict__.update({name: globals()[name] for name in __all__})

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import SCALARS, aval_of, kind_of
 from .kinds import elementwise
 from .masked import Masked
+from .vocabulary import ops
 
 MANY, BLOCK = 4096, 1 << 16  # entries
 
@@ -79,7 +79,9 @@ def limited(xp: Any, x: Any) -> Any:
 
 def logistic(xp: Any, x: Any) -> Any:
     if is_complex(x):
-        return 1 / (1 + xp.exp(-x))
+        ahead = xp.real(x) >= 0
+        e = xp.exp(xp.where(ahead, -x, x))
+        return xp.where(ahead, xp.ones_like(e), e) / (e + 1)
     e = xp.exp(limited(xp, x))
     return e / (e + 1)
 
@@ -111,10 +113,14 @@ def swish_slope(xp: Any, x: Any) -> Any:
     return e * rest * (1 + x * rest)
 
 
+def silu_rule(t: Any, y: Any, x: Any) -> Any:
+    if kind_of(aval_of(x).dtype) == "c":  # of which the slopes here know no derivative
+        return t * (sigmoid(x) * (1 + x * sigmoid(ops.negative(x))))
+    return t * silu_slope(x)
+
+
 # x·sigmoid(x), and its derivative.
-silu = elementwise(
-    "silu", lambda t, y, x: t * silu_slope(x), kernel=in_blocks(lambda xp, x: x * logistic(xp, x))
-)
+silu = elementwise("silu", silu_rule, kernel=in_blocks(lambda xp, x: x * logistic(xp, x)))
 silu_slope = elementwise(
     "silu_slope",
     lambda t, y, x: t * (sigmoid_slope(x) * (2 - x * ops.tanh(x / 2))),

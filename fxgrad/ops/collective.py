@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.errors import UnboundAxisError
 from ..core.interpreter import named_axes
 from ..core.primitive import Primitive, bind
 from .indexing import ARRAY, move_axis
 from .kinds import Linear, spread
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,6 +14,7 @@ import numpy as np
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
 from ..core.graph import Graph
 from ..core.interpreter import is_plain
+from ..core.pullback import PullbackRule
 from ..core.staging import stage
 from ..kernels.source import INDENT, Source, compile_graph
 from .masked import Masked, Support, dense, scaled
@@ -23,18 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class Rule:
-    """A compiled pullback.
+class Rule(PullbackRule):
+    """A compiled pullback: `plain` calls kernels, `pull` binding functions.
 
-    keep(own, y, values) → residuals (None: there are none);
-    plain(ct, residuals) and pull(ct, *residuals) → a cotangent or None for every operand. `plain` calls kernels
-    and is for NumPy values only; `pull` is for everything else: traced and masked cotangents.
-    `kept` says what the residuals are: 0 the result, i + 1 the operand i; `refill` puts others in their place.
+    keep(own, y, values) → residuals (None: there are none), which are those that `kept` tells, then avals.
     `finite`: all partial derivatives are finite; None where the operation is not elementwise, so that the support
     of a masked cotangent is not that of the results; `reach` then makes the one from the other, where it can.
     """
 
     __slots__ = ("finite", "keep", "kept", "plain", "projected", "reach", "traced")
+    kept: list[int]
 
     def __init__(
         self,
@@ -50,7 +49,7 @@ class Rule:
         self.reach: Callable | None = None
 
     def refill(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
-        """Residuals with result(0, value) for the result and operand(i, value) for the operand i."""
+        """See `PullbackRule`."""
         filled = [result(0, v) if k == 0 else operand(k - 1, v) for k, v in zip(self.kept, residuals)]
         return (*filled, *residuals[len(filled) :])
 
@@ -80,6 +79,8 @@ def compile_rule(
     name: str,
 ) -> Rule:
     """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
+    from .kinds import project
+
     layout: list[str] = []
     places: dict[int, int] = {}  # operand → position among the staged results
     clean: list[int] = []  # the positions of supports that are needed only if somebody asks for them
@@ -101,7 +102,7 @@ def compile_rule(
                 results.append(result)
         return results
 
-    graph = stage(flat, avals, name, sites=False)
+    graph = stage(flat, avals, name, sites=False).pruned(effects=False)  # the operation has had them
     # Cotangents are converted also where the rule computes in a wider dtype (2.0 ** x in single precision).
     projected = sorted(
         {
@@ -109,13 +110,12 @@ def compile_rule(
             *(i for i, place in places.items() if graph.outputs[place].aval.dtype != avals[i + 2].dtype),
         }
     )
-    read = {a for e in graph.equations for a in e.inputs} | set(graph.outputs)
-    kept = [i for i, var in enumerate(graph.inputs[1:]) if var in read]  # 0 is y, i + 1 the operand i
+    kept = [i for i, read in enumerate(graph.read()[1:]) if read]  # 0 is y, i + 1 the operand i
     names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
 
     def build(plain: bool) -> Callable[..., Any]:
         source = Source(plain, quiet=True)
-        source.namespace |= {"Masked": Masked, "Support": Support}
+        source.namespace |= {"Masked": Masked, "Support": Support, "project": project}
         for var, parameter in zip(graph.inputs, ["ct", *names.values()]):
             source.names[var] = parameter
         arranged, count = postponed(graph, clean if plain else ())
@@ -128,10 +128,7 @@ def compile_rule(
                 atoms[i] = f"Support(lambda: later()[{k}])"
         results = [part.format(*atoms) for part in layout]
         kept_names = [names[k] for k in kept]
-        if plain and projected:
-            from .kinds import project
-
-            source.namespace["project"] = project
+        if plain:
             for i in projected:
                 kept_names.append(f"a{i}")
                 results[i] = f"project({results[i]}, a{i})"
@@ -177,11 +174,10 @@ def elementwise_rule(
     if not is_differentiable(out.dtype) or all(n is None for n in needed):
         rule = None
     else:
-        # Dtypes are compared by identity, as for the key: NumPy makes equal ones that are not the same object.
         projected = [
             i
             for i, a in enumerate(operands)
-            if needed[i] is not None and (a.shape != out.shape or a.dtype is not out.dtype)
+            if needed[i] is not None and (a.shape != out.shape or a.dtype != out.dtype)
         ]
 
         def pullback(ct: Any, y: Any, *xs: Any) -> list[Any]:
@@ -225,8 +221,10 @@ def differentiable(operands: Sequence[Aval], wanted: Sequence[Any]) -> list[int]
 
 def general_rule(
     primitive: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict
-) -> Rule | None:
+) -> Rule | JointRule | None:
     """The Rule of a primitive from its tangent rule: staged, split at the tangents, transposed."""
+    if primitive.multiple_results:
+        return joint_rule(primitive, values, needed, y, params)
     out = aval_of(y)
     if not is_differentiable(out.dtype):
         return None
@@ -245,35 +243,99 @@ def general_rule(
 
 
 def joint_rule(
-    primitive: Any,
-    ys: Sequence[Any],
-    values: Sequence[Any],
-    wanted: Sequence[bool],
-    present: Sequence[int],
-    params: dict,
-) -> Callable[..., list[Any]]:
-    """The pullback of a primitive with several results, (*cotangents present, *ys, *values) → a cotangent or None for
-    every operand. A result without cotangent is left out of it, and not taken for zeros: so that singular values are
-    differentiated where singular vectors cannot be."""
+    primitive: Any, values: Sequence[Any], needed: Sequence[Any], ys: Sequence[Any], params: dict
+) -> JointRule | None:
+    """The same for several results."""
     outs, operands = [aval_of(y) for y in ys], [aval_of(v) for v in values]
-    positions = differentiable(operands, wanted)
-    forward = staged_tangent(primitive, outs, operands, positions, params)
-    places: list[int] = []  # the operands for which there is a cotangent
+    positions = differentiable(operands, [n is not None for n in needed])
+    if not positions or not any(is_differentiable(out.dtype) for out in outs):
+        return None
+    return JointRule(primitive, outs, operands, positions, params)
 
-    def pullback(*given: Any) -> list[Any]:
-        cts = dict(zip(present, given))
-        known = given[len(present) :]
-        found = transpose_graph(forward, known, len(positions), [cts.get(i) for i in range(len(outs))])
-        places[:] = [p for p, ct in zip(positions, found) if ct is not None]
-        return [dense(ct) for ct in found if ct is not None]
 
-    graph = stage(pullback, [*(outs[i] for i in present), *outs, *operands], primitive.name, sites=False)
-    plain, traced = (compile_graph(graph, kernels, quiet=True) for kernels in (True, False))
+class JointRule(PullbackRule):
+    """The pullback of a primitive with several results, compiled for each set of cotangents that it meets: a result
+    without one is left out, and not taken for zeros, so that singular values are differentiated where singular vectors
+    cannot be. Whatever set that will be, only those results and operands are kept that the tangent rule reads.
+    """
 
-    def rule(*given: Any) -> list[Any]:
-        results: list[Any] = [None] * len(operands)
-        for place, ct in zip(places, (plain if is_plain(given) else traced)(*given)):
-            results[place] = ct
-        return results
+    __slots__ = ("codes", "graphs", "kept", "operands", "outs", "params", "positions", "primitive", "read")
 
-    return rule
+    def __init__(
+        self,
+        primitive: Any,
+        outs: Sequence[Aval],
+        operands: Sequence[Aval],
+        positions: Sequence[int],
+        params: dict,
+    ):
+        self.primitive, self.outs, self.operands = primitive, outs, operands
+        self.positions, self.params = positions, params
+        self.graphs: dict[tuple, Graph] = {}
+        self.codes: dict[tuple, Callable[..., list[Any]]] = {}
+        count = len(outs)
+        try:
+            known = self.forward(primitive.further({}, outs)).read()[: count + len(operands)]
+        except Exception:  # there is no derivative: `pull` says so, if it comes to that
+            known = []
+        # What is read of results and operands, counted through, and the same as `PullbackRule` says it.
+        self.read = [i for i, read in enumerate(known) if read]
+        self.kept = [max(i + 1 - count, 0) for i in self.read]
+
+    def forward(self, further: Sequence[Any]) -> Graph:
+        """The tangent rule, with operands further to those of the primitive."""
+        avals = tuple(map(aval_of, further))
+        found = self.graphs.get(avals)
+        if found is None:
+            operands = [*self.operands, *avals]
+            found = staged_tangent(self.primitive, self.outs, operands, self.positions, self.params)
+            self.graphs[avals] = found
+        return found
+
+    def keep(self, own: Callable[[Any], Any], ys: Sequence[Any], values: Sequence[Any]) -> tuple:
+        """The residuals. An operand that needs a cotangent is private to the tape."""
+        known, count = [*ys, *values], len(ys)
+        private = [*range(count), *[i + count for i in self.positions]]
+        return tuple([known[i] if i in private else own(known[i]) for i in self.read])
+
+    def refill(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
+        """See `PullbackRule`."""
+        count = len(self.outs)
+        filled = [result(i, v) if i < count else operand(i - count, v) for i, v in zip(self.read, residuals)]
+        return tuple(filled)
+
+    def pull(self, cts: dict[int, Any], *residuals: Any) -> list[Any]:
+        """See `PullbackRule`."""
+        present, further = tuple(sorted(cts)), self.primitive.further(cts, self.outs)
+        key = (present, *map(aval_of, further))
+        code = self.codes.get(key)
+        if code is None:
+            code = self.codes[key] = self.compiled(present, further)
+        return code(*[dense(cts[i]) for i in present], *residuals, *further)
+
+    def compiled(self, present: Sequence[int], further: Sequence[Any]) -> Callable[..., list[Any]]:
+        """(*cotangents present, *residuals, *further operands) → a cotangent or None for every operand."""
+        avals, positions = [*self.outs, *self.operands], self.positions
+        forward = self.forward(further)
+        places: list[int] = []  # the operands for which there is a cotangent
+
+        def pullback(*given: Any) -> list[Any]:
+            rest = iter(given)
+            cts = dict(zip(present, rest))
+            kept = dict(zip(self.read, rest))
+            known = [*map(kept.get, range(len(avals))), *rest]
+            found = transpose_graph(forward, known, len(positions), [*map(cts.get, range(len(self.outs)))])
+            places[:] = [p for p, ct in zip(positions, found) if ct is not None]
+            return [dense(ct) for ct in found if ct is not None]
+
+        given = [*[avals[i] for i in (*present, *self.read)], *map(aval_of, further)]
+        graph = stage(pullback, given, self.primitive.name, sites=False)
+        plain, traced = (compile_graph(graph, kernels, quiet=True) for kernels in (True, False))
+
+        def code(*given: Any) -> list[Any]:
+            results: list[Any] = [None] * len(self.operands)
+            for place, ct in zip(places, (plain if is_plain(given) else traced)(*given)):
+                results[place] = ct
+            return results
+
+        return code

@@ -126,7 +126,9 @@ def difference(x: Any) -> Any:
     return graft((1 - x) * (1 + x), 1 - x * x)
 
 
-# Of complex x the factors are divided by one after the other, since their product overflows to NaN.
+# Of complex x the factors are divided by one after the other, since their product overflows to NaN. On a branch cut the
+# sign of a zero tells the side: a number is subtracted, which leaves the other part alone, where 1 + x and 1 − x make
+# +0 of −0.
 def over_difference(t: Any, x: Any) -> Any:
     """t/(1 − x²)."""
     return t / (1 - x) / (1 + x) if is_complex(x) else t / difference(x)
@@ -134,7 +136,9 @@ def over_difference(t: Any, x: Any) -> Any:
 
 def over_root(t: Any, x: Any) -> Any:
     """t/√(1 − x²)."""
-    return t / sqrt(1 - x) / sqrt(1 + x) if is_complex(x) else t / sqrt(difference(x))
+    if is_complex(x):
+        return t / sqrt(negative(x - 1)) / sqrt(x - (-1))
+    return t / sqrt(difference(x))
 
 
 sin = elementwise("sin", lambda t, y, x: t * cos(x))
@@ -152,11 +156,11 @@ cosh = elementwise("cosh", lambda t, y, x: t * sinh(x))
 tanh = elementwise("tanh", lambda t, y, x: t * (1 - y * y))
 arcsinh = elementwise(
     "arcsinh",
-    lambda t, y, x: over_root(t, x * 1j) if is_complex(x) else t / hypot(x, 1.0),
+    lambda t, y, x: over_root(t, turned(x)) if is_complex(x) else t / hypot(x, 1.0),
     kernel=named("asinh", "arcsinh"),
 )
 arccosh = elementwise(
-    "arccosh", lambda t, y, x: t / (sqrt(x - 1) * sqrt(x + 1)), kernel=named("acosh", "arccosh")
+    "arccosh", lambda t, y, x: t / (sqrt(x - 1) * sqrt(x - (-1))), kernel=named("acosh", "arccosh")
 )
 arctanh = elementwise("arctanh", lambda t, y, x: over_difference(t, x), kernel=named("atanh", "arctanh"))
 # Divided twice by the modulus, not by its square, which overflows; NaN at the origin, where no derivative exists.

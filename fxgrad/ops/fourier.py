@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval, aval_of
 from .elementwise import convert_kernel
 from .kinds import linear, project
 from .reduction import kernel_dtype
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import (
     PLAIN,
     SCALARS,
@@ -31,9 +30,12 @@ from ..core.aval import (
 from ..core.cache import Cache
 from ..core.errors import NotLinearError, ShapeError, UnsupportedError
 from ..core.interpreter import CURRENT, VALUES
+from ..core.key import params_key
 from ..core.primitive import KERNEL_ERRORS, Primitive, bind, explain, register
-from . import derive
+from ..core.pullback import PullbackRule
+from .derive import elementwise_rule, general_rule
 from .masked import Masked, Support, dense, scaled
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 FLOAT = np.dtype(float)
 NO_PARAMS: dict = {}
 ARRAYS = PLAIN - SCALARS
+NUMBERS = {float: 3, int: 4, complex: 5, bool: 6}  # see `Elementwise.linearize`
 
 
 def named(*names: str) -> Callable[[Any], Callable]:
@@ -58,7 +61,7 @@ def named(*names: str) -> Callable[[Any], Callable]:
 
 def scalar_aval(primitive: Any, avals: Sequence[Aval], params: dict) -> Aval:
     """The result's dtype and weakness, by asking the kernel about scalar operands; remembered."""
-    key = (tuple((a.dtype, a.weak) for a in avals), *params.items())
+    key = (*[(a.dtype, a.weak) for a in avals], params_key(params))
     found = primitive.dtypes.get(key)
     if found is None:
         with np.errstate(all="ignore"):
@@ -128,18 +131,20 @@ def spread(value: Any, batched: bool, size: int) -> Any:
     return value if batched else ops.broadcast_to(value, shape=(size, *aval_of(value).shape))
 
 
-def general_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
-    """What the pullback of an elementwise operation depends on: the result's dtype and weakness, on whether there are
-    axes, and for every operand on whether its cotangent is not wanted (0; 3 for a weak scalar), like the result's (1),
-    or to be summed and converted (2; 4 for a weak scalar)."""
+def rule_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
+    """All that the Rule of an elementwise operation depends on: params, whether the result has axes, its dtype and
+    weakness, and of every operand the same, whether a cotangent is wanted, and whether it is to be summed."""
     out = y if type(y) in ARRAYS else aval_of(y)
-    key = [out.dtype, type(y) in SCALARS, bool(out.shape), *params.items()]
+    key: list[Any] = [out.dtype, type(y) not in ARRAYS and out.weak, bool(out.shape)]
     for v, need in zip(values, needed):
-        if type(v) in SCALARS or getattr(v, "weak", False):
-            key.append(3 if need is None else 4)
+        if type(v) in SCALARS:
+            key += (type(v), need is None)
         else:
             have = v if type(v) in ARRAYS else aval_of(v)
-            key.append(0 if need is None else 1 if have.shape == out.shape and have.dtype is out.dtype else 2)
+            weak = type(v) not in ARRAYS and have.weak
+            key += (have.dtype, weak, need is None, have.shape == out.shape)
+    if params:
+        key.append(params_key(params))
     return tuple(key)
 
 
@@ -219,40 +224,54 @@ class Elementwise(Primitive):
         return y, None if total is None else lift(total, aval)
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
-        # The rule depends on the dtype, on whether there are axes, and for every operand on whether its cotangent is
-        # not wanted (0; 3 for a weak scalar), like the result's (1), or summed and converted (2). One and two
-        # operands are written out, and no call unpacks a tuple: this is the hot path.
-        key: Any
-        try:
-            if len(values) == 1 and not params:
-                (x,) = values
-                y = apply(x)
+        # The common kinds of one and two operands are told apart by a number. It says the dtype of the result, whether
+        # that has axes, and of each operand whether it is a number of Python's (3 to 6) or else of this dtype, with no
+        # cotangent wanted (0), with one like the result's (1) or a sum of it (2). What has axes is not weak. This is
+        # the hot path: it is written out, no call unpacks a tuple, and all other kinds are left to `rule_key`.
+        key: Any = None
+        if len(values) == 1 and not params:
+            (x,) = values
+            y = apply(x)
+            try:
                 shape, dtype = y.shape, y.dtype
-                key = dtype.num if shape else ~dtype.num
-                key = key * 4 + (1 if x.dtype is dtype and x.shape == shape else 2)
-            elif len(values) == 2 and not params:
-                a, b = values
-                y = apply(a, b)
+                if x.dtype is dtype and x.shape == shape and (shape or type(x) in ARRAYS):
+                    key = dtype.num if shape else ~dtype.num
+            except AttributeError:  # Python numbers, and arrays with dtypes that are not NumPy's
+                pass
+        elif len(values) == 2 and not params:
+            a, b = values
+            y = apply(a, b)
+            try:
                 shape, dtype = y.shape, y.dtype
-                key = dtype.num * 4 if shape else ~dtype.num * 4
+                number = dtype.num if shape else ~dtype.num
                 if needed[0] is not None:
-                    key += 1 if a.dtype is dtype and a.shape == shape else 2
-                elif type(a) is not np.ndarray and is_weak(a):
-                    key += 3
-                key *= 4
+                    if a.dtype is not dtype or not ((axes := a.shape) or type(a) in ARRAYS):
+                        raise AttributeError
+                    number = number * 8 + (1 if axes == shape else 2)
+                elif type(a) in NUMBERS:
+                    number = number * 8 + NUMBERS[type(a)]
+                elif a.dtype is dtype and (a.shape or type(a) in ARRAYS):
+                    number *= 8
+                else:
+                    raise AttributeError
                 if needed[1] is not None:
-                    key += 1 if b.dtype is dtype and b.shape == shape else 2
-                elif type(b) is not np.ndarray and is_weak(b):
-                    key += 3
-            else:
-                raise AttributeError
-        except AttributeError:  # Python scalars, more operands, params
+                    if b.dtype is not dtype or not ((axes := b.shape) or type(b) in ARRAYS):
+                        raise AttributeError
+                    key = number * 8 + (1 if axes == shape else 2)
+                elif type(b) in NUMBERS:
+                    key = number * 8 + NUMBERS[type(b)]
+                elif b.dtype is dtype and (b.shape or type(b) in ARRAYS):
+                    key = number * 8
+            except AttributeError:
+                pass
+        else:
             y = apply(*values, **params)
-            key = general_key(y, values, needed, params)
+        if key is None:
+            key = rule_key(y, values, needed, params)
         try:
             rule = self.derived[key]
         except KeyError:
-            rule = derive.elementwise_rule(self, key, values, needed, y, params)
+            rule = elementwise_rule(self, key, values, needed, y, params)
         return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> list[Any]:
@@ -278,7 +297,7 @@ class Elementwise(Primitive):
         return self.call(*aligned, **params), True
 
 
-class Linear(Primitive):
+class Linear(Primitive, PullbackRule):
     """Linear in its first `count` operands jointly (None: in all); the others (indices) are without derivative.
 
     shape(*avals, **params) → the result's shape; or, where its dtype is another, abstract(self, *avals, **params)
@@ -287,8 +306,6 @@ class Linear(Primitive):
     `others` too where they are given
     `structural`: the transpose only moves and adds entries, so the support of a masked cotangent moves with it.
     """
-
-    plain = None
 
     def __init__(
         self,
@@ -332,7 +349,7 @@ class Linear(Primitive):
     kept = ()  # the indices are no values that anything is differentiated by
 
     def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `derive.Rule.refill`."""
+        """See `PullbackRule`."""
         operands, params = residuals
         return [v if type(v) is Aval else operand(i, v) for i, v in enumerate(operands)], params
 
@@ -377,10 +394,8 @@ class Linear(Primitive):
         return self.batched(*operands, *others, size=size, **params), True
 
 
-class Bilinear(Primitive):
+class Bilinear(Primitive, PullbackRule):
     """Linear in each of two operands: transposed(i, ct, aval, other, **params) is the cotangent of operand i."""
-
-    plain = None
 
     def __init__(self, name: str, make_kernel: Any, *, abstract: Any, transposed: Any, batched: Any):
         self.rule, self.transposed, self.batched = abstract, transposed, batched
@@ -410,7 +425,7 @@ class Bilinear(Primitive):
     kept = (1, 2)
 
     def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `derive.Rule.refill`."""
+        """See `PullbackRule`."""
         aval_a, aval_b, a, b, params = residuals
         a, b = a if a is None else operand(0, a), b if b is None else operand(1, b)
         return aval_a, aval_b, a, b, params
@@ -424,12 +439,13 @@ class Bilinear(Primitive):
         )
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
-        a, b = operands
-        if type(a) is Aval and type(b) is Aval:
+        traced = [type(v) is Aval for v in operands]
+        if all(traced):
             raise NotLinearError(f"{self.name} of two traced operands is not linear")
-        if type(a) is Aval:
-            return self.pull(ct, a, aval_of(b), None, b, params)
-        return self.pull(ct, aval_of(a), b, a, None, params)
+        i = traced.index(True)
+        cts: list[Any] = [None, None]
+        cts[i] = project(self.transposed(i, dense(ct), operands[i], operands[1 - i], **params), operands[i])
+        return cts
 
     def batch(
         self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
@@ -445,8 +461,6 @@ class General(Primitive):
 
     `multiple`: the kernel, `abstract`, `batched` and `tangent` give sequences, and y and ct are sequences.
     """
-
-    plain = None
 
     def __init__(
         self,
@@ -483,35 +497,22 @@ class General(Primitive):
         y = apply(*values, **params)
         if self.tangent is None:
             return y, None, None
-        wanted = tuple([n is not None for n in needed])
-        if self.multiple_results:  # which cotangents there will be is not known yet: all may be read
-            kept = [v if w else own(v) for v, w in zip(values, wanted)]
-            return y, self, (y, kept, wanted, params)
-        key = (tuple(map(aval_of, values)), wanted, *params.items())
-        try:
-            rule = self.derived[key]
-        except KeyError:
-            rule = self.derived[key] = derive.general_rule(self, values, needed, y, params)
+        rule = self.rule_for(y, values, needed, params)
         return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
 
-    kept = (0, 1)
+    def rule_for(self, y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> Any:
+        """The rule for operands and results of these avals, or None."""
+        key = (tuple(map(aval_of, values)), tuple([n is not None for n in needed]), params_key(params))
+        try:
+            return self.derived[key]
+        except KeyError:
+            rule = self.derived[key] = general_rule(self, values, needed, y, params)
+            return rule
 
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `derive.Rule.refill`; of several results."""
-        ys, values, wanted, params = residuals
-        ys = [result(i, y) for i, y in enumerate(ys)]
-        return ys, [operand(i, v) for i, v in enumerate(values)], wanted, params
-
-    def pull(
-        self, cts: dict, ys: Sequence[Any], values: Sequence[Any], wanted: tuple, params: dict
-    ) -> Sequence[Any]:
-        """The pullback of several results, for the cotangents that there are."""
-        present = tuple(sorted(cts))
-        key = (tuple(map(aval_of, values)), wanted, present, *params.items())
-        rule = self.derived.get(key)
-        if rule is None:
-            rule = self.derived[key] = derive.joint_rule(self, ys, values, wanted, present, params)
-        return rule(*[dense(cts[i]) for i in present], *ys, *values)
+    def further(self, cts: dict, outs: Sequence[Aval]) -> Sequence[Any]:
+        """What the tangent rule has as operands beside those of several results: what their cotangents, by position,
+        tell besides their values."""
+        return ()
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         if self.transposed is None:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError
 from .contraction import LETTERS
 from .kinds import General, general, register
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -469,6 +469,26 @@ slogdet = on_matrices(
 
 
 # -- factorizations ------------------------------------------
+def selfadjoint_kernel(xp: Any) -> Any:
+    def selfadjoint(a: Any, *, upper: bool) -> Any:
+        i = xp.arange(a.shape[-1])
+        given = i[:, None] < i if upper else i[:, None] > i
+        mirrored = xp.where(given, a, daggered(xp, a))
+        return xp.where(i[:, None] == i, xp.real(a), mirrored) if is_complex(a) else mirrored
+
+    return selfadjoint
+
+
+# The Hermitian matrix of which one triangle is given, with the derivative of (A + Aᴴ)/2, so that the gradient of a
+# function of Hermitian matrices is Hermitian. Off these the two are not of one function; see `transforms.hermitian`.
+selfadjoint = on_matrices(
+    "selfadjoint",
+    selfadjoint_kernel,
+    abstract=matrix_aval,
+    tangent=lambda y, primals, tangents, params: hermitian(tangents[0]),
+)
+
+
 def cholesky_kernel(xp: Any) -> Any:
     return lambda a: xp.linalg.cholesky(a * 0.5 + daggered(xp, a) * 0.5)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import ops
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,13 +5,15 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from .. import ops
+import fxgrad.ops.elementwise as el  # `from . import` would wait for the package, which waits for this
+
+from ..core.arrays import is_array_like
 from ..core.aval import SCALARS, kind_of
 from ..core.errors import ArrayConversionError, ImmutableError
 from ..core.interpreter import CURRENT, VALUES, Tracer, concrete
 from ..core.primitive import KERNEL_ERRORS, explain
-from . import elementwise as el
 from .kinds import NO_PARAMS
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,22 +23,13 @@ def is_weak(value: Any) -> bool:
     return type(value) in SCALARS or (isinstance(value, Tracer) and value.weak)
 
 
-def array_like(value: Any) -> bool:
-    """Whether a foreign value is an operand all the same; otherwise its own type may know the operation."""
-    return (
-        isinstance(value, list | tuple)
-        or hasattr(value, "__array__")
-        or hasattr(value, "__array_namespace__")
-    )
-
-
 def binary(function: Callable) -> tuple[Callable, Callable]:
     """The operator of an elementwise function, and its reflection."""
     primitive, current = function.primitive, CURRENT.get
 
     def forward(self: Tracer, other: Any) -> Any:
         if type(other) not in VALUES:
-            return function(self, other) if array_like(other) else NotImplemented
+            return function(self, other) if is_array_like(other) else NotImplemented
         try:
             y = current().interpreter.process(primitive, (self, other), NO_PARAMS)
         except KERNEL_ERRORS as error:
@@ -45,7 +38,7 @@ def binary(function: Callable) -> tuple[Callable, Callable]:
 
     def reflected(self: Tracer, other: Any) -> Any:
         if type(other) not in VALUES:
-            return function(other, self) if array_like(other) else NotImplemented
+            return function(other, self) if is_array_like(other) else NotImplemented
         try:
             y = current().interpreter.process(primitive, (other, self), NO_PARAMS)
         except KERNEL_ERRORS as error:
@@ -129,7 +122,7 @@ def unary(function: Callable) -> Callable:
 
 def comparison(function: Callable) -> Callable:
     def method(self: Tracer, other: Any) -> Any:
-        if type(other) in VALUES or array_like(other):
+        if type(other) in VALUES or is_array_like(other):
             return function(self, other)
         return NotImplemented
 
@@ -234,5 +227,6 @@ Tracer.attach(
     __index__=scalar(operator.index, "use as an index"),
     __array__=array,
     __array_priority__=1000.0,
+    __pandas_priority__=10_000,  # pandas leaves them to ours, which say what to write
     __hash__=None,
 )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval, aval_of
+from ..core.key import params_key
 from .kinds import general, linear, named
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +45,7 @@ def shifted(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 def kernel_dtype(self: Any, x: Aval, **params: Any) -> Any:
     """The dtype that the kernel gives: sums of bool and small integers widen."""
-    key = (x.dtype, *params.items())
+    key = (x.dtype, params_key(params))
     if key not in self.dtypes:
         self.dtypes[key] = np.asarray(self.kernel(np.ones(1, x.dtype), **params)).dtype
     return self.dtypes[key]

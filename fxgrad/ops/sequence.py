@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval, aval_of
 from .kinds import bilinear
+from .vocabulary import ops
 
 
 def convolve_kernel(xp: Any) -> Any:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
 from ..core import interpreter
-from ..core.aval import Aval, aval_of
-from ..core.errors import DTypeError, ShapeError
+from ..core.aval import PLAIN, Aval, aval_of, check_kind
+from ..core.errors import ShapeError
 from .kinds import general, linear, named
+from .vocabulary import ops
 
 
 def reshape_shape(x: Aval, *, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -201,12 +201,12 @@ def stacked(values: Any, axis: int = 0) -> Any:
 
 
 def from_sequence(sequence: Any) -> Any:
-    """A (nested) sequence as an array, as NumPy reads it; tracers may be among its entries."""
+    """A (nested) sequence as an array, as NumPy reads it; its entries may be whatever `as_value` takes."""
 
-    def traced(item: Any) -> bool:
+    def foreign(item: Any) -> bool:
         if isinstance(item, list | tuple):
-            return any(map(traced, item))
-        return isinstance(item, interpreter.Tracer)
+            return any(map(foreign, item))
+        return type(item) not in PLAIN
 
     def build(item: Any) -> Any:
         if not isinstance(item, list | tuple):
@@ -219,13 +219,10 @@ def from_sequence(sequence: Any) -> Any:
             raise ShapeError(f"a sequence of arrays of different shapes {sorted(shapes)} is not an array")
         return stacked(promoted(parts))
 
-    if traced(sequence):
+    if foreign(sequence):
         return build(sequence)
     array = np.asarray(sequence)
-    if array.dtype.kind not in "biufcV":
-        raise DTypeError(
-            f"an operand of type {type(sequence).__name__} is not an array of numbers (dtype {array.dtype})"
-        )
+    check_kind(array.dtype, "an operand")
     return array
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval, aval_of
 from .indexing import ARRAY, getitem, update
 from .kinds import linear
 from .masked import Masked, Support
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

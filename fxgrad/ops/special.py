@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import ops
 from ..kernels import gamma, special
 from ..kernels.special import real_kernel
 from .kinds import elementwise
+from .vocabulary import ops
 
 # -- the normal distribution ------------------------------------------
 DENSITY = 1 / math.sqrt(2 * math.pi)

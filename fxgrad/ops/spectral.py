@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
-from ..core.interpreter import is_plain
 from ..core.primitive import Primitive
+from ..core.pullback import PullbackRule
 from .kinds import General, general, register
 from .linalg import (
     adjoint,
@@ -51,6 +50,7 @@ from .linalg import (
     transposed,
 )
 from .masked import Masked
+from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,15 +67,13 @@ class Spectral(General):
         self.along = along
         super().__init__(*args, **rules)
 
-    def pull(
-        self, cts: dict, ys: Sequence[Any], values: Sequence[Any], wanted: tuple, params: dict
-    ) -> Sequence[Any]:
-        count = aval_of(ys[self.along.index(None)]).shape[-1]
+    def further(self, cts: dict, outs: Sequence[Aval]) -> Sequence[Any]:
+        count = outs[self.along.index(None)].shape[-1]
         marks = [EVERY, EVERY]
         for i, ct in cts.items():
             kind, mark = int(self.along[i] is not None), marked(ct, self.along[i], count)
             marks[kind] = mark if marks[kind] is EVERY else ops.logical_or(marks[kind], mark)
-        return super().pull(cts, ys, [*values, *marks], (*wanted, False, False), params)[: len(values)]
+        return marks
 
 
 EVERY = np.ones(1, dtype=bool)
@@ -102,11 +100,9 @@ def decomposition(name: str, make: Any, **rules: Any) -> Callable[..., Any]:
     return call
 
 
-class Values(Primitive):
+class Values(Primitive, PullbackRule):
     """The values of a decomposition, without the vectors, which take longer. Where there is a derivative it is the
     decomposition that is carried out: the rule for its vectors is to know of the values, too."""
-
-    plain = None
 
     def __init__(self, name: str, make: Any, whole: Any, **params: Any):
         self.whole, self.params = whole.primitive, params
@@ -124,22 +120,12 @@ class Values(Primitive):
 
     def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         apply = self.whole.kernel if apply is self.kernel else self.whole.call
-        ys, _, residuals = self.whole.linearize(apply, values, needed, {**self.params, **params}, own)
-        return ys[self.index], self, residuals
+        ys, rule, residuals = self.whole.linearize(apply, values, needed, {**self.params, **params}, own)
+        return ys[self.index], self, (rule, residuals)
 
-    def pull(self, ct: Any, *residuals: Any) -> Sequence[Any]:
-        """The pullback, from the residuals that `linearize` gives."""
-        return self.whole.pull({self.index: ct}, *residuals)
-
-    kept = (0, 1)
-
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `derive.Rule.refill`. The vectors are no results, so traced ones are made anew."""
-        ys, values, wanted, params = residuals
-        values = [operand(i, v) for i, v in enumerate(values)]
-        if is_plain(values):
-            return [result(0, y) if i == self.index else y for i, y in enumerate(ys)], values, wanted, params
-        return self.whole.call(*values, **params), values, wanted, params
+    def pull(self, ct: Any, rule: Any, residuals: Any) -> Sequence[Any]:
+        """See `PullbackRule`. What is kept are vectors, too, which are no results."""
+        return rule.pull({self.index: ct}, *residuals)
 
     def batch(
         self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequence[Any]) -> list[Any]:
     """Cotangents of the last `count` inputs of `graph`, linear in them, for `cts` of the outputs.
 
-    `known` are the values of the other inputs. Runs under the current interpreter; cotangents may be None (zero)
+    `known` are the values of the other inputs. What the graph computes in integers on the way is constant, unless all
+    of those inputs are integers. Runs under the current interpreter; cotangents may be None (zero)
     or `Masked`. Raises `NotLinearError` where the graph is not linear in those inputs.
     """
     split = len(graph.inputs) - count
     linear = graph.dependents(graph.inputs[split:])
+    floating = any(is_differentiable(v.aval.dtype) for v in graph.inputs[split:])
     values: dict[Any, Any] = dict(graph.captured)
     values.update(zip(graph.inputs[:split], known))
 
@@ -52,7 +54,7 @@ def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequenc
         if all(ct is None for ct in incoming):
             continue
         operands = [read(a) for a in equation.inputs]
-        if not any(is_differentiable(a.aval.dtype) for a in equation.outputs):
+        if floating and not any(is_differentiable(a.aval.dtype) for a in equation.outputs):
             continue
         ct = incoming if primitive.multiple_results else incoming[0]
         for atom, result in zip(equation.inputs, primitive.transpose(ct, operands, equation.params)):

@@ -7,8 +7,9 @@
 The same key gives the same numbers: alone, under `vmap` and `jit`, in chunks, on every machine and for every array
 library. The generator is Philox, counter-based, as NumPy's `np.random.Philox` is.
 """
-# ruff: noqa: F403
+# ruff: noqa: F401, F403
 
+from ..numpy import methods, protocol  # traced values behave like arrays
 from . import continuous, discrete, gammas, multivariate, selection
 from .continuous import *
 from .discrete import *

@@ -13,6 +13,7 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
+from ..numpy.composite import ensure
 from .continuous import gumbel
 from .discrete import randint
 from .keys import as_shape, one_key
@@ -23,6 +24,12 @@ def largest(x: Any, count: int, axis: int) -> Any:
     """The positions of the largest entries along an axis, in descending order."""
     order = ops.argsort(-x, axis=axis)
     return order[(slice(None),) * axis + (slice(count),)]
+
+
+def ensure_enough(possible: Any, draws: int, name: str) -> None:
+    """Raise where along the last axis fewer entries than are to be drawn can be; of known values only."""
+    enough = ops.greater_equal(fnp.count_nonzero(possible, axis=-1), draws)
+    ensure(enough, f"{name}: fewer than {draws} entries of positive probability to draw from")
 
 
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True) -> Any:
@@ -41,7 +48,8 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
         int64 array.
 
     Raises:
-        ShapeError: the shape does not fit, or more draws without replacement than categories.
+        ShapeError: the shape does not fit, or more draws without replacement than categories of positive probability.
+            (That of traced logits is not known: under `jit` and `vmap` the others are then drawn last.)
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.random.categorical(fx.random.key(0), np.log([0.1, 0.6, 0.3]), shape=(8,))
@@ -66,6 +74,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
             f"{tuple(batch)} without that axis",
             hint="shape = (*draws, *batch) with at most as many draws as categories",
         )
+    ensure_enough(ops.greater(logits, -math.inf), math.prod(draws), "categorical")
     found = largest(gumbel(key, (*batch, count)) + logits, math.prod(draws), len(batch))
     return ops.reshape(fnp.moveaxis(found, -1, 0), shape=shape)
 
@@ -120,7 +129,8 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         Array of the shape of `a` with the axis replaced by `shape`, differentiable in `a`.
 
     Raises:
-        ShapeError: p has another shape than (a.shape[axis],), or more draws without replacement than entries.
+        ShapeError: p has another shape than (a.shape[axis],), or a negative entry, or more draws without replacement
+            than entries of positive probability. (Under `jit` and `vmap` the entries of p are not known.)
 
     >>> import fxgrad as fx
     >>> fx.random.choice(fx.random.key(0), 10, (4,), replace=False)
@@ -137,8 +147,16 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         p = parameter(p, "choice")
         if aval_of(p).shape != (count,):
             raise ShapeError(f"choice: p has the shape {aval_of(p).shape}, the axis has {count} entries")
+        ensure(ops.greater_equal(p, 0), "choice: p has an entry that is negative or NaN")
+        possible = ops.greater(p, 0)
+        if draws:
+            ensure_enough(possible, 1 if replace else draws, "choice")
     if not replace:
-        noise = words(key, (count,)) if p is None else -(gumbel(key, (count,)) + ops.log(p))
+        if p is None:
+            noise = words(key, (count,))
+        else:
+            logits = ops.where(possible, ops.log(ops.where(possible, p, 1.0)), -math.inf)
+            noise = -(gumbel(key, (count,)) + logits)
         index = ops.reshape(ops.argsort(noise, axis=0)[:draws], shape=shape)
     elif p is None:
         index = randint(key, shape, 0, count)

@@ -9,8 +9,8 @@
 
 from ..transforms.measure import inner, measured_jvp, random_like
 from . import strategies
-from .coverage import coverage
 from .gradients import check_grads, check_jvp, check_vjp, check_vmap
+from .table import coverage
 
 __all__ = [
     "check_grads",

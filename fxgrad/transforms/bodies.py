@@ -15,6 +15,7 @@ from ..core.aval import Aval, aval_of, kind_of
 from ..core.cache import Cache
 from ..core.graph import Graph, Literal, Var
 from ..core.interpreter import Tracer, named_axes
+from ..core.key import key_of, params_key
 from ..core.staging import GraphTracer, stage
 from ..kernels.source import compile_graph
 from ..ops.kinds import spread
@@ -70,7 +71,7 @@ def content(graph: Graph) -> tuple:
         return tuple([v.aval for v in variables])
 
     def read(atoms: Sequence[Any]) -> tuple:
-        return tuple([(type(a.value), repr(a.value)) if type(a) is Literal else numbers[a] for a in atoms])
+        return tuple([key_of(a.value) if type(a) is Literal else numbers[a] for a in atoms])
 
     inputs = bound(graph.inputs)
     equations = tuple(
@@ -78,7 +79,7 @@ def content(graph: Graph) -> tuple:
             (
                 e.primitive,
                 read(e.inputs),
-                *[(name, frozen(value)) for name, value in e.params.items()],
+                params_key(e.params),
                 bound(e.outputs),
                 None if e.site is None else (id(e.site.code), e.site.lasti),
                 e.quiet,
@@ -87,15 +88,6 @@ def content(graph: Graph) -> tuple:
         ]
     )
     return graph.name, inputs, equations, read(graph.outputs), named_axes()
-
-
-def frozen(value: Any) -> Any:
-    """A param as part of a key: 1, 1.0 and True differ, slices can be hashed."""
-    if isinstance(value, tuple):
-        return tuple(map(frozen, value))
-    if isinstance(value, slice):
-        return slice, value.start, value.stop, value.step
-    return type(value), value
 
 
 @kept

@@ -17,6 +17,7 @@ from ..core.errors import ConcretizationError, NotLinearError
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT, concrete, is_plain
 from ..core.primitive import Primitive, bind
+from ..core.pullback import PullbackRule
 from ..core.staging import stage
 from ..ops.kinds import spread
 from ..ops.masked import dense
@@ -53,12 +54,12 @@ def switch_kernel(xp: Any) -> Any:
     return chosen_branch
 
 
-class Switch(Primitive):
+class Switch(Primitive, PullbackRule):
     """(index, *operands) → the results of branches[index]; a boolean index counts as 0 or 1."""
 
     multiple_results = True
     runs_user_code = True
-    plain = None
+    kept = (1,)
 
     def __init__(self) -> None:
         super().__init__("switch", switch_kernel)
@@ -96,6 +97,11 @@ class Switch(Primitive):
             return ys, None, None
         kept_values = [v if n is not None else own(v) for v, n in zip(values, needed)]
         return ys, self, (kept_values, active, derivatives, present)
+
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `PullbackRule`."""
+        values, *others = residuals
+        return [operand(i, v) for i, v in enumerate(values)], *others
 
     def pull(
         self, cts: dict, values: Sequence[Any], active: Any, derivatives: Any, present: Any

@@ -13,9 +13,9 @@ from ..core import tree
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, Aval, aval_of, check_dtype, is_differentiable, kind_of
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError, StructureError, UnsupportedError
-from ..core.interpreter import Tracer, boundary
+from ..core.interpreter import Tracer, as_value, boundary
 from ..core.primitive import Primitive, bind
-from ..ops.kinds import spread
+from ..ops import kinds
 from .inputs import Named, leaf_path
 
 if TYPE_CHECKING:
@@ -248,8 +248,9 @@ def as_declared(results: Sequence[Any], avals: Sequence[Aval], name: str) -> lis
     """The results as arrays that nobody else has, of the declared shapes and dtypes."""
     arrays = []
     for result, aval in zip(results, avals):
+        result = as_value(result, f"pure_callback: {name}: the result (declared: {aval})")
         weak = type(result) in SCALARS and np.can_cast(aval_of(result).dtype, aval.dtype, "same_kind")
-        if weak or namespace_of(result) in (None, np):
+        if weak or namespace_of(result) is np:
             result = np.array(result, aval.dtype if weak else None)[()]
         have = aval_of(result)
         if have.shape != aval.shape:
@@ -308,7 +309,7 @@ class PureCallback(Primitive):
             callback = Stacked(callback, batched, size, avals)
         else:
             repeats = size if method == "broadcast_all" else 1
-            values = [spread(v, b, repeats) for v, b in zip(values, batched)]
+            values = [kinds.spread(v, b, repeats) for v, b in zip(values, batched)]
         mapped = tuple([Aval((size, *a.shape), a.dtype) for a in avals])
         return self.call(*values, callback=callback, avals=mapped, method=method), [True] * len(mapped)
 

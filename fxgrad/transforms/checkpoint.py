@@ -11,8 +11,9 @@ from ..core.errors import StructureError
 from ..core.graph import Graph
 from ..core.interpreter import boundary, is_plain, opened
 from ..core.primitive import Primitive
+from ..core.pullback import PullbackRule
 from ..core.staging import stage
-from ..ops.transpose import transpose_graph
+from ..ops import transpose
 from .inputs import unshared
 from .jvp import push
 from .staged import apart, as_positions, name_of, staged
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class Checkpoint(Primitive):
+class Checkpoint(Primitive, PullbackRule):
     """A Graph run as one operation; reverse mode keeps its inputs only."""
 
     multiple_results = True
     runs_user_code = rules_run_user_code = True
-    plain = None
+    kept = (1,)
 
     def __init__(self) -> None:
         super().__init__("checkpoint", lambda xp: lambda *args, graph: graph(*args))
@@ -64,6 +65,11 @@ class Checkpoint(Primitive):
         kept = [v if n is not None else own(v) for v, n in zip(values, needed)]
         return ys, self, (kept, [n is not None for n in needed], params["graph"])
 
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `PullbackRule`."""
+        values, *others = residuals
+        return [operand(i, v) for i, v in enumerate(values)], *others
+
     def pull(self, ct: Any, values: Sequence[Any], needed: Sequence[bool], graph: Graph) -> list[Any]:
         """The Graph run again, now with its tape, and back."""
         interpreter = LinearizeInterpreter("checkpoint", None)
@@ -81,7 +87,9 @@ class Checkpoint(Primitive):
         ordered = Graph(
             [graph.inputs[i] for i in (*known, *linear)], graph.equations, graph.outputs, graph.captured
         )
-        found = dict(zip(linear, transpose_graph(ordered, [operands[i] for i in known], len(linear), ct)))
+        found = dict(
+            zip(linear, transpose.transpose_graph(ordered, [operands[i] for i in known], len(linear), ct))
+        )
         return [found.get(i) for i in range(len(operands))]
 
     def batch(

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import inspect
 from functools import partial, update_wrapper, wraps
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
 from ..core import tree
-from ..core.aval import aval_of, is_differentiable
+from ..core.aval import Aval, aval_of, is_differentiable, kind_of
+from ..core.cache import Cache
 from ..core.errors import CustomRuleError, StructureError
 from ..core.interpreter import boundary, is_plain
+from ..core.key import key_of
+from ..core.staging import stage
 from .custom_call import Call, custom_jvp_call, custom_vjp_call
-from .inputs import check_arguments, chosen_path, is_float0
+from .inputs import admitted_arguments, admitted_or_float0, chosen_path, is_float0
+from .staged import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,9 +66,11 @@ class Application:
         fixed = {p % count for p in custom.nondiff if -count <= p < count}
         self.positions = [i for i in range(count) if i not in fixed]
         self.static = [self.args[i] for i in sorted(fixed)]
-        self.values, self.structure = tree.flatten(tuple(self.args[i] for i in self.positions))
+        given, self.structure = tree.flatten(tuple(self.args[i] for i in self.positions))
         self.outline: Any = None
-        check_arguments(self.name, self.values, self.structure)
+        self.values = admitted_arguments(self.name, given, self.structure)
+        if any(map(is_not, given, self.values)):
+            self.args = tuple(self.whole(self.values))
 
     def whole(self, leaves: Sequence[Any]) -> list[Any]:
         """All arguments in their places, those that are not static made of these leaves."""
@@ -81,9 +88,43 @@ class Application:
         leaves, self.outline = tree.flatten(result)
         return leaves
 
+    def admitted(self, result: Any) -> list[Any]:
+        """The leaves of a result that was computed: none of a transform that is not open where it was."""
+        return [admitted_or_float0(y, f"{self.name}: a result") for y in self.outlined(result)]
+
     def fun(self, *leaves: Any) -> list[Any]:
         """The function of flat values."""
-        return self.outlined(self.custom.fun(*self.whole(leaves)))
+        return self.admitted(self.custom.fun(*self.whole(leaves)))
+
+    def ruled(self, what: str, primals: Sequence[Any], result: Any) -> list[Any]:
+        """The leaves of the result that a rule gives, which must be like the function's own."""
+        ys = self.admitted(result)
+        found = self.outline, [Aval(aval.shape, aval.dtype) for aval in map(aval_of, ys)]
+        options = [key_of(v) for v in self.static if v is None or isinstance(v, str | int | float | complex)]
+        key = self.structure, tuple(map(aval_of, primals)), tuple(options)
+        if self.custom.likeness.get(key) != found:
+            expected = self.expected(primals)
+            if expected not in (None, found):
+                differ = expected[0] == found[0]  # in the avals
+                raise CustomRuleError(
+                    f"{what}: its result is {found[differ]}, the function's is {expected[differ]}"
+                )
+            self.custom.likeness[key] = found
+        return ys
+
+    def expected(self, primals: Sequence[Any]) -> Any:
+        """(structure, avals) of the function's result, without computing it; None where that takes values."""
+        box: dict[str, Any] = {}
+
+        def flat(*tracers: Any) -> Sequence[Any]:
+            results, box["structure"] = tree.flatten(self.custom.fun(*self.whole(tracers)))
+            return [admitted_or_float0(r, self.name) for r in results]
+
+        try:
+            avals = stage(flat, list(map(aval_of, primals)), self.name, sites=False).out_avals
+        except Exception:  # whatever becomes of a function that gets none
+            return None
+        return box["structure"], [Aval(a.shape, a.dtype) for a in avals]
 
     def jvp(
         self, rule: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
@@ -92,10 +133,11 @@ class Application:
         what = f"the jvp rule of {self.name}"
         unflattened = [tree.unflatten(self.structure, leaves) for leaves in (primals, tangents)]
         result, tangent = pair(rule(*self.static, *unflattened), what, "(result, tangent)")
-        ys = self.outlined(result)
+        ys = self.ruled(what, primals, result)
         ts, structure = tree.flatten(tangent)
-        check_rule(f"{what}: the tangent", ys, self.outline, ts, structure)
-        return ys, [cast_like(t, y) for t, y in zip(ts, ys)]
+        what = f"{what}: the tangent"
+        ts = checked_rule(what, ys, self.outline, ts, structure)
+        return ys, [cast_like(what, t, y) for t, y in zip(ts, ys)]
 
     def vjp(
         self, fwd: Callable[..., Any], bwd: Callable[..., Any]
@@ -107,7 +149,7 @@ class Application:
             what = f"the fwd rule of {self.name}"
             result, residuals = pair(fwd(*self.whole(leaves)), what, "(result, residuals)")
             flat, kept["structure"] = tree.flatten(residuals)
-            return self.outlined(result), flat
+            return self.ruled(what, leaves, result), flat
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             residuals = tree.unflatten(kept["structure"], residuals)
@@ -140,9 +182,9 @@ class Application:
                 if c is None:
                     flat += [None] * len(leaves)
                     continue
-                check_rule(place, leaves, part_structure, *tree.flatten(c))
+                (c,) = checked_rule(place, leaves, part_structure, *tree.flatten(c))
                 dead = is_float0(c) or not is_differentiable(aval_of(part).dtype)
-                flat.append(None if dead else cast_like(c, part))
+                flat.append(None if dead else cast_like(place, c, part))
         return flat
 
 
@@ -162,7 +204,10 @@ class Custom:
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()):
         if not callable(fun):
             raise StructureError(f"{type(self).__name__} takes a function, not a {type(fun).__name__}")
-        self.fun, self.signature = fun, signature_of(fun)
+        self.fun, self.signature, self.__name__ = fun, signature_of(fun), name_of(fun)
+        self.likeness = Cache(
+            256
+        )  # structure and avals of the result, by those of the arguments and by options
         self.nondiff = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         update_wrapper(self, fun, updated=())  # pyright: ignore[reportArgumentType]
 
@@ -183,11 +228,9 @@ class Custom:
         raise NotImplementedError
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return (
-            self
-            if instance is None
-            else wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
-        )
+        if instance is None or isinstance(self.fun, staticmethod):
+            return self
+        return wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
 
 
 class custom_jvp(Custom):
@@ -289,24 +332,28 @@ class custom_vjp(Custom):
         return custom_vjp_call(*application.values, call=call)
 
 
-def check_rule(
+def checked_rule(
     what: str, values: Sequence[Any], structure: Any, given: Sequence[Any], given_structure: Any
-) -> None:
-    """Raise unless what a rule returned has the structure and shapes of the values."""
+) -> list[Any]:
+    """What a rule returned, as values to compute with; raises unless it has the structure and shapes of `values`."""
     if structure != given_structure:
         raise CustomRuleError(f"{what} has the structure {given_structure}, expected {structure}")
-    for v, g in zip(values, given):
-        shape = g.shape if is_float0(g) else aval_of(g).shape
-        if shape != aval_of(v).shape:
-            raise CustomRuleError(f"{what} has shape {shape}, expected {aval_of(v).shape}")
+    found = [admitted_or_float0(g, what) for g in given]
+    for v, g in zip(values, found):
+        if aval_of(g).shape != aval_of(v).shape:
+            raise CustomRuleError(f"{what} has shape {aval_of(g).shape}, expected {aval_of(v).shape}")
+    return found
 
 
-def cast_like(tangent: Any, value: Any) -> Any:
-    """A rule's tangent or cotangent in the dtype of its value."""
-    if is_float0(tangent):
-        return tangent
-    dtype = aval_of(value).dtype
-    return tangent if aval_of(tangent).dtype == dtype else ops.convert(tangent, dtype=dtype)
+def cast_like(what: str, given: Any, value: Any) -> Any:
+    """A rule's tangent or cotangent in the dtype of its value. None is complex where that is real: an imaginary part is
+    a mistake of the rule, and is not dropped."""
+    if is_float0(given):
+        return given
+    have, dtype = aval_of(given).dtype, aval_of(value).dtype
+    if kind_of(have) == "c" and kind_of(dtype) != "c":
+        raise CustomRuleError(f"{what} is complex ({have}), expected {dtype}", hint="return its real part")
+    return given if have == dtype else ops.convert(given, dtype=dtype)
 
 
 def stop_gradient(x: Any) -> Any:

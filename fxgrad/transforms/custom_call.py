@@ -16,7 +16,10 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.errors import ConcretizationError, NotLinearError, UnsupportedError
+from ..core.interpreter import Tracer, escaped
 from ..core.primitive import Primitive
+from ..core.pullback import PullbackRule
+from ..core.snapshot import released
 from ..core.staging import stage
 from ..ops.kinds import spread
 from ..ops.masked import dense
@@ -194,7 +197,7 @@ class CustomCall(Primitive):
         if call.out is not None:
             return call.out(avals)
         try:
-            return call.staged(avals).out_avals
+            graph = call.staged(avals)
         except UNTRACEABLE as error:
             if call.looped is None:
                 raise
@@ -202,6 +205,10 @@ class CustomCall(Primitive):
                 f"the {call.name} cannot be staged, and what it returns is not declared: {error.args[0]}",
                 hint="declare shape and dtype: fx.custom(f, out=fx.ShapeDtypeStruct(shape, dtype))",
             ) from error
+        for value in graph.captured.values():
+            if isinstance(value, Tracer) and not value.interpreter.permanent:
+                raise escaped(value, call.name)  # which the equation does not have among its operands
+        return graph.out_avals
 
     def bodies(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
         """The function, where it can be staged."""
@@ -215,7 +222,7 @@ class CustomCall(Primitive):
         call = params["call"]
         if call.jvp is not None:
             call.applies("jvp", primals)
-            ys, ts = call.jvp(primals, filled(primals, tangents))
+            ys, ts = map(released, call.jvp(primals, filled(primals, tangents)))
             return ys, [None if is_float0(t) else t for t in ts]
         if call.vjp is not None:
             call.applies("vjp", primals)
@@ -231,11 +238,11 @@ class CustomCall(Primitive):
             call.applies("vjp", values)
             forward, backward = call.vjp
             ys, residuals = forward(*values)
-            return ys, Backward, (backward, [own(r) for r in residuals], ys)
+            return ys, Backward(), (backward, [own(r) for r in residuals], ys)
         if call.transpose is not None and call.jvp is None:
             call.applies("transpose", values)
             ys = self.call(*values, call=call)
-            return ys, Transposed, (self, call, [aval_of(v) for v in values], ys)
+            return ys, Transposed(), (self, call, [aval_of(v) for v in values], ys)
         return linearized_by_jvp(self, values, needed, params)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
@@ -264,27 +271,26 @@ custom_jvp_call = CustomCall("custom_jvp_call").call
 custom_vjp_call = CustomCall("custom_vjp_call").call
 
 
-class Backward:
+class Backward(PullbackRule):
     """The rule of a call with a backward rule, which gets zeros for the results that have no cotangent."""
 
-    plain = None
     rules_run_user_code = True
 
-    @staticmethod
-    def pull(ct: Any, backward: Callable, residuals: Any, ys: Sequence[Any]) -> Sequence[Any]:
-        return backward(residuals, present(ct, ys))
+    def pull(self, ct: Any, backward: Callable, residuals: Any, ys: Sequence[Any]) -> Sequence[Any]:
+        """What the backward rule gives."""
+        return released(backward(residuals, present(ct, ys)))
 
 
-class Transposed:
+class Transposed(PullbackRule):
     """The rule of a call of a linear function with a transpose."""
 
-    plain = None
+    kept = ()
     rules_run_user_code = True
 
-    @staticmethod
     def pull(
-        ct: Any, primitive: CustomCall, call: Call, avals: Sequence[Aval], ys: Sequence[Any]
+        self, ct: Any, primitive: CustomCall, call: Call, avals: Sequence[Aval], ys: Sequence[Any]
     ) -> Sequence[Any]:
+        """The transpose, called."""
         return primitive.call(*present(ct, ys), call=call.transposed(avals))
 
 

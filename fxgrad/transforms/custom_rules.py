@@ -18,11 +18,10 @@ from ..core.errors import (
     UnsupportedError,
 )
 from ..core.interpreter import Tracer
-from ..ops.kinds import spread
+from ..ops import kinds
 from .check import Point, compare, compare_pullback, pushed, same
 from .custom import Application, Custom, cast_like, pair
 from .custom_call import Call, custom_call, zero_tangent
-from .inputs import check_value
 from .measure import Tolerance, direction, precision, random_like
 from .staged import ShapeDtypeStruct
 from .vmap import BatchTracer
@@ -65,8 +64,6 @@ class RuledApplication(Application):
 
     def fun(self, *leaves: Any) -> list[Any]:
         results = super().fun(*leaves)
-        for y in results:
-            check_value(y, f"{self.name}: a result")
         if self.custom.out is None:
             return results
         outline, shapes = self.outline, [aval_of(y).shape for y in results]
@@ -76,7 +73,7 @@ class RuledApplication(Application):
                 f"{self.name}: the result has structure {outline} and shapes {shapes}; declared with out= are "
                 f"{self.outline} and {[a.shape for a in declared]}"
             )
-        return [cast_like(y, a) for y, a in zip(results, declared)]
+        return [cast_like(f"{self.name}: a result", y, a) for y, a in zip(results, declared)]
 
     def out(self, avals: Sequence[Aval]) -> list[Aval]:
         """The declared results."""
@@ -113,7 +110,7 @@ class RuledApplication(Application):
             shape = aval_of(y).shape
             if flag and shape[:1] != (size,):
                 raise CustomRuleError(f"{what}: a batched result has shape {shape}, expected ({size}, …)")
-        return [spread(y, bool(flag), size) for y, flag in results]
+        return [kinds.spread(y, bool(flag), size) for y, flag in results]
 
     # -- the first use of each
     def used(self, rule: str, values: Sequence[Any], *mapping: Any) -> None:

@@ -20,8 +20,9 @@ from ..core.aval import SCALARS, aval_of, is_differentiable, kind_of
 from ..core.errors import NonFiniteError, describe
 from ..core.graph import Graph
 from ..core.interpreter import EVAL, Interpreter, Tracer, is_plain, opened
-from ..ops.kinds import Elementwise
-from ..ops.masked import Masked
+from ..core.pullback import PullbackRule
+from ..ops import kinds as families
+from ..ops import masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -84,9 +85,9 @@ class Watch(Interpreter):
         self.look(primitive.name, [("the tangent of the result", t)], operands)
         return y, t
 
-    def pullback(self, interpreter: Interpreter, primitive: Any, rule: Any) -> Pullback:
+    def pullback(self, interpreter: Interpreter, primitive: Any, rule: Any) -> WatchedRule:
         """The rule of an operation that `interpreter` records, as one step of its backward pass."""
-        return Pullback(self, interpreter, primitive.name, rule, (_inside.get() or where.caller)())
+        return WatchedRule(self, interpreter, primitive.name, rule, (_inside.get() or where.caller)())
 
     def step(self, site: Callable[[], Any], run: Callable[[], Any]) -> Any:
         """Run a step, inside which nothing is reported; `site` tells the user's line behind it."""
@@ -99,7 +100,9 @@ class Watch(Interpreter):
 
     def look_forward(self, primitive: Any, result: Any, operands: Any, params: dict) -> None:
         given = [*labelled("operand", operands), ("", params)]
-        self.look(primitive.name, [("the result", result)], given, isinstance(primitive, Elementwise))
+        self.look(
+            primitive.name, [("the result", result)], given, isinstance(primitive, families.Elementwise)
+        )
 
     def look(
         self, name: str, results: Labelled, given: Labelled, entrywise: bool = False, site: Any = None
@@ -126,11 +129,10 @@ class Watch(Interpreter):
         return NonFiniteError(message + "".join(shown[:SHOWN]) + more, hint=hint, site=site)
 
 
-class Pullback:
+class WatchedRule(PullbackRule):
     """The rule of an operation on the tape, with what a report of its cotangents says."""
 
     __slots__ = ("interpreter", "name", "rule", "site", "watch")
-    plain = None
 
     def __init__(self, watch: Watch, interpreter: Interpreter, name: str, rule: Any, site: Any):
         self.watch, self.interpreter, self.name, self.rule, self.site = watch, interpreter, name, rule, site
@@ -143,8 +145,7 @@ class Pullback:
             cts = self.rule.pull(ct, *residuals)
             return cts, [list(arrays(c)) for c in cts]  # masks are applied within the step
 
-        user = getattr(self.rule, "rules_run_user_code", False)
-        cts, found = run() if user else self.watch.step(lambda: self.site, run)
+        cts, found = run() if self.rule.rules_run_user_code else self.watch.step(lambda: self.site, run)
         place = f", in the backward pass of {self.interpreter.name}"
         place += f" at {self.interpreter.site}," if self.interpreter.site else ","
         results = [(label + place, v) for label, v in labelled("the cotangent of operand", found)]
@@ -160,7 +161,7 @@ def labelled(label: str, values: Any) -> Labelled:
 
 def arrays(value: Any) -> Iterator[Any]:
     """The arrays and numbers of which a value of any kind consists."""
-    if type(value) is Masked:
+    if type(value) is masked.Masked:
         value = value.dense()
     parts: Iterable[Any] = ()
     if isinstance(value, Tracer):

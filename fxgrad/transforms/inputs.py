@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import tree
-from ..core.aval import SCALARS, Aval, aval_of, check_dtype, float0, is_differentiable
+from ..core.aval import PLAIN, aval_of, check_dtype, float0, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import VALUES, Tracer, as_value, ensure_open
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 FLOAT = np.dtype(float)
+NUMBERS = PLAIN - {np.ndarray}
 
 
 class Named:
@@ -30,28 +31,41 @@ class Named:
         return f"{self.what} {self.path()}".rstrip()
 
 
-def check_value(value: Any, what: str | Named) -> None:
-    """Raise unless `value` is an array or number of a dtype that fxgrad computes with, or the tracer of an open
-    transform."""
+def admitted(value: Any, what: str | Named) -> Any:
+    """A leaf as a value to compute with: an array, a number, or the tracer of an open transform.
+
+    Raises:
+        DTypeError: it is nothing of the kind (see `core.arrays.read`), or of a dtype that fxgrad does not compute with.
+        EscapedTracerError: the transform to which it belongs has returned.
+    """
     kind = type(value)
-    if kind in SCALARS or (kind is np.ndarray and value.dtype is FLOAT):
-        return
-    if isinstance(value, Tracer):
+    if kind in NUMBERS or (kind is np.ndarray and value.dtype is FLOAT):
+        return value
+    if kind not in VALUES:
+        value = as_value(value, what)
+    elif isinstance(value, Tracer):
         ensure_open(value, what)
-    if type(value) not in VALUES and (isinstance(value, str | bytes) or not hasattr(value, "dtype")):
-        raise DTypeError(
-            f"{what} is a {type(value).__name__}, not an array or a number",
-            hint="pass other objects by closure, functools.partial or as static arguments",
-        )
-    if type(value) not in VALUES:
-        as_value(value)  # registers arrays of other libraries
     check_dtype(aval_of(value).dtype, what)
+    return value
 
 
-def check_arguments(operation: str, values: Sequence[Any], structure: Any, keywords: bool = False) -> None:
-    """`check_value` of the leaves of args, or of (args, kwargs)."""
-    for index, value in enumerate(values):
-        check_value(value, Named(f"{operation}: the argument", argument_path, structure, index, keywords))
+def admitted_or_float0(value: Any, what: str | Named) -> Any:
+    """`admitted`, for staged programs, which hand zeros of dtype float0 through."""
+    return value if is_float0(value) else admitted(value, what)
+
+
+def admitted_arguments(
+    operation: str,
+    values: Sequence[Any],
+    structure: Any,
+    keywords: bool = False,
+    admit: Callable[[Any, Named], Any] = admitted,
+) -> list[Any]:
+    """`admit` for the leaves of args, or of (args, kwargs)."""
+    return [
+        admit(value, Named(f"{operation}: the argument", argument_path, structure, index, keywords))
+        for index, value in enumerate(values)
+    ]
 
 
 def argument_path(structure: Any, index: int, keywords: bool) -> str:
@@ -84,39 +98,40 @@ def leaf_path(structure: Any, index: int) -> str:
     return tree.keystr(tree.leaves_with_path(numbered)[index][0])
 
 
-def check_tangent(
+def admitted_tangents(
     operation: str,
     what: str,
     values: Sequence[Any],
     structure: Any,
     given: Sequence[Any],
     given_structure: Any,
-) -> None:
-    """Raise unless tangents (or cotangents) have the structure, shapes and dtypes of the values.
+    dtype_for: Callable[[Any], Any] = tangent_dtype,
+) -> list[Any]:
+    """Tangents (or cotangents) as values to compute with; raises unless they have the structure, shapes and dtypes of
+    the values.
 
-    A Python scalar fits every floating dtype of its kind (weak); otherwise dtypes must be equal.
+    `dtype_for` gives the dtype that belongs to a value's. A Python scalar fits every dtype of its kind (weak), and
+    where the value is one, so does every tangent of that kind; otherwise dtypes must be equal.
     """
     if given_structure != structure:
         raise StructureError(
             f"{operation}: the {what}s have the structure {given_structure}, expected {structure}"
         )
+    admitted_ones = []
     for index, (value, t) in enumerate(zip(values, given)):
         place = Named(f"{operation}: the {what}", leaf_path, structure, index)
-        if is_float0(t):
-            have = Aval(t.shape, float0)
-        else:
-            check_value(t, place)
-            have = aval_of(t)
-        want, dtype = aval_of(value), tangent_dtype(aval_of(value).dtype)
+        if not is_float0(t):
+            t = admitted(t, place)
+        admitted_ones.append(t)
+        have = aval_of(t)
+        want, dtype = aval_of(value), dtype_for(aval_of(value).dtype)
         if have.shape == want.shape and have.dtype == dtype:
             continue
         if have.shape != want.shape:
             raise ShapeError(f"{place} has shape {have.shape}, expected {want.shape}")
-        weak = have.weak and is_differentiable(dtype) and np.can_cast(have.dtype, dtype, "same_kind")
-        if (
-            not weak
-            and not (have.weak and have.dtype.kind in "iu" and is_differentiable(dtype))
-            and not want.weak
+        fits = np.can_cast(have.dtype, dtype, "same_kind") or have.dtype.kind in "iu"
+        if not (want.weak and dtype == float0) and not (
+            fits and dtype != float0 and (have.weak or want.weak)
         ):
             hint = (
                 "give zeros of dtype fx.float0 for integer arguments"
@@ -124,6 +139,7 @@ def check_tangent(
                 else f"convert it: t.astype({dtype.name!r})"
             )
             raise DTypeError(f"{place} has dtype {have.dtype}, expected {dtype}", hint=hint)
+    return admitted_ones
 
 
 def unshared(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
@@ -148,7 +164,7 @@ def owner(array: Any) -> Any:
 
 
 def is_float0(value: Any) -> bool:
-    return type(value) is np.ndarray and value.dtype == float0
+    return type(value) is np.ndarray and value.dtype.char == "V" and value.dtype == float0
 
 
 def restricted(

@@ -13,7 +13,7 @@ from ..core.arrays import namespace_of
 from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import ConcretizationError, DTypeError, FxgradError, StructureError
 from ..core.interpreter import boundary, concrete
-from .inputs import Named, check_value, chosen_path, restricted
+from .inputs import Named, admitted, chosen_path, restricted
 from .jvp import jvp, linearize
 from .staged import eval_shape, name_of
 from .vjp import grad, vjp
@@ -123,7 +123,8 @@ def jacobian(
         leaves, structure = tree.flatten(chosen)
         for index, leaf in enumerate(leaves):
             name = Named("jacobian: the argument", chosen_path, positions, structure, index)
-            check_argument(leaf, name, mode, holomorphic, allow_int)
+            leaves[index] = differentiable(leaf, name, mode, holomorphic, allow_int)
+        chosen = tree.unflatten(structure, leaves)
         forward = mode == "fwd" or (
             mode == "auto" and prefers_forward(of_chosen, chosen, has_aux, holomorphic)
         )
@@ -141,9 +142,9 @@ def jacobian(
     return jacobian_of
 
 
-def check_argument(leaf: Any, name: Named, mode: str, holomorphic: bool, allow_int: bool) -> None:
-    """Raise unless an argument can be differentiated in that mode."""
-    check_value(leaf, name)
+def differentiable(leaf: Any, name: Named, mode: str, holomorphic: bool, allow_int: bool) -> Any:
+    """An argument; raises unless it can be differentiated in that mode."""
+    leaf = admitted(leaf, name)
     dtype = aval_of(leaf).dtype
     if not is_differentiable(dtype) and (mode == "fwd" or not allow_int):
         raise DTypeError(
@@ -157,6 +158,7 @@ def check_argument(leaf: Any, name: Named, mode: str, holomorphic: bool, allow_i
             f"{name} has dtype {dtype}, expected a real one in forward mode",
             hint="for a holomorphic function give holomorphic=True; for a real one use fx.jacrev",
         )
+    return leaf
 
 
 def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holomorphic: bool) -> bool:
@@ -176,7 +178,7 @@ def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holom
     except FxgradError:  # depends on values
         results = tree.leaves(value(*chosen))
     found = [aval_of(v) for v in results]
-    if any(a.dtype.kind == "c" for a in found) and not holomorphic:
+    if any((a.dtype.kind == "c" and not holomorphic) or not is_differentiable(a.dtype) for a in found):
         return True
     return sum(a.size for a in given) <= sum(a.size for a in found)
 
@@ -224,9 +226,11 @@ def columns_forward(
     check_results(results, holomorphic, "fwd")
     mapped = vmap(lambda *ts: tree.leaves(push(*tree.unflatten(structure, ts))), chunk_size=chunk_size)
     blocks = []
-    for column in mapped(
-        *basis(leaves)
-    ):  # one for each leaf of the result, its columns along the leading axis
+    # One for each leaf of the result, its columns along the leading axis.
+    for column, result in zip(mapped(*basis(leaves)), map(aval_of, results)):
+        if not is_differentiable(result.dtype):
+            blocks.append([np.zeros(result.shape + a.shape, result.dtype) for a in avals])
+            continue
         rank = aval_of(column).ndim - 1
         parts = pieces(column, avals)
         blocks.append(

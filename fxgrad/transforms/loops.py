@@ -20,6 +20,7 @@ from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT
 from ..core.primitive import Primitive
+from ..core.pullback import PullbackRule
 from ..core.staging import stage
 from ..kernels.loops import compile_scan, compile_while
 from .bodies import (
@@ -97,13 +98,12 @@ def scan_kernel(xp: Any) -> Any:
     return run
 
 
-class Scan(Primitive):
+class Scan(Primitive, PullbackRule):
     """(count, *consts, *carry, *xs) → (*carry, *ys): min(count, length) steps of `body`, from the last row to the
     first if `reverse`, whose rows are those of 0 … count − 1. The other rows of ys are zero."""
 
     multiple_results = True
     runs_user_code = True
-    plain = None
 
     def __init__(self) -> None:
         super().__init__("scan", scan_kernel)
@@ -277,7 +277,8 @@ def frozen_body(body: Graph, consts: int, carry: int) -> Graph:
     def step(count: Any, *operands: Any) -> list[Any]:
         fixed, state, (i,), xs = parted(operands, consts, carry, 1)
         goes_on = ops.less(i, count)
-        new, ys = parted(body(*fixed, *state, *xs), carry)
+        with np.errstate(all="ignore"):  # beyond its own steps an entry may meet anything
+            new, ys = parted(body(*fixed, *state, *xs), carry)
         return [
             *(ops.where(goes_on, n, s) for n, s in zip(new, state)),
             *(ops.where(goes_on, y, ops.zeros_like(y)) for y in ys),
@@ -285,8 +286,7 @@ def frozen_body(body: Graph, consts: int, carry: int) -> Graph:
 
     index = Aval((), np.dtype(np.int64))
     fixed, state, rows = parted(body.in_avals, consts, carry)
-    with np.errstate(all="ignore"):  # beyond its own steps an entry may meet anything
-        return stage(step, [index, *fixed, *state, index, *rows], body.name)
+    return stage(step, [index, *fixed, *state, index, *rows], body.name)
 
 
 def while_kernel(xp: Any) -> Any:
@@ -303,7 +303,7 @@ def while_kernel(xp: Any) -> Any:
     return run
 
 
-class While(Primitive):
+class While(Primitive, PullbackRule):
     """(*consts, *carry) → carry: `body` is applied while `cond` of the same operands holds, at most `max_steps` times.
 
     Reverse mode needs `max_steps`, which bounds what is kept: the steps are counted first, and then taken by a scan of
@@ -312,7 +312,6 @@ class While(Primitive):
 
     multiple_results = True
     runs_user_code = True
-    plain = None
 
     def __init__(self) -> None:
         super().__init__("while_loop", while_kernel)

@@ -17,6 +17,7 @@ import numpy as np
 from ..core import tree
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, aval_of, is_differentiable
+from .hermitian import measurable
 from .inputs import float0_zeros
 
 if TYPE_CHECKING:
@@ -210,6 +211,8 @@ def measured_jvp(
 ) -> Any:
     """The derivative of `fun` at `primals` along `tangents` by central differences and one step of extrapolation.
 
+    Matrices of which `eigh`, `cholesky` and others read one triangle move along the Hermitian part of the direction.
+
     Args:
         fun: a function of pytrees of arrays.
         primals: tuple of its arguments.
@@ -224,6 +227,7 @@ def measured_jvp(
     True
     """
     values, structure = tree.flatten(tuple(primals))
+    fun = measurable(fun, primals)
     box: dict[str, Any] = {}
 
     def flat(*leaves: Any) -> Sequence[Any]:

@@ -22,6 +22,7 @@ from ..core.errors import (
 from ..core.graph import Graph
 from ..core.interpreter import VALUES, is_plain, opened
 from ..core.primitive import Primitive
+from ..core.pullback import PullbackRule
 from ..core.staging import GraphInterpreter, stage
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
@@ -48,16 +49,14 @@ def linearized_by_jvp(primitive: Primitive, values: Any, needed: Any, params: di
     with opened(staging):
         ys, ts = primitive.jvp(values, [tangents.get(i) for i in range(len(values))], params)
         outputs = [staging.atom(0.0 if t is None else t) for t in ts]
-    return ys, LinearMap, (staging.graph(inputs, outputs, "tangent map"), positions, len(values))
+    return ys, LinearMap(), (staging.graph(inputs, outputs, "tangent map"), positions, len(values))
 
 
-class LinearMap:
+class LinearMap(PullbackRule):
     """The rule of a call whose tangent map was staged: its pullback transposes the Graph."""
 
-    plain = None
-
-    @staticmethod
-    def pull(ct: Any, graph: Graph, positions: Sequence[int], count: int) -> list[Any]:
+    def pull(self, ct: Any, graph: Graph, positions: Sequence[int], count: int) -> list[Any]:
+        """The transpose, run."""
         cts = transpose_graph(graph, [], len(positions), [ct.get(i) for i in range(len(graph.outputs))])
         found = dict(zip(positions, cts))
         return [found.get(i) for i in range(count)]

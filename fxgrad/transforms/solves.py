@@ -13,13 +13,14 @@ from ..core.aval import Aval
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
 from ..core.primitive import Primitive
+from ..core.pullback import PullbackRule
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
 from .bodies import batched_graph, chosen, compiled, filled, parted, repeated, strong, zeros
 from .branches import tangents_alone, transposed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def solve_kernel(xp: Any) -> Any:
@@ -29,13 +30,13 @@ def solve_kernel(xp: Any) -> Any:
     return solved
 
 
-class LinearSolve(Primitive):
+class LinearSolve(Primitive, PullbackRule):
     """(*consts, *b) → (*x, *aux) with A x = b. All Graphs take the consts first: matvec(x) = A x,
     solve(b) = (*x, *aux), transpose_solve(c) = (*λ, *aux) with Aᵀ λ = c (None: not given)."""
 
     multiple_results = True
     runs_user_code = True
-    plain = None
+    kept = (0, 1)
 
     def __init__(self) -> None:
         super().__init__("linear_solve", solve_kernel)
@@ -67,6 +68,12 @@ class LinearSolve(Primitive):
         count = len(values) - params["consts"]
         fixed = [v if n is not None else own(v) for v, n in zip(values, needed)][: params["consts"]]
         return results, self, (fixed, results[:count], [n is not None for n in needed], params)
+
+    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `PullbackRule`."""
+        fixed, xs, *others = residuals
+        fixed = [operand(i, v) for i, v in enumerate(fixed)]
+        return fixed, [result(i, x) for i, x in enumerate(xs)], *others
 
     def pull(
         self, cts: dict, fixed: Sequence[Any], xs: Sequence[Any], needed: Sequence[bool], params: dict

@@ -15,10 +15,11 @@ from ..core.cache import Cache
 from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Tracer, boundary, leave, named_axes
+from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..kernels.source import compile_graph
-from .inputs import Named, argument_path, check_value, unshared
+from .inputs import Named, admitted_or_float0, argument_path, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,15 +58,15 @@ def staged(
     leaves, structure = tree.flatten((args, kwargs))
     for index, v in enumerate(leaves):
         if not isinstance(v, ShapeDtypeStruct):
-            check_value(v, Named(f"{level}: the argument", argument_path, structure, index, True))
+            leaves[index] = admitted_or_float0(
+                v, Named(f"{level}: the argument", argument_path, structure, index, True)
+            )
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
         call_args, call_kwargs = tree.unflatten(structure, tracers)
         results, box["structure"] = tree.flatten(fun(*call_args, **call_kwargs))
-        for r in results:
-            check_value(r, f"{level}: a result")
-        return results
+        return [admitted_or_float0(r, f"{level}: a result") for r in results]
 
     return stage(flat, [aval_of(v) for v in leaves], name, site, level=level), box["structure"]
 
@@ -189,11 +190,9 @@ class jit:
         update_wrapper(self, fun, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return (
-            self
-            if instance is None
-            else wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
-        )
+        if instance is None or isinstance(self.fun, staticmethod):
+            return self
+        return wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         outer = CURRENT.get()
@@ -211,9 +210,9 @@ class jit:
                         results = entry.plain(*leaves)
                     except KERNEL_ERRORS as error:
                         entry.explain(error)
-                    return tree.unflatten(
-                        entry.structure, unshared(results, leaves) if entry.sharing else results
-                    )
+                    if entry.sharing:
+                        results = unshared(results, [*leaves, *entry.graph.captured.values()])
+                    return tree.unflatten(entry.structure, results)
             return tree.unflatten(entry.structure, entry.traced(*leaves))
         except BaseException as error:  # as `boundary`, without its call
             leave(error, outer)
@@ -230,9 +229,10 @@ class jit:
         leaves, structure = tree.flatten((dynamic, kwargs))
         key = (
             structure,
-            tuple([kind_key(v, structure, i) for i, v in enumerate(leaves)]),
-            fixed,
-            tuple(type(v) for _, v in fixed),
+            tree_key(dynamic),
+            tree_key(kwargs) if kwargs else None,
+            tuple([kind_key(leaves, i, structure) for i in range(len(leaves))]),
+            *[(place, key_of(value)) for place, value in fixed],
         )
         try:
             entry = self.cache.get(key)
@@ -270,7 +270,7 @@ class jit:
 class Compiled:
     """A Graph with its functions: over NumPy kernels (None where it captured something else), and for any values.
 
-    `sharing`: the results of `plain` may be arguments, views of them, or the same array twice.
+    `sharing`: the results of `plain` may be arguments, captured values, views of these, or the same array twice.
     """
 
     __slots__ = ("graph", "plain", "sharing", "structure", "traced")
@@ -297,15 +297,18 @@ class Compiled:
         raise reword(error, equation.primitive.name, operands, equation.site) from error
 
 
-def kind_key(value: Any, structure: Any, index: int) -> Any:
-    """What the code for an argument depends on: the leaf `index` of (args, kwargs)."""
+def kind_key(leaves: list[Any], index: int, structure: Any) -> Any:
+    """What the code for an argument depends on, a leaf of (args, kwargs), which becomes a value to compute with."""
+    value = leaves[index]
     kind = type(value)
     if kind in SCALARS:
         return kind
     if kind in PLAIN:
         return value.shape, value.dtype
-    check_value(value, Named("jit: the argument", argument_path, structure, index, True))
-    return aval_of(value)
+    leaves[index] = admitted_or_float0(
+        value, Named("jit: the argument", argument_path, structure, index, True)
+    )
+    return aval_of(leaves[index])
 
 
 @boundary

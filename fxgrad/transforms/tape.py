@@ -19,6 +19,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ..core.interpreter import CURRENT, Interpreter, Tracer, is_plain
+from ..core.pullback import PullbackRule
 from ..core.snapshot import Snapshots
 from ..ops.masked import Masked, add_cotangents
 
@@ -136,7 +137,7 @@ class LinearizeInterpreter(Interpreter):
     def selected(self, value: Any, index: int, node: list) -> LinearTracer:
         """One result of an operation with several."""
         self.count -= 1
-        return LinearTracer(self, value, [self.count, None, (index,), (node,), Selection])
+        return LinearTracer(self, value, [self.count, None, (index,), (node,), SELECTION])
 
 
 def may_share(y: Any, values: Sequence[Any]) -> bool:
@@ -148,12 +149,15 @@ class Bundle(dict):
     """Cotangents of the results of one operation, by position."""
 
 
-class Selection:
+class Selection(PullbackRule):
     """The rule of one result among several: its cotangent goes into the operation's bundle."""
 
-    @staticmethod
-    def pull(ct: Any, index: int) -> tuple[Bundle]:
+    def pull(self, ct: Any, index: int) -> tuple[Bundle]:
+        """A bundle of one."""
         return (Bundle({index: ct}),)
+
+
+SELECTION = Selection()
 
 
 def accumulate(a: Any, b: Any) -> Any:

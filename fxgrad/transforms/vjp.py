@@ -15,10 +15,19 @@ from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureE
 from ..core.graph import Graph, Literal
 from ..core.interpreter import CURRENT, Context, Tracer, boundary, ensure_open, leave, opened
 from ..core.staging import stage
-from ..ops.kinds import Elementwise, Linear
+from ..ops.kinds import Elementwise, Linear, project
 from ..ops.masked import dense
 from ..ops.transpose import transpose_graph
-from .inputs import FLOAT, Named, check_arguments, check_tangent, check_value, chosen_path, float0_zeros
+from .inputs import (
+    FLOAT,
+    Named,
+    admitted,
+    admitted_arguments,
+    admitted_or_float0,
+    admitted_tangents,
+    chosen_path,
+    float0_zeros,
+)
 from .jvp import split_aux, strip
 from .tape import LinearizeInterpreter, LinearTracer, backward, finished
 
@@ -80,7 +89,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     """
     interpreter = LinearizeInterpreter("vjp", where.caller())
     values, structure = tree.flatten(primals)
-    check_arguments("vjp", values, structure)
+    values = admitted_arguments("vjp", values, structure)
     inputs = [interpreter.new(v) for v in values]
     aux = None
     with opened(interpreter):
@@ -90,15 +99,16 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     results, out_structure = tree.flatten(result)
     pairs = [unwrapped(interpreter, r) for r in results]
     interpreter.own.clear()
-    avals = [aval_of(y) for y, _ in pairs]
+    ys = [admitted_or_float0(y, "vjp: a result") for y, _ in pairs]
+    avals = [aval_of(y) for y in ys]
     nodes = [node for _, node in pairs]
     # Results may be residuals as well: the caller gets arrays of their own.
-    ys = [y.copy() if type(y) is np.ndarray else y for y, _ in pairs]
+    ys = [y.copy() if type(y) is np.ndarray else y for y in ys]
 
     @boundary
     def pullback(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
-        check_tangent("vjp", "cotangent", avals, out_structure, given, given_structure)
+        given = admitted_tangents("vjp", "cotangent", avals, out_structure, given, given_structure)
         given = [as_cotangent(c, a) for c, a in zip(given, avals)]
         return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
 
@@ -236,7 +246,7 @@ def differentiator(
             ):
                 whole = tree.structure((chosen[place],)) if single else structure
                 leaf_name = Named(f"{name}: the argument", chosen_path, chosen, whole, index)
-                check_input(leaf, leaf_name, holomorphic, allow_int)
+                leaves[index] = differentiable(leaf, leaf_name, holomorphic, allow_int)
         inputs = list(map(interpreter.new, leaves))
         traced = structure.unflatten(inputs)
         traced_args = list(args)
@@ -264,9 +274,9 @@ def differentiator(
     return checked if check else compute
 
 
-def check_input(leaf: Any, name: Named, holomorphic: bool, allow_int: bool) -> None:
-    """Raise unless an argument of `grad` can be differentiated."""
-    check_value(leaf, name)
+def differentiable(leaf: Any, name: Named, holomorphic: bool, allow_int: bool) -> Any:
+    """An argument of `grad`; raises unless it can be differentiated."""
+    leaf = admitted(leaf, name)
     dtype = aval_of(leaf).dtype
     if holomorphic and dtype.kind != "c":
         raise DTypeError(f"{name} is {dtype}, holomorphic=True needs complex arguments")
@@ -275,6 +285,7 @@ def check_input(leaf: Any, name: Named, holomorphic: bool, allow_int: bool) -> N
             f"{name} has integer or boolean dtype {dtype}, which has no gradient",
             hint="convert it (x.astype(float), 2.0 instead of 2), choose other argnums, or allow_int=True",
         )
+    return leaf
 
 
 def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
@@ -310,14 +321,16 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     """The transpose of a linear function of `primals`, of which only shapes and dtypes are used.
 
     Args:
-        fun: a linear function of pytrees of arrays.
+        fun: a linear function of pytrees of floating-point or complex arrays to such, or of integers to integers.
         primals: arrays, or anything with `shape` and `dtype`.
 
     Returns:
-        A function from a cotangent of the result to the tuple of cotangents of the arguments.
+        A function from a cotangent of the result to the tuple of cotangents of the arguments; of integers these are
+        integers.
 
     Raises:
         NotLinearError: `fun` is not linear.
+        DTypeError: `fun` goes from integers to floating-point numbers or back.
 
     >>> import fxgrad as fx, numpy as np
     >>> transposed = fx.linear_transpose(lambda x: 3.0 * x, np.zeros(2))
@@ -334,25 +347,29 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
         return results
 
     graph = stage(flat, avals, "linear_transpose", site)
+    dtypes = [a.dtype for a in (*avals, *graph.out_avals)]
+    if not all(map(is_differentiable, dtypes)) and any(d.kind not in "iu" for d in dtypes):
+        raise DTypeError(
+            "linear_transpose is of functions of floating-point and complex numbers to such, or of integers to "
+            f"integers, not of {avals} to {graph.out_avals}",
+            hint="convert the arguments: x.astype(float), 2.0 instead of 2",
+        )
     ensure_linear(graph)
 
     @boundary
     def transposed(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
-        check_tangent(
-            "linear_transpose", "cotangent", graph.out_avals, box["structure"], given, given_structure
+        outs, places = graph.out_avals, (box["structure"], given, given_structure)
+        given = admitted_tangents(
+            "linear_transpose", "cotangent", outs, *places, dtype_for=lambda dtype: dtype
         )
-        cts = transpose_graph(
-            graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, graph.out_avals)]
-        )
+        cts = transpose_graph(graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, outs)])
         seen = {id(c) for c in given}
-        return tree.unflatten(
-            structure,
-            [
-                np.zeros(a.shape, a.dtype) if c is None else finished(dense(c), seen)
-                for c, a in zip(cts, avals)
-            ],
-        )
+        found = [
+            np.zeros(a.shape, a.dtype) if c is None else finished(dense(project(c, a)), seen)
+            for c, a in zip(cts, avals)
+        ]
+        return tree.unflatten(structure, found)
 
     return transposed
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import ops
 from ..core import tree, where
-from ..core.aval import PLAIN, Aval, aval_of
+from ..core.aval import PLAIN, Aval, aval_of, float0
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
-from .inputs import argument_path, check_arguments, check_value, leaf_path, unshared
+from .inputs import admitted_arguments, admitted_or_float0, argument_path, is_float0, leaf_path, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -198,7 +198,11 @@ def vmap(
             tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "vmap: in_axes"
         )
         axes += [0] * (len(leaves) - len(axes))
+        leaves = admitted_arguments("vmap", leaves, structure, True, admitted_or_float0)
         size, axes = common_size(leaves, axes, structure, axis_size)
+        for i, leaf in enumerate(leaves):
+            if is_float0(leaf) and axes[i] is not None:  # all entries are the same
+                leaves[i], axes[i] = np.zeros(np.delete(leaf.shape, axes[i]), float0), None
         box: dict[str, Any] = {}
 
         def flat(*values: Any) -> Sequence[Any]:
@@ -208,9 +212,7 @@ def vmap(
                 raise StructureError(
                     f"vmap: the function returns {box['structure']} for some entries and {found} for others"
                 )
-            for r in results:
-                check_value(r, "vmap: a result")
-            return results
+            return [admitted_or_float0(r, "vmap: a result") for r in results]
 
         def chunk(start: int, stop: int) -> list[Any]:
             values = [v if a is None else leading(v, a, start, stop, size) for v, a in zip(leaves, axes)]
@@ -248,7 +250,6 @@ def common_size(
     leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis_size: int | None
 ) -> tuple[int, list]:
     """(the size of the mapped axis, the axes made non-negative)."""
-    check_arguments("vmap", leaves, structure, keywords=True)
     sizes: dict[int, int] = {}
     normalized: list[Any] = []
     for index, (leaf, axis) in enumerate(zip(leaves, axes)):

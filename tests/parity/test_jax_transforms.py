@@ -100,6 +100,18 @@ PROGRAMS = {
     "linear_transpose, several": lambda fx, np: fx.linear_transpose(
         lambda x, y: (M @ x + y, np.sum(y)), V, V[:2]
     )((W[:2], 2.0)),
+    "linear_transpose, integers": lambda fx, np: fx.linear_transpose(
+        lambda x: np.sum(2 * x[1:]), numpy.arange(3)
+    )(numpy.int64(3)),
+    "linear_transpose, an integer": lambda fx, np: fx.linear_transpose(lambda x: 2 * x, 1)(3),
+    "float0, linearize": lambda fx, np: (lambda y, push: (y, push(W)))(
+        *fx.linearize(lambda x: (x, np.argmax(x)), V)
+    ),
+    "float0, jit": lambda fx, np: fx.jit(fx.grad(lambda x, i: x[i], argnums=(0, 1), allow_int=True))(V, 1),
+    "float0, vmap": lambda fx, np: fx.vmap(fx.grad(lambda x, i: x[i], argnums=(0, 1), allow_int=True))(
+        M, numpy.array([2, 0])
+    ),
+    "float0, jacfwd": lambda fx, np: fx.jacfwd(lambda x: (np.argmax(x), x), 0)(V),
     "linear_transpose, pytrees": lambda fx, np: fx.linear_transpose(
         lambda d: {"s": d["w"] @ V + d["b"][0] * 3.0, "t": d["s"] * W}, TREE
     )({"s": V[:2], "t": W}),
@@ -235,6 +247,9 @@ ERRORS = {
     "jit, unhashable static argument": lambda fx, np: fx.jit(lambda x, n: x, static_argnums=1)(V, [1]),
     "jit, `if` on a value": lambda fx, np: fx.jit(lambda x: x if x > 0 else -x)(1.0),
     "jit, float()": lambda fx, np: fx.jit(lambda x: float(x))(1.0),
+    "linear_transpose, integers to numbers": lambda fx, np: fx.linear_transpose(lambda x: 2.0 * x, 1),
+    "linear_transpose, numbers to integers": lambda fx, np: fx.linear_transpose(lambda x: x.astype(int), V),
+    "jacrev of an integer result": lambda fx, np: fx.jacrev(np.argmax)(V),
 }
 
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from ... import ops
 from ...core import where
-from ...core.aval import aval_of, is_differentiable
+from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.interpreter import CURRENT, EVAL, Context, levels, within
 from ...core.primitive import Primitive
 from ...ops.kinds import project
 from .. import duals
 from ..accumulation import handed_out, taken
-from ..aspects import Aspect, Same, derived
+from ..aspects import Aspect, Same, base_of, derived, is_view, version
 from ..errors import ArgumentError, TensorError
 from ..inplace import rebase
 from ..memory import MEMORIES, is_array
@@ -57,10 +57,11 @@ def called(cls: type[Function], args: tuple, kwargs: dict, for_jvp: bool = False
             raise TensorError(
                 TRANSFORMED, hint="forward(*args) without ctx, and setup_context(ctx, inputs, output)"
             )
-        output = further_out(tape, cls, args)
+        output, dirty = further_out(tape, cls, args)
         if recording or for_jvp:
             with quiet:
                 cls.setup_context(ctx, args, output)
+        ctx.dirty_tensors = dirty
     finished = recorded(node, ctx, args, output if isinstance(output, tuple) else (output,), recording)
     if tape is BASE:
         follow(node, args, finished)
@@ -69,15 +70,15 @@ def called(cls: type[Function], args: tuple, kwargs: dict, for_jvp: bool = False
     return node, tuple(finished) if isinstance(output, tuple) else finished[0]
 
 
-def further_out(tape: TapeInterpreter, cls: type[Function], args: tuple) -> Any:
-    """The output of a Function by the levels outside a tape, as Tensors of the tape."""
+def further_out(tape: TapeInterpreter, cls: type[Function], args: tuple) -> tuple[Any, tuple]:
+    """(output of a Function by the levels outside a tape, as Tensors of the tape; arguments modified in place)."""
     values = [lower(a, tape) for a in args if isinstance(a, Tensor)]
     box: dict[str, Any] = {}
     layout = [None if isinstance(a, Tensor) else (a,) for a in args]
     with within(tape.outer):
         params = {"cls": cls, "layout": layout, "box": box, "randomness": "error"}
         results = iter(CURRENT.get().interpreter.process(APPLICATION, tuple(values), params))
-    outputs = []
+    outputs, dirty = [], []
     for entry in box["outputs"]:
         if type(entry) is tuple:
             outputs.append(entry[0])
@@ -89,8 +90,9 @@ def further_out(tape: TapeInterpreter, cls: type[Function], args: tuple) -> Any:
         else:  # an argument that was modified in place
             made = [a for a in args if isinstance(a, Tensor)][entry]
             made.value = value
+            dirty.append(made)
         outputs.append(made)
-    return outputs[0] if box["single"] else tuple(outputs)
+    return outputs[0] if box["single"] else tuple(outputs), tuple(dirty)
 
 
 # -- the Node ------------------------------------------
@@ -101,6 +103,9 @@ def recorded(node: Any, ctx: Any, args: tuple, outputs: tuple, recording: bool) 
     dirty = marked(ctx.dirty_tensors, "mark_dirty")
     constant = marked(ctx.non_differentiable, "mark_non_differentiable")
     check_dirty(dirty, inputs, outputs)
+    node.dirty = {i for i, a in enumerate(args) if id(a) in dirty}
+    node.origins = [next((i for i, a in enumerate(args) if a is t), None) for t in outputs]
+    node.constant = {i for i, t in enumerate(outputs) if id(t) in constant}
     if recording:
         node.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         node.parents = [parent_of(current(t)) if t.tape is node.tape else None for t in tensors]
@@ -254,6 +259,12 @@ def cotangents(node: Any, results: tuple, create: bool) -> list[Any]:
                 f"Function {node.name()} returned an invalid gradient at index {k} - got {list(result.shape)} but "
                 f"expected shape compatible with {list(aval.shape)}"
             )
+        if result.dtype.is_complex and kind_of(aval.dtype) != "c":
+            raise TensorError(
+                f"Function {node.name()} returned an invalid gradient at index {k} - it is complex, and the input is "
+                "real",
+                hint="return gradient.real, which is the gradient of a real input",
+            )
         ct = taken(result, create)
         have = aval_of(ct)
         found.append(ct if have.shape == aval.shape and have.dtype == aval.dtype else project(ct, aval))
@@ -274,19 +285,36 @@ def follow(node: Any, args: tuple, outputs: Sequence[Any]) -> None:
     if level is None:
         return
     given = [None if cell is None else cell.tensor for cell in cells]
-    for output, tangent in zip(outputs, pushed(node, args, given, outputs)):
-        if tangent is not None:
-            is_view = output.aspect is not None and output.aspect.base is not None
-            if is_view and (tangent.aspect is None or tangent.aspect.base is None):
-                raise TensorError(
-                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
-                    "returning a view."
-                )
+    for output, origin, tangent in zip(outputs, node.origins, pushed(node, args, given, outputs)):
+        if tangent is None:
+            continue
+        if origin not in node.dirty:
+            base = base_of(output if origin is None else args[origin])
+            if base is not output:
+                check_view(tangent, [t for a, t in zip(args, given) if t is not None and base_of(a) is base])
             duals.set_tangent(output, tangent, level)
+        elif given[origin] is None:
+            duals.written(output, duals.Tangent(level, tangent), None)
+
+
+def check_view(tangent: Tensor, given: Sequence[Tensor]) -> None:
+    """Raise unless the tangent of a view is a view of the tangent."""
+    if not is_view(tangent):
+        raise TensorError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.",
+            hint="t.view_as(t), for an input that is returned as it is",
+        )
+    for t in given:
+        if base_of(t) is not base_of(tangent):
+            raise TensorError(
+                "A custom Function is returning a view but the jvp is not returning a view of the "
+                f"{'same base as the ' * is_view(t)}given grad input."
+            )
 
 
 def pushed(node: Any, args: tuple, tangents: Sequence[Any], outputs: Sequence[Any]) -> list[Tensor | None]:
     """The tangents of the outputs, by the user's `jvp`."""
+    versions = {i: version(tangents[i]) for i in node.dirty if tangents[i] is not None}
     given = []
     for a, t in zip(args, tangents):
         wanted = (
@@ -305,13 +333,45 @@ def pushed(node: Any, args: tuple, tangents: Sequence[Any], outputs: Sequence[An
     for i, (t, output) in enumerate(zip(found, outputs)):
         if t is not None and not isinstance(t, Tensor):
             raise TensorError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
-        if t is not None and isinstance(output, Tensor) and t.shape != output.shape:
-            raise TensorError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
-                f"is not supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
-                f"{list(t.shape)}."
-            )
+        if isinstance(output, Tensor):
+            if t is not None:
+                check_tangent(t, output, i, i in node.constant)
+            origin = node.origins[i]
+            if origin in versions:
+                check_modified(t, tangents[origin], versions[origin])
     return [t if isinstance(o, Tensor) else None for t, o in zip(found, outputs)]
+
+
+def check_tangent(tangent: Tensor, output: Tensor, position: int, constant: bool) -> None:
+    """Raise unless an output may have this tangent."""
+    dtype = aval_of(output.value).dtype
+    if constant or not is_differentiable(dtype):
+        raise TensorError(
+            f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output is not "
+            "a differentiable Tensor.You should return None at that position instead."
+        )
+    if tangent.shape != output.shape:
+        raise TensorError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
+            f"is not supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if tangent.dtype.is_complex and kind_of(dtype) != "c":
+        raise TensorError("Trying to set a complex forward gradient of a real Tensor, this is not supported.")
+
+
+def check_modified(found: Tensor | None, tangent: Tensor, before: int) -> None:
+    """Raise unless `jvp` has modified the tangent of an input that is modified in place, and returned it."""
+    if found is None or version(found) == before:
+        raise TensorError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+            "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+        )
+    if found is not tangent:
+        raise TensorError(
+            "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is "
+            "modifying an input inplace, then the jvp function must modify the gradient inplace and return it as-is."
+        )
 
 
 # -- inside transforms ------------------------------------------
@@ -338,7 +398,10 @@ class Application(Primitive):
         outputs = output if isinstance(output, tuple) else (output,)
         rest = iter(tangents)
         given = [next(rest) if isinstance(a, Tensor) else None for a in args]
-        found = pushed(node, args, [None if t is None else wrap(t) for t in given], outputs)
+        wrapped = [None if t is None else wrap(t) for t in given]
+        for i in node.dirty:  # `jvp` modifies their tangents, which belong to others
+            wrapped[i] = None if wrapped[i] is None else wrapped[i].clone()
+        found = pushed(node, args, wrapped, outputs)
         ys = spilled(output, args, params["box"])
         ts = [None if t is None else unwrap(t) for t, o in zip(found, outputs) if isinstance(o, Tensor)]
         return ys, ts

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.interpreter import CURRENT, boundary, within
 from ..duals import LEVEL, Level, ensure_outermost, set_tangent, tangent_of
 from ..errors import ArgumentError, ArgumentValueError, TensorError
+from ..memory import address, is_array, root
 from ..modes import current_modes, with_modes
 from ..ops.parts import alias
 from ..tensor import Tensor
@@ -119,12 +120,17 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def laid_out(tangent: Tensor, tensor: Tensor) -> Tensor:
     """The tangent, or a copy of it in the layout of the value: views of the one must be views of the other."""
-    have, want = getattr(tangent.value, "strides", None), getattr(tensor.value, "strides", None)
-    if have == want or want is None:
+    if not is_array(tensor.value) or (is_array(tangent.value) and alike(tangent.value, tensor.value)):
         return tangent
     copy = alias(tensor).detach().clone()
     copy.copy_(tangent)
     return copy
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same strides, and lie at the same place in memories of one size."""
+    starts = [address(x) - address(root(x)) for x in (a, b)]
+    return a.strides == b.strides and starts[0] == starts[1] and root(a).nbytes == root(b).nbytes
 
 
 @boundary

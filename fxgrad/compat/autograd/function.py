@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import tree, where
 from ...core.interpreter import boundary
+from ...core.pullback import PullbackRule
 from ..errors import NotSupportedError, TensorError
 from ..memory import ensure_unmodified
 from ..modes import current_modes
@@ -79,7 +80,7 @@ class Output:
         self.index, self.value = index, value
 
 
-class BackwardCFunction(Node):
+class BackwardCFunction(Node, PullbackRule):
     """The base of the Nodes of Functions. For each Function `F` there is a class `FBackward`.
 
     It is its own rule. What it keeps are Tensors, not values, since user code asks for those: of its operands, which
@@ -127,7 +128,7 @@ class BackwardCFunction(Node):
             self.saved, self.freed = (), True
 
     def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `ops.derive.Rule.refill`: there are none."""
+        """See `PullbackRule`: there are none."""
         return residuals
 
     @property

@@ -14,8 +14,9 @@ import numpy as np
 from ...core.interpreter import CURRENT, boundary, within
 from ..creation import from_numpy, ones_like, zeros_like
 from ..errors import ArgumentError, NotSupportedError, TensorError
-from ..modes import with_modes
+from ..modes import current_modes, with_modes
 from ..ops.joining import stack
+from ..tape import BASE, current_tape
 from ..tensor import Tensor
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
@@ -66,11 +67,16 @@ def like(given: Any, tensors: Sequence[Any]) -> Any:
     return tuple(tensors) if isinstance(given, tuple) else tensors[0]
 
 
-def prepared(tensors: Sequence[Tensor], create_graph: bool, required: bool = True) -> tuple[Tensor, ...]:
-    """The Tensors by which the function is differentiated: their own history stays where it is to be differentiated."""
+def lasting(create_graph: bool) -> bool:
+    """Whether what is computed keeps its history: if it is asked to, and inside transforms, which differentiate it."""
+    return create_graph or (current_tape() is not BASE and current_modes().recording)
+
+
+def prepared(tensors: Sequence[Tensor], keep: bool, required: bool = True) -> tuple[Tensor, ...]:
+    """The Tensors by which the function is differentiated, with their own history where that is to be kept."""
     made = []
     for x in tensors:
-        own = x.view_as(x) if create_graph else x.detach()
+        own = x.view_as(x) if keep else x.detach()
         made.append(own.requires_grad_() if required and not own.requires_grad else own)
     return tuple(made)
 
@@ -81,13 +87,13 @@ def called(func: Callable[..., Any], inputs: Sequence[Tensor], name: str) -> tup
     return returned, as_tuple(returned, "outputs of the user-provided function", name)
 
 
-def finished(tensors: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
-    """Results: without history unless they are to be differentiated."""
-    return [t if create_graph or not t.requires_grad else t.detach() for t in tensors]
+def finished(tensors: Sequence[Tensor], keep: bool) -> list[Tensor]:
+    """Results: without history unless that is to be kept."""
+    return [t if keep or not t.requires_grad else t.detach() for t in tensors]
 
 
 def gradients(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Any, create_graph: bool, **options: Any
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Any, keep: bool, **options: Any
 ) -> list[Any]:
     """As `autograd.grad`, None for what is independent."""
     chosen = [i for i, y in enumerate(outputs) if y.requires_grad]
@@ -98,7 +104,7 @@ def gradients(
             [outputs[i] for i in chosen],
             inputs,
             None if vectors is None else [vectors[i] for i in chosen],
-            create_graph=create_graph,
+            create_graph=keep,
             allow_unused=True,
             **options,
         )
@@ -111,7 +117,7 @@ def filled(found: Sequence[Any], inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def pushed(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], create_graph: bool
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], keep: bool
 ) -> tuple[list[Any], list[Any]]:
     """(gradients, derivatives of the outputs along vectors): what `grad` gives is linear in its `grad_outputs`, and the
     transpose of this map is the derivative. It takes reverse rules only, of functions without forward rule, too."""
@@ -119,10 +125,10 @@ def pushed(
     found = gradients(outputs, inputs, weights, True)
     given = [(g, v) for g, v in zip(found, vectors) if g is not None]
     pulled, along = [g for g, _ in given], [v for _, v in given]
-    return found, gradients(pulled, weights, along, create_graph) if pulled else [None] * len(outputs)
+    return found, gradients(pulled, weights, along, keep) if pulled else [None] * len(outputs)
 
 
-def vectors_for(given: Any, tensors: Sequence[Tensor], create_graph: bool, name: str, missing: str) -> tuple:
+def vectors_for(given: Any, tensors: Sequence[Tensor], keep: bool, name: str, missing: str) -> tuple:
     """`v`, or where it is not given and there is one number only, 1."""
     if given is None:
         if len(tensors) != 1 or tensors[0].shape.numel() != 1:
@@ -139,7 +145,7 @@ def vectors_for(given: Any, tensors: Sequence[Tensor], create_graph: bool, name:
         if v.shape != t.shape:
             entry = f"Entry {i} in v" if len(tensors) > 1 else "v"
             raise TensorError(f"{entry} has invalid size: should be {t.shape} but got {v.shape}.")
-    return prepared(vectors, create_graph, required=False)
+    return prepared(vectors, keep, required=False)
 
 
 OF_INPUT, OF_OUTPUT = "the input to the user-provided function is", "the user-provided function returns"
@@ -160,7 +166,7 @@ def vjp(
         func: takes and returns Tensors.
         inputs: its arguments.
         v: vectors of the shapes of the outputs; None for an output of one element.
-        create_graph: the results can be differentiated.
+        create_graph: the results can be differentiated; inside transforms they can in any case.
         strict: raise where an output is independent of an input.
 
     >>> import fxgrad.compat as torch
@@ -168,17 +174,18 @@ def vjp(
     >>> torch.autograd.functional.vjp(lambda x: x * x, x, torch.tensor([1.0, 0.0]))[1].numpy()
     array([2., 0.], dtype=float32)
     """
+    keep = lasting(create_graph)
     with recording():
-        xs = prepared(as_tuple(inputs, "inputs", "vjp"), create_graph)
+        xs = prepared(as_tuple(inputs, "inputs", "vjp"), keep)
         returned, ys = called(func, xs, "vjp")
         if strict:
             ensure_outputs(ys)
-        vectors = vectors_for(v, ys, create_graph, "vjp", OF_OUTPUT)
-        found = gradients(ys, xs, vectors, create_graph)
+        vectors = vectors_for(v, ys, keep, "vjp", OF_OUTPUT)
+        found = gradients(ys, xs, vectors, keep)
         if strict:
             ensure_connected(found, "input", "jacobian" * create_graph)
-        results = finished(filled(found, xs), create_graph)
-        return like(returned, finished(ys, create_graph)), like(inputs, results)
+        results = finished(filled(found, xs), keep)
+        return like(returned, finished(ys, keep)), like(inputs, results)
 
 
 @boundary
@@ -189,18 +196,19 @@ def jvp(
 
     Args are those of `vjp`, but for `v`, which has the shapes of the inputs.
     """
+    keep = lasting(create_graph)
     with recording():
-        xs = prepared(as_tuple(inputs, "inputs", "jvp"), create_graph)
-        vectors = vectors_for(v, xs, create_graph, "jvp", OF_INPUT)
+        xs = prepared(as_tuple(inputs, "inputs", "jvp"), keep)
+        vectors = vectors_for(v, xs, keep, "jvp", OF_INPUT)
         returned, ys = called(func, xs, "jvp")
         if strict:
             ensure_outputs(ys)
-        pulled, found = pushed(ys, xs, vectors, create_graph)
+        pulled, found = pushed(ys, xs, vectors, keep)
         if strict:
             ensure_connected(pulled, "input")
             ensure_recorded(found if create_graph else (), "jacobian")
-        results = finished(filled(found, ys), create_graph)
-        return like(returned, finished(ys, create_graph)), like(returned, results)
+        results = finished(filled(found, ys), keep)
+        return like(returned, finished(ys, keep)), like(returned, results)
 
 
 @boundary
@@ -209,8 +217,8 @@ def vhp(
 ) -> tuple[Any, Any]:
     """(output, vᵀH) of a function with one number as its output and its Hessian. Args are those of `jvp`."""
 
-    def product(slopes: list, xs: tuple, vectors: tuple) -> list:
-        return gradients(filled(slopes, xs), xs, vectors, create_graph)
+    def product(slopes: list, xs: tuple, vectors: tuple, keep: bool) -> list:
+        return gradients(filled(slopes, xs), xs, vectors, keep)
 
     return hessian_product("vhp", product, func, inputs, v, create_graph, strict)
 
@@ -222,15 +230,15 @@ def hvp(
     """(output, Hv) of a function with one number as its output and its Hessian. Args are those of `jvp`; `vhp` gives
     the same at less cost where second derivatives are continuous."""
 
-    def product(slopes: list, xs: tuple, vectors: tuple) -> list:
-        return pushed(filled(slopes, xs), xs, vectors, create_graph)[1]
+    def product(slopes: list, xs: tuple, vectors: tuple, keep: bool) -> list:
+        return pushed(filled(slopes, xs), xs, vectors, keep)[1]
 
     return hessian_product("hvp", product, func, inputs, v, create_graph, strict)
 
 
 def hessian_product(
     name: str,
-    product: Callable[[list, tuple, tuple], list],
+    product: Callable[[list, tuple, tuple, bool], list],
     func: Callable[..., Any],
     inputs: Any,
     v: Any,
@@ -238,9 +246,10 @@ def hessian_product(
     strict: bool,
 ) -> tuple[Any, Any]:
     """(output, a product of the Hessian, made of the gradients)."""
+    keep = lasting(create_graph)
     with recording():
-        xs = prepared(as_tuple(inputs, "inputs", name), create_graph)
-        vectors = vectors_for(v, xs, create_graph, name, OF_INPUT)
+        xs = prepared(as_tuple(inputs, "inputs", name), keep)
+        vectors = vectors_for(v, xs, keep, name, OF_INPUT)
         returned, ys = called(func, xs, name)
         ensure_number(returned, ys, name)
         if strict:
@@ -249,10 +258,10 @@ def hessian_product(
         if strict:
             ensure_connected(slopes, "input")
             ensure_recorded(slopes, "linear")
-        found = product(slopes, xs, vectors)
+        found = product(slopes, xs, vectors, keep)
         if strict:
             ensure_connected(found, "pair", "hessian" * create_graph)
-        return finished(ys, create_graph)[0], like(inputs, finished(filled(found, xs), create_graph))
+        return finished(ys, keep)[0], like(inputs, finished(filled(found, xs), keep))
 
 
 def ensure_number(returned: Any, outputs: Sequence[Tensor], name: str) -> None:
@@ -325,25 +334,25 @@ def jacobian(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
             "Please either set `strict=False` or `vectorize=False`."
         )
-    given = as_tuple(inputs, "inputs", "jacobian")
+    given, keep = as_tuple(inputs, "inputs", "jacobian"), lasting(create_graph)
     with recording():
         if strategy == "forward-mode":
-            returned, blocks = jacobian_forward(func, given)
+            returned, blocks = jacobian_forward(func, prepared(given, keep, required=False))
         else:
-            xs = prepared(given, create_graph)
+            xs = prepared(given, keep)
             returned, ys = called(func, xs, "jacobian")
             if strict:
                 ensure_outputs(ys)
             if vectorize:
-                blocks = jacobian_vectorized(ys, xs, create_graph)
+                blocks = jacobian_vectorized(ys, xs, keep)
             else:
-                blocks = [jacobian_rows(i, y, xs, create_graph, strict) for i, y in enumerate(ys)]
-        blocks = [finished(row, create_graph) for row in blocks]
+                blocks = [jacobian_rows(i, y, xs, keep, strict, create_graph) for i, y in enumerate(ys)]
+        blocks = [finished(row, keep) for row in blocks]
     return like(returned, [like(inputs, row) for row in blocks])
 
 
 def jacobian_rows(
-    position: int, output: Tensor, inputs: Sequence[Tensor], create_graph: bool, strict: bool
+    position: int, output: Tensor, inputs: Sequence[Tensor], keep: bool, strict: bool, create_graph: bool
 ) -> list[Tensor]:
     """The Jacobian of the output at a position, a row after the other."""
     if output.dtype.is_complex and output.requires_grad:
@@ -353,7 +362,7 @@ def jacobian_rows(
         )
     rows: list[list[Tensor]] = []
     for element in output.reshape(-1).unbind():
-        found = gradients([element], inputs, None, create_graph, retain_graph=True)
+        found = gradients([element], inputs, None, keep, retain_graph=True)
         if strict:
             ensure_connected(found, "pair", "jacobian" * create_graph, position)
         rows.append(filled(found, inputs))
@@ -374,10 +383,10 @@ def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def jacobian_vectorized(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], keep: bool
 ) -> list[list[Tensor]]:
     """The Jacobian of all outputs from one backward pass, batched over their elements."""
-    found = gradients(outputs, inputs, basis(outputs), create_graph, is_grads_batched=True)
+    found = gradients(outputs, inputs, basis(outputs), keep, is_grads_batched=True)
     sizes = [y.shape.numel() for y in outputs]
     blocks: list[list[Tensor]] = [[] for _ in outputs]
     for g, x in zip(found, inputs):
@@ -397,7 +406,7 @@ def jacobian_forward(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tupl
     def along(*tangents: Tensor) -> tuple[Tensor, ...]:
         nonlocal returned
         with dual_level():
-            duals = [make_dual(x.detach(), t) for x, t in zip(inputs, tangents)]
+            duals = [make_dual(x, t) for x, t in zip(inputs, tangents)]
             returned, ys = called(func, duals, "jacobian")
             shapes[:] = [y.shape for y in ys]
             pairs = [unpack_dual(y) for y in ys]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
 from ...core.aval import Aval, aval_of, kind_of
 from ...core.interpreter import boundary
-from ..accumulation import own, taken
+from ..accumulation import apart, memories, of_output, own, taken
 from ..dtypes import from_numpy_dtype
 from ..engine import run
 from ..errors import ArgumentError, ArgumentValueError, TensorError
+from ..modes import current_modes
 from ..operation import exposed
 from ..tape import BASE, LEAF, Edge, as_edge, current_tape
 from ..tensor import Size, Tensor, current, make, parent_of
@@ -123,15 +123,7 @@ def checked(position: int, aval: Any, gradient: Tensor, create: bool, batched: b
             f"mismatch was detected: {shapes} If you only want some tensors in `grad_output` to be considered batched, "
             "consider using vmap."
         )
-    if have.dtype == aval.dtype:
-        return ct
-    if "c" in (kind_of(have.dtype), kind_of(aval.dtype)):
-        raise TensorError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{position}] has a dtype of {from_numpy_dtype(have.dtype)} and output[{position}] has a dtype "
-            f"of {from_numpy_dtype(aval.dtype)}."
-        )
-    return ops.convert(ct, dtype=aval.dtype)
+    return of_output(ct, aval.dtype, position)
 
 
 def tape_of(given: Sequence[Any]) -> Any:
@@ -140,6 +132,12 @@ def tape_of(given: Sequence[Any]) -> Any:
     if len(tapes) > 1:
         raise TensorError("outputs of different transforms", hint="backward() from each of them")
     return tapes.pop() if tapes else BASE
+
+
+def recorded(tape: Any, create_graph: bool) -> bool:
+    """Whether gradients on a tape are recorded: if they are asked to be, and where a transform differentiates all that
+    is done inside it."""
+    return create_graph or (tape.differentiates and current_modes().recording)
 
 
 @boundary
@@ -157,7 +155,8 @@ def backward(
         tensors: a Tensor or GradientEdge, or a sequence of them.
         grad_tensors: a Tensor for each, of its shape; None for one that has a single element.
         retain_graph: keep what the graph saved, for another backward; by default if `create_graph`.
-        create_graph: record the computation of the gradients, to differentiate them in turn.
+        create_graph: record the computation of the gradients, to differentiate them in turn. Inside `torch.func.grad`
+            it is recorded in any case, unless under no_grad.
         grad_variables: the former name of `grad_tensors`.
         inputs: the Tensors or GradientEdges to whose `.grad` alone gradients are added.
 
@@ -193,9 +192,11 @@ def backward(
         wanted = [as_edge(parent_at(x)) for x in given]
     if not outputs:
         return
-    seeds = seeded(outputs, as_gradients(grad_tensors, len(outputs)), create_graph, False)
-    retain = create_graph if retain_graph is None else retain_graph
-    run(tape_of(outputs), seeds, retain=retain, create=create_graph, wanted=wanted)
+    tape = tape_of(outputs)
+    create = recorded(tape, create_graph)
+    seeds = seeded(outputs, as_gradients(grad_tensors, len(outputs)), create, False)
+    retain = create if retain_graph is None else retain_graph
+    run(tape, seeds, retain=retain, create=create, wanted=wanted)
 
 
 @exposed("method", "backward")
@@ -228,7 +229,8 @@ def grad(
         outputs, inputs: a Tensor or GradientEdge, or a sequence of them.
         grad_outputs: a Tensor for each output, of its shape; None for one that has a single element.
         retain_graph: keep what the graph saved, for another backward; by default if `create_graph`.
-        create_graph: record the computation of the gradients, to differentiate them in turn.
+        create_graph: record the computation of the gradients, to differentiate them in turn. Inside `torch.func.grad`
+            it is recorded in any case, unless under no_grad.
         only_inputs: ignored; gradients go nowhere else.
         allow_unused: an input that no output depends on has the gradient None; otherwise it is an error.
         is_grads_batched: `grad_outputs` have a batch axis in front, and so have the results.
@@ -260,25 +262,29 @@ def grad(
     outputs, inputs = as_sequence(outputs), as_sequence(inputs)
     if not inputs:
         raise TensorError("`inputs` argument to `grad()` cannot be empty.")
-    seeds = seeded(outputs, as_gradients(grad_outputs, len(outputs)), create_graph, is_grads_batched)
+    tape = tape_of(outputs)
+    create = recorded(tape, create_graph)
+    given = as_gradients(grad_outputs, len(outputs))
+    seeds = seeded(outputs, given, create, is_grads_batched)
     parents = [parent_at(x) for x in inputs]
     if any(parent is None for parent in parents):
         raise TensorError("One of the differentiated Tensors does not require grad")
     captured = run(
-        tape_of(outputs),
+        tape,
         seeds,
-        retain=create_graph if retain_graph is None else retain_graph,
-        create=create_graph,
+        retain=create if retain_graph is None else retain_graph,
+        create=create,
         wanted=[as_edge(parent) for parent in parents],
         capture=True,
         batched=is_grads_batched,
     )
     found: list[Any] = []
+    held = memories([*outputs, *inputs, *given])
     for i, x in enumerate(inputs):
         if i in captured:
-            found.append(own([captured.pop(i)]))
+            found.append(apart(own([captured.pop(i)]), held, alone=False))
         elif materialize_grads:
-            found.append(zeros(x))
+            found.append(zeros(x, create_graph))
         elif allow_unused:
             found.append(None)
         else:
@@ -289,7 +295,7 @@ def grad(
     return tuple(found)
 
 
-def zeros(unused: Any) -> Tensor:
-    """The gradient with respect to an input that was not used."""
+def zeros(unused: Any, create_graph: bool) -> Tensor:
+    """The gradient with respect to an input that was not used; a leaf where it may be differentiated in turn."""
     aval = aval_at(unused)
-    return make(current_tape(), np.zeros(aval.shape, aval.dtype))
+    return make(current_tape(), np.zeros(aval.shape, aval.dtype), LEAF if create_graph else None)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.interpreter import boundary
-from ..aspects import detached
+from ...transforms.jvp import JVPInterpreter
+from ..aspects import detached, exchange, replace, stopped
 from ..dtypes import from_numpy_dtype
 from ..errors import ArgumentError, TensorError
 from ..hooks import HookList, RemovableHandle, hooks_of
@@ -84,6 +85,13 @@ def detach_(self: Tensor) -> Tensor:
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
         )
     self.node = None
+    if self.aspect is not None:
+        self.aspect.tangent = None
+    if not is_array(self.value) and not self.tape.differentiates:
+        level = self.tape.outer.interpreter
+        # Like the history, a tangent is that of the innermost level.
+        own = isinstance(level, JVPInterpreter)
+        replace(self, level.pair(self.value)[0] if own else stopped(self.value, self.tape))
     return self
 
 
@@ -152,7 +160,10 @@ def set_data(self: Tensor, data: Any) -> None:
         raise TensorError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
-    self.value = value
+    if is_array(value):
+        exchange(self, value)
+    else:
+        self.value = value
     if self.leaf is not None:
         self.leaf.value = value
 
@@ -204,8 +215,16 @@ def retain_grad(self: Tensor) -> None:
     """Have `.grad` of a Tensor that is no leaf filled by backward; on a leaf it always is.
 
     Raises:
-        RuntimeError: the Tensor requires no gradient.
+        RuntimeError: the Tensor requires no gradient; or `grad` of torch.func differentiates it, which hands out the
+            gradients of its arguments and leaves none behind.
     """
+    if self.tape.differentiates:
+        raise TensorError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch "
+            "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+            "jacfwd, hessian) or call retain_grad() outside of a function being transformed instead.",
+            hint="autograd.grad(y, x) gives a gradient inside the function",
+        )
     if not self.requires_grad:
         raise TensorError("can't retain_grad on Tensor that has requires_grad=False")
     if self.node is not LEAF:

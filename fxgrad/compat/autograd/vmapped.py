@@ -74,8 +74,8 @@ class Batch:
         self, function: Callable[..., Any], leaves: Sequence[Any], dims: Sequence[Any]
     ) -> tuple[list, list[bool]]:
         """(results, whether each is batched) of a function of entries that returns a flat sequence."""
-        interpreter, _, values = entered(function, leaves, dims, self.size, self.randomness)
-        flags = [interpreter.owns(v) for v in values]
+        outside, _, values = entered(function, leaves, dims, self.size, self.randomness)
+        flags = [outside.interpreter.owns(v) for v in values]
         return [returned(v.value if f else v) for v, f in zip(values, flags)], flags
 
 
@@ -215,7 +215,7 @@ def fitted(result: Any, aval: Any) -> Any:
     """A gradient in the shape of its entry, to which it may be expanded."""
     if not isinstance(result, Tensor) or aval is None or result.shape == aval.shape:
         return result
-    return returned(project(unwrap(result), aval))
+    return returned(project(unwrap(result), aval.update(dtype=result.dtype.numpy)))
 
 
 def spread_out(result: Any, size: int) -> Any:

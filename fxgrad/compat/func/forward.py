@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import ops
-from ...core import where
+from ...core import tree, where
 from ...core.aval import aval_of
 from ...core.interpreter import boundary, opened
 from ...transforms import jvp as forward
 from ...transforms.jvp import JVPTracer
+from ..accumulation import apart, memories
 from ..dtypes import from_numpy_dtype
 from ..duals import ensure_outermost
 from ..errors import TensorError
-from ..tensor import Size, Tensor, current, lower, make, unwrap, wrap
+from ..memory import MEMORIES, ensure_unmodified
+from ..tape import serial
+from ..tensor import Size, Tensor, lower, make, unwrap, wrap
 from .levels import (
     InnerTape,
     PushInterpreter,
     ensure_tensors,
+    entering,
     flatten,
+    is_none,
     left,
     pair,
-    restore,
     returned,
 )
+from .sharing import Outside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 @boundary
@@ -57,9 +63,14 @@ def jvp(
 
 
 def pushed(
-    func: Callable[..., Any], primals: tuple, tangents: tuple, strict: bool = False, has_aux: bool = False
+    func: Callable[..., Any],
+    primals: tuple,
+    tangents: tuple,
+    strict: bool = False,
+    has_aux: bool = False,
+    constants: tuple = (),
 ) -> Any:
-    """See `jvp`."""
+    """See `jvp`. `constants` are arguments in front of the primals that are not differentiated."""
     ensure_outermost()
     name = "jvp(f, primals, tangents)"
     leaves, structure = checked_primals(primals, name)
@@ -76,27 +87,40 @@ def pushed(
         tape = InnerTape(interpreter.site)
         with opened(tape):
             inputs = [make(tape, d) for d in duals]
-            result = func(*structure.unflatten(inputs))
+            others = tree.map(partial(entering, tape), constants, is_leaf=is_none)
+            outside = OutsideTangents(tape, [*leaves, *given, *flatten(constants)[0]], interpreter)
+            for x, stand_in in zip([*leaves, *flatten(constants)[0]], [*inputs, *flatten(others)[0]]):
+                outside.note(stand_in, x)
+            result = func(*others, *structure.unflatten(inputs))
             result, aux = pair(result, name) if has_aux else (result, None)
             results, out_structure = flatten(result)
             ensure_tensors(results, f"{name}: expected f(*primals) to return only tensors")
-            pairs = [interpreter.pair(lower(r, tape)) for r in results]
-            aux = left(tape, aux)
-            written = [current(x).value for x in inputs]
-    for x, before, after in zip(leaves, duals, written):
-        if after is not before:
-            restore(x, interpreter.pair(after)[0])
-    if strict and any(t is None for _, t in pairs):
+            values, aux_values = [lower(r, tape) for r in results], left(tape, aux)
+    outside.restore()
+    ts = [interpreter.pair(v)[1] for v in values]
+    if strict and any(t is None for t in ts):
         raise TensorError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    out = [returned(y) for y, _ in pairs], [returned(ops.zeros_like(y) if t is None else t) for y, t in pairs]
-    values, derivatives = (out_structure.unflatten(part) for part in out)
-    if not has_aux:
-        return values, derivatives
-    leaves, structure = flatten(aux)
-    return values, derivatives, structure.unflatten([returned(interpreter.pair(v)[0]) for v in leaves])
+    ys = [outside.release(r, v) for r, v in zip(results, values)]
+    ts = [
+        apart(returned(ops.zeros_like(interpreter.pair(v)[0]) if t is None else t), outside.taken)
+        for v, t in zip(values, ts)
+    ]
+    out = out_structure.unflatten(ys), out_structure.unflatten(ts)
+    return (*out, outside.released(aux, aux_values)) if has_aux else out
+
+
+class OutsideTangents(Outside):
+    """What the Tensors with tangents that a function gets have to do with its results."""
+
+    def __init__(self, tape: InnerTape, given: Sequence[Any], interpreter: PushInterpreter):
+        super().__init__(tape, given)
+        self.interpreter = interpreter
+
+    def tensor_of(self, value: Any, place: int | None) -> Any:
+        return returned(self.interpreter.pair(value)[0])
 
 
 def checked_primals(primals: Any, name: str) -> tuple[list[Tensor], Any]:
@@ -126,6 +150,8 @@ def fitting(tangent: Any, primal: Tensor) -> Any:
             f"supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
+    if tangent.dtype.is_complex and not primal.dtype.is_complex:
+        raise TensorError("Trying to set a complex forward gradient of a real Tensor, this is not supported.")
     value, dtype = unwrap(tangent), aval_of(primal.value).dtype
     return value if aval_of(value).dtype == dtype else ops.convert(value, dtype=dtype)
 
@@ -161,6 +187,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return [unwrap(r) for r in results]
 
     outputs, push = forward.linearize(on_values, *[unwrap(x) for x in leaves])
+    then = serial()
     avals = [aval_of(x.value) for x in leaves]
 
     @boundary
@@ -180,6 +207,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                         f"tangent:{i} with {what} {mine} in flattened pytree doesn't match the {what} {theirs} of the "
                         "corresponding primal."
                     )
-        return box["structure"].unflatten([returned(t) for t in push(*[unwrap(t) for t in given])])
+        if MEMORIES.latest > then:
+            for kept in push.graph.captured.values():
+                ensure_unmodified(kept, then)
+        held = memories(given)
+        results = [apart(returned(t), held) for t in push(*[unwrap(t) for t in given])]
+        return box["structure"].unflatten(results)
 
-    return box["structure"].unflatten([returned(y) for y in outputs]), jvp_fn
+    results = [returned(y) for y in outputs]
+    held = memories(results)  # what the results are made of is kept
+    results = [y if y.value is v else apart(y, held) for y, v in zip(results, outputs)]
+    return box["structure"].unflatten(results), jvp_fn

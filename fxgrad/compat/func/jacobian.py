@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...core.aval import aval_of
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, TensorError
 from ..tape import current_tape
 from ..tensor import Tensor, make, unwrap
 from .forward import pushed
@@ -33,6 +33,16 @@ def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
         rows.append(make(current_tape(), part.reshape(total, *aval.shape)))
         start += size
     return rows
+
+
+def ensure_real(tensors: Sequence[Tensor], name: str, what: str) -> None:
+    """Raise for complex Tensors: a function of them has no one Jacobian, unless it is holomorphic."""
+    for i, x in enumerate(tensors):
+        if x.dtype.is_complex:
+            raise TensorError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}",
+                hint="torch.view_as_real, for the Jacobian of the parts; vjp and jvp take complex Tensors",
+            )
 
 
 def jacrev(
@@ -67,6 +77,8 @@ def jacrev(
         output, pullback, *aux = pullback_of(lambda *a: func(*a, **kwargs), args, argnums, has_aux)
         results, structure = flatten(output)
         columns, inputs = flatten(selected(args, argnums))
+        ensure_real(columns, "jacrev", "inputs")
+        ensure_real(results, "jacrev", "outputs")
         rows = basis(results)
 
         def pulled(*cts: Tensor) -> list[Tensor]:
@@ -115,15 +127,20 @@ def jacfwd(
         chosen = selected(args, argnums)
         primals = chosen if isinstance(argnums, tuple) else (chosen,)
         columns, inputs = flatten(primals)
-        call = partial_call(func, args, argnums, kwargs)
+        ensure_real(columns, "jacfwd", "inputs")
         box: dict[str, Any] = {}
 
+        def call(given: tuple, *chosen: Any) -> Any:
+            return partial_call(func, given, argnums, kwargs)(*chosen)
+
         def pushed_along(*tangents: Tensor) -> Any:
-            _, derivative, *box["aux"] = pushed(call, primals, inputs.unflatten(tangents), has_aux=has_aux)
+            along = inputs.unflatten(tangents)
+            _, derivative, *box["aux"] = pushed(call, primals, along, has_aux=has_aux, constants=(args,))
             return derivative
 
         derivative = vmap(pushed_along, randomness=randomness)(*basis(columns))
         outputs, structure = flatten(derivative)
+        ensure_real(outputs, "jacfwd", "outputs")
         inner = flatten(chosen)[1]
         blocks = []
         for t in outputs:

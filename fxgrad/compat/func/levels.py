@@ -6,6 +6,7 @@ they may be given `requires_grad_()`, and `backward()` is then that of one entry
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ...core import tree
@@ -16,10 +17,9 @@ from ...transforms.jvp import JVPInterpreter
 from ...transforms.vmap import BatchInterpreter, BatchTracer
 from ..duals import carried, handed, seed
 from ..errors import ArgumentValueError, TensorError
-from ..inplace import assign
 from ..modes import DEFAULT, Modes, with_modes
 from ..tape import TapeInterpreter, current_tape
-from ..tensor import LEAF, Tensor, lower, make, wrap
+from ..tensor import LEAF, Tensor, current, lower, make, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +65,12 @@ class GradTape(InnerTape):
 
     name = "grad"
     stands_in = False
-    __slots__ = ()
+    differentiates = True
+    __slots__ = ("thread",)
+
+    def __init__(self, site: Any):
+        super().__init__(site)
+        self.thread = 0
 
     def passed(self, modes: Modes, inside: Modes) -> Modes:
         return modes._replace(grad=modes.grad and inside.grad)
@@ -121,6 +126,25 @@ def recording(tape: TapeInterpreter) -> within:
     return within(Context(tape, OUTER.__get__(tape).watching))
 
 
+class running(within):
+    """A context manager: the tape is recording the function of its transform, for whose derivative what other threads
+    do with its Tensors would be lost."""
+
+    __slots__ = ("tape",)
+
+    def __init__(self, tape: GradTape):
+        super().__init__(recording(tape).context)
+        self.tape = tape
+
+    def __enter__(self) -> None:
+        self.tape.thread = get_ident()
+        super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        self.tape.thread = 0
+
+
 # -- Tensors in and out ------------------------------------------
 def is_none(x: Any) -> bool:
     return x is None
@@ -134,7 +158,7 @@ def flatten(structure: Any) -> tuple[list[Any], Any]:
 def entering(tape: TapeInterpreter, x: Any) -> Any:
     """A Tensor as one of a tape that was opened just now, in which it may then be given a history; one that has a
     history further out, and what is no Tensor, as it is."""
-    if not isinstance(x, Tensor) or x.node is not None:
+    if not isinstance(x, Tensor) or current(x).node is not None:
         return x
     return carried(x, make(tape, lower(x, tape)), lambda t: make(tape, lower(t, tape)))
 
@@ -167,11 +191,6 @@ def returned(values: Any) -> Any:
         return handed(value, lambda v: wrap(v, tape)) if hasattr(value, "shape") else value
 
     return tree.map(tensor_of, values, is_leaf=is_none)
-
-
-def restore(original: Tensor, value: Any) -> None:
-    """Write into an argument what a function wrote into the Tensor that stood for it: traced values are no memory."""
-    assign(original, returned(value), "copy_")
 
 
 def ensure_tensors(results: Sequence[Any], message: str) -> None:

@@ -11,13 +11,13 @@ from ... import ops
 from ...core import tree, where
 from ...core.aval import aval_of, kind_of
 from ...core.interpreter import CURRENT, boundary
-from ...numpy.contraction import conjugated
+from ...numpy import contraction
+from ..accumulation import apart, memories, of_output
 from ..dtypes import from_numpy_dtype
 from ..duals import handed, in_parts, seed
 from ..engine import run
 from ..errors import TensorError
 from ..memory import is_array
-from ..operation import in_dtype
 from ..tape import leaf_of
 from ..tensor import Tensor, current, parent_of, unwrap
 from .levels import (
@@ -30,10 +30,11 @@ from .levels import (
     left,
     pair,
     partial_call,
-    recording,
     returned,
+    running,
     selected,
 )
+from .sharing import Outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,9 +102,9 @@ def grad_and_value(
             raise TensorError(
                 f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)}"
             )
-        gradients = pulled.pull([np.ones((), dtype)], retain=False)
-        value = returned(pulled.outputs)
-        return gradients, (value, returned(pulled.aux)) if has_aux else value
+        gradients = pulled.apply([np.ones((), dtype)], retain=False)
+        value = pulled.results(has_aux)
+        return gradients, value if has_aux else value[0]
 
     return compute
 
@@ -115,20 +116,36 @@ class Pulled:
         self.tape = tape = GradTape(where.caller())
         chosen, self.structure = flatten(selected(args, argnums))
         self.leaves = [leaf(tape, x) for x in chosen]
+        given, structure = flatten(args)
+        others = [entering(tape, x) for x in given]
+        self.outside = Outside(tape, given)
+        for x, stand_in in zip([*given, *chosen], [*others, *self.leaves]):
+            self.outside.note(stand_in, x)
         inputs = self.structure.unflatten(self.leaves)
-        call = partial_call(func, tree.map(partial(entering, tape), args, is_leaf=is_none), argnums)
-        with recording(tape):
+        call = partial_call(func, structure.unflatten(others), argnums)
+        with running(tape):
             result = call(*inputs) if isinstance(argnums, tuple) else call(inputs)
             self.result, self.aux = pair(result, name) if has_aux else (result, None)
-            self.outputs, self.aux = left(tape, self.result), left(tape, self.aux)
+            self.values, self.aux_values = left(tape, self.result), left(tape, self.aux)
             results, self.out_structure = flatten(self.result)
             tensors = [current(r) for r in results if isinstance(r, Tensor)]
             self.parents = [parent_of(r) if r.tape is tape else None for r in tensors]
             self.avals = [aval_of(r.value) for r in tensors]
+        self.outside.restore()
 
-    def pull(self, cts: Sequence[Any], retain: bool) -> Any:
+    def results(self, has_aux: bool) -> tuple:
+        """(the output, and aux if `has_aux`) as Tensors outside: once, for they belong to the caller then."""
+        found = [self.outside.released(self.result, self.values)]
+        if has_aux:
+            found.append(self.outside.released(self.aux, self.aux_values))
+        del self.outside, self.result, self.values, self.aux, self.aux_values
+        return tuple(found)
+
+    def apply(self, cts: Sequence[Any], retain: bool) -> Any:
         """The gradients for values that are those of the results; by torch's convention for complex ones."""
-        seeds = [(p, in_parts(ct, conjugated)) for p, ct in zip(self.parents, cts) if p is not None]
+        seeds = [
+            (p, in_parts(ct, contraction.conjugated)) for p, ct in zip(self.parents, cts) if p is not None
+        ]
         wanted = [(leaf_of(x), 0) for x in self.leaves]
         found = run(
             self.tape, seeds, retain=retain, create=False, wanted=wanted, capture=True, context=CURRENT.get()
@@ -141,11 +158,11 @@ def gradient(x: Tensor, found: Any) -> Tensor:
     if found is None:
         return returned(ops.zeros_like(x.value))
 
-    def own(ct: Any) -> Tensor:
-        ct = conjugated(ct)
+    def copied(ct: Any) -> Tensor:
+        ct = contraction.conjugated(ct)
         return returned(np.array(ct) if is_array(ct) or not hasattr(ct, "shape") else ct)
 
-    return handed(found, own)
+    return handed(found, copied)
 
 
 @boundary
@@ -196,10 +213,11 @@ def pullback_of(func: Callable[..., Any], primals: tuple, argnums: Any, has_aux:
                     f"torch.Size({list(aval.shape)})."
                 )
         values = [
-            seed(ct, lambda t, dtype=aval.dtype: in_dtype(unwrap(t), dtype))
-            for ct, aval in zip(given, pulled.avals)
+            seed(ct, lambda t, dtype=aval.dtype, i=i: of_output(unwrap(t), dtype, i))
+            for i, (ct, aval) in enumerate(zip(given, pulled.avals))
         ]
-        return pulled.pull(values, retain=retain_graph)
+        gradients = pulled.apply(values, retain=retain_graph)
+        return tree.map(partial(apart, taken=memories(given)), gradients, is_leaf=is_none)
 
-    out = returned(pulled.outputs), vjp_fn
-    return (*out, returned(pulled.aux)) if has_aux else out
+    output, *aux = pulled.results(has_aux)
+    return output, vjp_fn, *aux

@@ -12,12 +12,15 @@ from ...core.errors import StructureError
 from ...core.interpreter import boundary, opened, within
 from ...transforms.vmap import BatchTracer
 from .. import random
+from ..aspects import Steps, context_of
 from ..duals import carried, handed, is_pair
 from ..errors import ArgumentValueError, DimensionError, TensorError
 from ..memory import is_array
+from ..modes import with_modes
 from ..operation import exposed
-from ..tensor import Tensor, current, make, unwrap
-from .levels import InnerTape, VmapInterpreter, entering, flatten, lowered, restore, returned
+from ..tensor import Tensor, current, lower, make, unwrap
+from .levels import InnerTape, VmapInterpreter, entering, flatten, lowered, returned
+from .sharing import Outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,38 +115,49 @@ def run(
     name: str,
 ) -> tuple[list[Any], list[Any], Any]:
     """(results, their mapped dimensions, their structure) of a function of a flat sequence of arguments."""
-    interpreter, result, values = entered(func, leaves, dims, size, randomness)
+    outside, result, values = entered(func, leaves, dims, size, randomness, name)
     results, structure = flatten(result)
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(result, Tensor):
+        (out_dims,) = out_dims
     places = spread(out_dims, result, results, out_dims_error(out_dims, result, name))
-    return [placed(v, place, interpreter, name) for v, place in zip(values, places)], places, structure
+    return [outside.release(r, v, p) for r, v, p in zip(results, values, places)], places, structure
 
 
 def entered(
-    func: Callable[..., Any], leaves: Sequence[Any], dims: Sequence[int | None], size: int, randomness: str
-) -> tuple[VmapInterpreter, Any, list[Any]]:
-    """(level, result, leaves of the result as values for the level) of a function of a flat sequence of arguments."""
+    func: Callable[..., Any],
+    leaves: Sequence[Any],
+    dims: Sequence[int | None],
+    size: int,
+    randomness: str,
+    name: str = "f",
+) -> tuple[OutsideBatch, Any, list[Any]]:
+    """(what Tensors inside stand for, result, leaves of the result as values for the level) of a function of a flat
+    sequence of arguments."""
     interpreter = VmapInterpreter(where.caller(), size, randomness)
     batches = [
         None if d is None else BatchTracer(interpreter, ops.move_axis(unwrap(x), d, 0))
         for x, d in zip(leaves, dims)
     ]
+    entries: dict[Any, Any] = {}  # one for an argument that is given more than once
     with opened(interpreter):
         tape = InnerTape(interpreter.site)
+        outside = OutsideBatch(tape, leaves, interpreter, name)
         with opened(tape):
-            given = [entered_at(tape, interpreter, x, d, b) for x, d, b in zip(leaves, dims, batches)]
-            result = func(*given)
+            for x, d, b in zip(leaves, dims, batches):
+                if (id(x), d) not in entries:
+                    entries[id(x), d] = entry = entered_at(tape, interpreter, x, d, b)
+                    outside.note(entry, x, d)
+            result = func(*[entries[id(x), d] for x, d in zip(leaves, dims)])
             values = [lowered(r, tape) for r in flatten(result)[0]]
-            written = [current(x).value if isinstance(x, Tensor) else x for x in given]
-    for x, entry, d, before, after in zip(leaves, given, dims, batches, written):
-        if d is not None and after is not before:
-            restore(x, ops.move_axis(unbatched(after, interpreter), 0, d))
-        elif d is None and entry is not x and interpreter.owns(after):
+    for (_, d), entry in entries.items():
+        if d is None and isinstance(entry, Tensor) and interpreter.owns(current(entry).value):
             raise TensorError(
                 "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
                 "extra_args that has more elements than `self`: an argument that is not mapped was given mapped values",
                 hint="map over it as well, or modify a clone",
             )
-    return interpreter, result, values
+    outside.restore()
+    return outside, result, values
 
 
 def entered_at(tape: Any, interpreter: VmapInterpreter, x: Any, dim: int | None, batch: Any) -> Any:
@@ -189,6 +203,56 @@ def placed(value: Any, place: int | None, interpreter: VmapInterpreter, name: st
             f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {place})"
         )
     return returned(ops.move_axis(value, 0, place % rank))
+
+
+# -- views ------------------------------------------
+class OutsideBatch(Outside):
+    """What the Tensors of which a function gets entries have to do with its results."""
+
+    def __init__(self, tape: InnerTape, given: Sequence[Any], interpreter: VmapInterpreter, name: str):
+        super().__init__(tape, given)
+        self.interpreter, self.name = interpreter, name
+
+    def tensor_of(self, value: Any, place: int | None) -> Any:
+        return placed(value, place, self.interpreter, self.name)
+
+    def maps(self, value: Any) -> bool:
+        return self.interpreter.owns(value)
+
+    def steps(self, steps: Steps, dim: int | None, place: int | None) -> Steps:
+        return steps if dim is None else Steps(None, Mapped(steps, dim, place))
+
+
+class Mapped:
+    """The step from a Tensor to one with the views that some steps make of its entries along a dimension."""
+
+    __slots__ = ("dim", "place", "steps")
+
+    def __init__(self, steps: Steps, dim: int, place: int | None):
+        self.steps, self.dim, self.place = steps, dim, place
+
+    @property
+    def operation(self) -> Any:
+        """The last operation of the steps."""
+        return self.steps.last.operation
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        size = tensor.shape[self.dim]
+        ((view,), *_) = run(self.steps, [tensor], [self.dim], self.place, size, "error", "view")
+        return view
+
+    def restored(self, value: Any, view: Any, tape: InnerTape) -> Any:
+        """See `aspects.Step.restored`."""
+
+        def written(entry: Tensor, part: Tensor) -> Tensor:
+            self.steps(entry).copy_(part)
+            return entry
+
+        whole = make(tape, value)
+        with within(with_modes(context_of(whole), grad=False)):
+            dims = [self.dim, self.place]
+            run(written, [whole, make(tape, view)], dims, self.dim, value.shape[self.dim], "error", "view")
+        return lower(whole, tape)
 
 
 # -- dimensions ------------------------------------------

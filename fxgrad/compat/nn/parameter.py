@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..creation import empty
+from ..interop import copied
 from ..printing import text
 from ..tensor import TENSORS, Tensor, as_subclass, current, make
 
@@ -32,6 +33,10 @@ class Parameter(Tensor):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"Parameter containing:\n{text(self)}"
+
+    def __deepcopy__(self, memo: dict) -> Parameter:
+        """A copy without the gradient: that belongs to the original."""
+        return memo[id(self)] if id(self) in memo else copied(self, memo)  # type: ignore[return-value]
 
 
 class Buffer(Tensor):

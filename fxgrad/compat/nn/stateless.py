@@ -146,7 +146,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     `vmap` of `functional_call`.
 
     Raises:
-        TensorError: there are none, or they are of different classes, or some in training and some not.
+        TensorError: there are none, or they are of different classes, or some in training and some not, or parameters
+            of one name require a gradient in some and not in others.
     """
     models = list(models)
     if not models:
@@ -157,10 +158,12 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         raise TensorError("stack_module_state: Expected all models to be of the same class.")
 
     def stacked(members: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-        return {
-            name: stack([m[name] for m in members]).detach().requires_grad_(tensor.requires_grad)
-            for name, tensor in members[0].items()
-        }
+        made = {}
+        for name, tensor in members[0].items():
+            if any(m[name].requires_grad is not tensor.requires_grad for m in members):
+                raise TensorError(f"Expected {name} from each model to have the same .requires_grad")
+            made[name] = stack([m[name] for m in members]).detach().requires_grad_(tensor.requires_grad)
+        return made
 
     return (
         stacked([dict(m.named_parameters()) for m in models]),

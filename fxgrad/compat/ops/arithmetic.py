@@ -12,27 +12,34 @@ from ...ops.kinds import Elementwise, named
 from ...ops.masked import Masked
 from ..errors import TensorError
 from ..operation import operation, promoted
-from .families import aliased, binary, flat, kind, refuse, steps
+from ..precision import dtype_of
+from ..primitives import declare
+from .families import aliased, binary, by_operands, flat, kind, refuse, steps, suited
 
 ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True}
 FLOAT: dict[str, Any] = {"promote": "float", "inplace": True}
+
+
+def check_factor(name: str, factor: Any, result: Any) -> None:
+    """Raise for a number of a higher kind than that of the result, and for bool."""
+    kinds = kind(result)
+    if type(factor) is bool and kinds != "b":
+        raise TensorError(f"Boolean {name} only supported for Boolean results.")
+    if type(factor) is float and kinds in "biu":
+        raise TensorError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if type(factor) is complex and kinds != "c":
+        raise TensorError(f"For non-complex input tensors, argument {name} must not be a complex number.")
 
 
 def scaled(value: Any, alpha: Any, result: Any) -> Any:
     """alpha · value, for a result of the kind of `result`."""
     if type(alpha) is int and alpha == 1:
         return value
-    kinds = kind(result)
-    if type(alpha) is bool and kinds != "b":
-        raise TensorError("Boolean alpha only supported for Boolean results.")
-    if type(alpha) is float and kinds in "biu":
-        raise TensorError("For integral input tensors, argument alpha must not be a floating point number.")
-    if type(alpha) is complex and kinds != "c":
-        raise TensorError("For non-complex input tensors, argument alpha must not be a complex number.")
-    return ops.multiply(value, bool(alpha) if kinds == "b" else alpha)
+    check_factor("alpha", alpha, result)
+    return ops.multiply(value, suited(alpha, result))
 
 
-@operation("input other", primitive=ops.add, numbers=True, **ARITHMETIC)
+@operation("input other", primitive=ops.add, numbers=True, mixed=True, **ARITHMETIC)
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha · other.
 
@@ -60,7 +67,7 @@ def difference(input: Any, other: Any, alpha: Any) -> Any:
     return ops.subtract(input, scaled(other, alpha, input))
 
 
-@operation("input other", primitive=ops.subtract, numbers=True, inplace=True)
+@operation("input other", primitive=ops.subtract, numbers=True, mixed=True, inplace=True)
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha · other."""
     return difference(input, other, alpha)
@@ -107,7 +114,8 @@ nextafter = binary(
 logaddexp = binary("logaddexp", ops.logaddexp, "log(eᵃ + eᵇ).", inplace=False)
 logaddexp2 = binary("logaddexp2", ops.logaddexp2, "log₂(2ᵃ + 2ᵇ).", inplace=False)
 # Of torch's convention: the derivatives are 0 at the origin.
-angle = Elementwise(
+angle = declare(
+    Elementwise,
     "atan2",
     ops.arctan2.primitive.make_kernel,
     tuple(
@@ -116,7 +124,7 @@ angle = Elementwise(
         )
         for rule in ops.arctan2.primitive.rules
     ),
-).call
+)
 atan2 = binary("atan2", angle, "The angle of the point (other, input), 0 at the origin.", promote="float")
 aliased(arctan2=atan2)
 
@@ -130,7 +138,7 @@ fmax = binary("fmax", first_unless(ops.greater_equal), "The greater of two that 
 fmin = binary("fmin", first_unless(ops.less_equal), "The less of two that are not NaN.", inplace=False)
 
 # -- division ------------------------------------------
-floor_quotient = Elementwise("floor_divide", named("floor_divide"), (flat, flat)).call
+floor_quotient = declare(Elementwise, "floor_divide", named("floor_divide"), (flat, flat))
 
 
 def ensure_divisor(divisor: Any) -> None:
@@ -139,11 +147,21 @@ def ensure_divisor(divisor: Any) -> None:
         raise TensorError("ZeroDivisionError")
 
 
-@operation("input other", primitive=ops.divide, numbers=True, inplace=True)
+def whole_quotient(a: Any, b: Any) -> Any:
+    """The quotient of whole numbers rounded to 0."""
+    low = ops.floor_divide(a, b)
+    inexact = ops.not_equal(ops.multiply(low, b), a)
+    return ops.where(ops.logical_and(ops.less(low, 0), inexact), low + 1, low)
+
+
+quotient = by_operands(ops.divide)
+
+
+@operation("input other", primitive=quotient, numbers=True, inplace=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input / other, with `rounding_mode` "trunc" or "floor" rounded to whole numbers."""
     if rounding_mode is None:
-        return ops.divide(*promoted((input, other), "float"))
+        return quotient(*promoted((input, other), "float"))
     if rounding_mode not in ("trunc", "floor"):
         raise TensorError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
@@ -155,10 +173,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
         return floor_quotient(a, b)
     if kind(a) == "f":
         return steps["trunc"](ops.divide(a, b))
-    quotient = ops.floor_divide(a, b)
-    # Rounded down: of a negative number that is no whole one, one more.
-    inexact = ops.not_equal(ops.multiply(quotient, b), a)
-    return ops.where(ops.logical_and(ops.less(quotient, 0), inexact), quotient + 1, quotient)
+    return whole_quotient(a, b)
 
 
 aliased(divide=div, true_divide=div, subtract=sub, multiply=mul)
@@ -203,16 +218,22 @@ def without_logarithm(x: Any, p: Any) -> Any:
     return ops.logical_and(ops.equal(x, 0), ops.greater_equal(ops.real(p), 0))
 
 
+def logarithm(x: Any, y: Any) -> Any:
+    """log(x), which complex powers have of negative numbers as well."""
+    return ops.log(ops.convert(x, dtype=dtype_of(y)) if kind(y) == "c" else x)
+
+
 # As `ops.power`, but ∂xᵖ/∂p = 0 at x = 0 also for p = 0, as torch has it.
-power = Elementwise(
+power = declare(
+    Elementwise,
     "pow",
     power_kernel,
     (
         lambda t, y, x, p: t * (p * power(x, ops.where(ops.equal(p, 0), 1, p - 1))),
-        lambda t, y, x, p: t * (y * ops.log(ops.where(without_logarithm(x, p), 1, x))),
+        lambda t, y, x, p: t * (y * logarithm(ops.where(without_logarithm(x, p), 1, x), y)),
     ),
     symbol="**",
-).call
+)
 
 
 def integer_power(x: Any, p: Any) -> Any:
@@ -233,6 +254,8 @@ def pow(input: Any, exponent: Any) -> Any:
         return ops.logical_or(input, not exponent)
     if kind(input) in "biu" and type(exponent) in (int, bool) and exponent < 0:
         raise TensorError("Integers to negative integer powers are not allowed.", hint="x.float() ** …")
+    if kind(input) in "iu" and type(exponent) is int:
+        exponent = suited(exponent, input)
     x, p = promoted((input, exponent), "arithmetic")
     refuse("b", x, operation="pow")
     if kind(x) in "iu":
@@ -255,13 +278,19 @@ def in_precision(value: Any, dtype: Any) -> Any:
 
 @operation("input other", **FLOAT)
 def ldexp(input: Any, other: Any) -> Any:
-    """input · 2 to the power of other."""
-    return ops.multiply(input, ops.exp2(other))
+    """input · 2 to the power of other, also where that power alone would be infinite or 0."""
+    if kind(input) == "c":
+        return ops.multiply(input, ops.exp2(other))
+    whole = ops.stop_gradient(ops.floor(other))
+    whole = ops.where(ops.less(ops.absolute(whole), 1 << 30), whole, 0)  # 0 for what is not finite
+    rest = ops.exp2(ops.subtract(other, whole))
+    return ops.multiply(ops.ldexp(input, ops.convert(whole, dtype=np.dtype(int))), rest)
 
 
 # -- signs and limits ------------------------------------------
 # Of torch's convention: the derivative of copysign is 0 at 0.
-copysigned = Elementwise(
+copysigned = declare(
+    Elementwise,
     "copysign",
     lambda xp: xp.copysign,
     (
@@ -270,7 +299,7 @@ copysigned = Elementwise(
         ),
         None,
     ),
-).call
+)
 copysign = binary("copysign", copysigned, "The first number with the sign of the second.", promote="float")
 
 
@@ -283,14 +312,18 @@ def heaviside(input: Any, values: Any) -> Any:
     return ops.where(ops.equal(input, 0), b, ops.where(ops.isnan(input), input, a))
 
 
+CHOICE: dict[str, Any] = {"promote": "choice", "inplace": True}
+
+
 def limited(x: Any, low: Any, high: Any) -> Any:
     """x in [low, high]; at the limits the derivative is that of x. What is not a number is no limit, but the result."""
+    refuse("bc", x, operation="clamp")
     if low is not None:
         x = ops.where(ops.logical_or(ops.less(x, low), ops.isnan(low)), low, x)
     return x if high is None else ops.where(ops.logical_or(ops.greater(x, high), ops.isnan(high)), high, x)
 
 
-@operation("input min max", **ARITHMETIC)
+@operation("input min max", **CHOICE)
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """Numbers limited to [min, max].
 
@@ -300,17 +333,16 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """
     if min is None and max is None:
         raise TensorError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    refuse("bc", input, operation="clamp")
     return limited(input, min, max)
 
 
-@operation("input min", **ARITHMETIC)
+@operation("input min", **CHOICE)
 def clamp_min(input: Any, min: Any) -> Any:
     """Numbers of at least `min`."""
     return limited(input, min, None)
 
 
-@operation("input max", **ARITHMETIC)
+@operation("input max", **CHOICE)
 def clamp_max(input: Any, max: Any) -> Any:
     """Numbers of at most `max`."""
     return limited(input, None, max)
@@ -320,7 +352,7 @@ aliased(clip=clamp)
 
 
 # -- several operands ------------------------------------------
-@operation("input end weight", **ARITHMETIC)
+@operation("input end weight", **CHOICE)
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight · (end - input), exact at both ends."""
     step = ops.subtract(end, input)
@@ -328,13 +360,18 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     return ops.where(near, input + weight * step, end - step * (1 - weight))
 
 
-@operation("input tensor1 tensor2", **ARITHMETIC)
+def times(value: Any, x: Any) -> Any:
+    """value · x for a number of any kind."""
+    return x if type(value) is int and value == 1 else ops.multiply(x, suited(value, x))
+
+
+@operation("input tensor1 tensor2", mixed=True, **ARITHMETIC)
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 · tensor2."""
-    return ops.add(input, ops.multiply(scaled(tensor1, value, input), tensor2))
+    return ops.add(input, ops.multiply(times(value, tensor1), tensor2))
 
 
-@operation("input tensor1 tensor2", **ARITHMETIC)
+@operation("input tensor1 tensor2", mixed=True, **ARITHMETIC)
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 / tensor2."""
     if kind(input) in "biu":
@@ -343,14 +380,15 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             "true division of tensor1 and tensor2.",
             hint="input + value * torch.trunc(tensor1 / tensor2)",
         )
-    return ops.add(input, ops.divide(scaled(tensor1, value, input), tensor2))
+    return ops.add(input, ops.divide(times(value, tensor1), tensor2))
 
 
 def product_with_log(log: Any, slope: Any) -> Any:
     """x·log(y), 0 where x is, as a primitive; `slope` is the derivative of the logarithm."""
-    return Elementwise(
-        "xlogy",
-        lambda xp: lambda x, y: xp.where((x == 0) & ~xp.isnan(y), x * 0, x * getattr(xp, log)(y)),
+    return declare(
+        Elementwise,
+        f"x{log}y",
+        lambda xp: lambda x, y: xp.where((x == 0) & ~xp.isnan(y), 0, x * getattr(xp, log)(y)),
         (
             lambda t, z, x, y: Masked(
                 t * getattr(ops, log)(y),
@@ -360,7 +398,7 @@ def product_with_log(log: Any, slope: Any) -> Any:
                 t * (x * slope(y)), ops.logical_or(ops.not_equal(x, 0), ops.isfinite(slope(y)))
             ),
         ),
-    ).call
+    )
 
 
 xlogy = binary(
@@ -370,6 +408,7 @@ xlogy = binary(
     promote="float",
     primitive=None,
     numbers=True,
+    kinds="f",
 )
 xlog1py = binary(
     "special_xlog1py",
@@ -378,6 +417,7 @@ xlog1py = binary(
     promote="float",
     primitive=None,
     numbers=True,
+    kinds="f",
     inplace=False,
     spaces="special",
 )

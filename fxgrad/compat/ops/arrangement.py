@@ -29,7 +29,7 @@ COPY: dict[str, Any] = {"out": False, "composite": Reordering}
 @operation("input", spaces="", name="flip", **COPY)
 def flipped(input: Any, dims: Any) -> Any:
     """The entries in reverse order along some dimensions."""
-    return ops.flip, (input,), {"axes": dimensions(dims, input.ndim) if input.ndim else ()}
+    return ops.flip, (input,), {"axes": dimensions(dims, input.ndim) if dims and input.ndim else ()}
 
 
 @exposed()

@@ -44,8 +44,9 @@ aliased(not_equal=ne, less=lt, less_equal=le, greater=gt, greater_equal=ge)
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether |input - other| ≤ atol + rtol · |other|, or both are the same infinity."""
     ensure_same_dtype(input, other)
-    if rtol < 0 or atol < 0:
-        raise TensorError(f"rtol must be greater than or equal to zero, but got {rtol}")
+    for name, least in (("rtol", rtol), ("atol", atol)):
+        if not least >= 0:
+            raise TensorError(f"{name} must be greater than or equal to zero, but got {least}")
     near = ops.equal(input, other)
     if kind(input) in "fc":
         limit = ops.add(atol, ops.multiply(rtol, ops.absolute(other)))
@@ -145,7 +146,7 @@ def chosen(condition: Any, input: Any, other: Any) -> Any:
                 f"where expected condition to be a boolean tensor, but got a tensor with dtype {short_name(dtype)}"
             )
         condition = ops.not_equal(condition, 0)
-    return ops.where(condition, *promoted((input, other), "arithmetic"))
+    return ops.where(condition, *promoted((input, other), "choice"))
 
 
 @exposed("function")

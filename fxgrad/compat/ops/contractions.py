@@ -11,8 +11,10 @@ from ...core.aval import aval_of
 from ...core.errors import FxgradError
 from ...numpy import contraction
 from ...numpy.linalg import norms, solving
+from ..dtypes import default_numpy
 from ..errors import ArgumentValueError, TensorError
 from ..operation import exposed, operation
+from .families import kind
 from .matmul import check_alike
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 @operation("*operands", name="einsum", spaces="", out=False)
 def einsum_of(operands: Any, equation: str) -> Any:
     """The contraction that an equation describes."""
+    if sums_alone(equation):  # as a sum does
+        operands = [ops.convert(x, dtype=default_numpy("i")) if kind(x) in "biu" else x for x in operands]
     check_alike("einsum", *operands)
     check_subscripts(equation, [aval_of(x).shape for x in operands])
     try:
@@ -32,6 +36,15 @@ def einsum_of(operands: Any, equation: str) -> Any:
         raise TensorError(
             f"einsum(): {error.args[0]}", hint="see torch.einsum for the form of equations"
         ) from error
+
+
+def sums_alone(equation: str) -> bool:
+    """Whether an equation sums over a letter that only one operand has, which is no product of matrices."""
+    given, arrow, result = equation.partition("->")
+    terms = [set(term) - {"."} for term in given.split(",")]
+    seen = [letter for term in terms for letter in term]
+    kept = set(result) if arrow else {letter for letter in seen if given.count(letter) == 1}
+    return any(seen.count(letter) == 1 and letter not in kept for letter in seen)
 
 
 def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
@@ -98,10 +111,15 @@ def tensordot_along(a: Any, b: Any, ours: tuple[int, ...], theirs: tuple[int, ..
     if len(ours) != len(theirs):
         raise TensorError("both dimension lists should have same length")
     for i, j in zip(ours, theirs):
-        if a.shape[i] != b.shape[j]:
+        n, m = a.shape[i], b.shape[j]
+        if n != m == 1:
+            a = ops.expanded(ops.reduce_sum(a, axes=(i % a.ndim,)), a.shape, (i % a.ndim,))
+        elif m != n == 1:
+            b = ops.expanded(ops.reduce_sum(b, axes=(j % b.ndim,)), b.shape, (j % b.ndim,))
+        elif n != m:
             raise TensorError(
-                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
-                f"{b.shape[j]} in dim {j}"
+                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in "
+                f"dim {j}"
             )
     return fnp.tensordot(a, b, (ours, theirs))
 
@@ -236,7 +254,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
         raise TensorError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
-    if p < 0:
+    if not p >= 0:
         raise TensorError("cdist only supports non-negative p values")
     check_alike("cdist", x1, x2)
     differences = ops.subtract(fnp.expand_dims(x1, -2), fnp.expand_dims(x2, -3))

@@ -8,14 +8,13 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import aval_of
-from ...lax.reductions import running_logsumexp
+from ...lax import reductions
 from ..errors import TensorError
 from ..operation import exposed, operation, promoted
-from ..return_types import results
 from ..tensor import Tensor
 from .dimensions import dimension
 from .families import kind
-from .reduction import summand
+from .reduction import elements, summand
 
 
 def along(function: Any, x: Any, dim: Any) -> Any:
@@ -44,7 +43,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
 @operation("input")
 def logcumsumexp(input: Any, dim: int) -> Any:
     """log Σ eˣ of all elements up to each."""
-    return along(running_logsumexp, input, dim)
+    return along(reductions.running_logsumexp, input, dim)
 
 
 def record(name: str, extreme: Any, doc: str) -> Any:
@@ -64,7 +63,7 @@ def record(name: str, extreme: Any, doc: str) -> Any:
         return ops.take_along(input, places, axis), places
 
     found.__doc__ = doc
-    return operation("input", name=name, results=results(name, "values", "indices"))(found)
+    return elements(name)(found)
 
 
 cummax = record("cummax", ops.cummax, "The greatest element up to each, and its place.")

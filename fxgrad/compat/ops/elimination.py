@@ -12,6 +12,7 @@ from ... import ops
 from ...core.aval import Aval, aval_of
 from ...ops.kinds import General
 from ...ops.linalg import columns, field, lower, product, supported, transposed, upper
+from ..primitives import declare
 
 INFO = np.dtype(np.int32)
 
@@ -82,14 +83,15 @@ def lu_aval(self: Any, a: Aval) -> list[Aval]:
 
 
 # PA = LU: (L below the diagonal and U, pivots counted from 0, the row of A for each row of PA).
-lu = General(
+lu = declare(
+    General,
     "lu",
     supported("lu", lambda xp: eliminated),
     abstract=lu_aval,
     tangent=lu_tangent,
     batched=lambda a, *, size: lu(a),
     multiple=True,
-).call
+)
 
 
 def first(condition: np.ndarray) -> np.ndarray:
@@ -120,13 +122,14 @@ def indefinite_minor_kernel(a: np.ndarray) -> np.ndarray:
 
 def diagnosis(name: str, kernel: Any) -> Any:
     """A primitive without derivative that gives a number for each matrix."""
-    call = General(
+    call = declare(
+        General,
         name,
         supported(name, lambda xp: kernel),
         abstract=lambda self, a: Aval(a.shape[:-2], INFO),
         tangent=None,
         batched=lambda a, *, size: call(a),
-    ).call
+    )
     return call
 
 

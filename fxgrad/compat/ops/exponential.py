@@ -16,6 +16,7 @@ from ...core.aval import Aval, aval_of
 from ...ops.kinds import General
 from ...ops.linalg import field, supported, total, transposed
 from ..operation import exposed, operation
+from ..primitives import declare
 from .linalg import check_square
 
 # Of the numerator of degree 13, from the highest power down; good to rounding in double precision up to norm 5.37.
@@ -65,7 +66,8 @@ def slope_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
 
 
 # The derivative of eᴬ along T.
-slope = General(
+slope = declare(
+    General,
     "matrix_exp_slope",
     supported(
         "matrix_exp_slope", lambda xp: lambda a, t: corner(exponential(block(a, t, ops.zeros_like(a))))
@@ -74,15 +76,16 @@ slope = General(
     tangent=slope_tangent,
     transposed=lambda ct, a, t: [None, slope(transposed(a), ct)],
     batched=lambda a, t, *, size: slope(a, t),
-).call
+)
 
-matrix_exponential = General(
+matrix_exponential = declare(
+    General,
     "matrix_exp",
     supported("matrix_exp", lambda xp: exponential),
     abstract=lambda self, a: Aval(a.shape, field("matrix_exp", a)),
     tangent=lambda y, primals, tangents, params: slope(primals[0], tangents[0]),
     batched=lambda a, *, size: matrix_exponential(a),
-).call
+)
 
 
 @operation("A", spaces="linalg", out=False)

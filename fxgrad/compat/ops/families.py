@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ... import ops
 from ...core.aval import aval_of, kind_of
 from ...ops.kinds import Elementwise
 from ...ops.masked import Masked
-from ..dtypes import short_name
+from ..dtypes import number_in, short_name
 from ..errors import NotSupportedError
 from ..operation import SPACES, exposed, operation
 from ..precision import dtype_of
+from ..primitives import declare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,14 +67,41 @@ def flat(t: Any, y: Any, *xs: Any, **params: Any) -> Masked:
 
 
 steps: dict[str, Any] = {
-    name: Elementwise(name, getattr(ops, name).primitive.make_kernel, (flat,)).call
+    name: declare(Elementwise, name, getattr(ops, name).primitive.make_kernel, (flat,))
     for name in ("floor", "ceil", "trunc", "rint", "sign")
 }
+
+
+def by_operands(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An elementwise primitive whose rules read operands alone, and so does its node in torch: what they say of the
+    result is computed again, and it may be modified in place."""
+    primitive: Any = function.primitive  # type: ignore[attr-defined]
+
+    def again(rule: Any) -> Any:
+        return lambda t, y, *xs: rule(t, call(*xs), *xs)
+
+    call = declare(
+        Elementwise,
+        primitive.name,
+        primitive.make_kernel,
+        [r if r is None or i in primitive.linear else again(r) for i, r in enumerate(primitive.rules)],
+        linear=primitive.linear,
+        jointly=primitive.jointly,
+        finite=primitive.finite,
+        symbol=primitive.symbol,
+    )
+    return call
 
 
 def kind(value: Any) -> str:
     """'b', 'i', 'u', 'f' or 'c'."""
     return kind_of(dtype_of(value))
+
+
+def suited(number: Any, x: Any) -> Any:
+    """A number as one of the dtype of x, which RuntimeError says it has to be; a traced one stays as it is."""
+    known = isinstance(number, int | float | complex | np.generic)
+    return number_in(number, dtype_of(x)).item() if known else number
 
 
 def refuse(kinds: str, *values: Any, operation: str) -> None:

@@ -88,6 +88,8 @@ def along_several(
             given[-1] = 2 * (input.shape[dims[-1]] - 1)
         for n in given:
             check_points(n)
+        if not dims and not real and not half:
+            return ops.convert(input, dtype=np.promote_types(aval_of(input).dtype, np.complex64))
         return transform(input, given, dims, norm)
 
     declared(name, computed, doc)
@@ -163,7 +165,8 @@ def frequencies(name: str, reference: Callable[..., Any], doc: str) -> None:
         device: Any = None,
         requires_grad: bool = False,
     ) -> Any:
-        values = reference(n, d).astype(as_numpy_dtype(dtype or get_default_dtype()))
+        with np.errstate(all="ignore"):  # of distances that are 0
+            values = (reference(n) / np.float64(d)).astype(as_numpy_dtype(dtype or get_default_dtype()))
         tensor = make(current_tape(), values)
         if out is not None:
             return out.copy_(tensor)

@@ -7,6 +7,7 @@ in NumPy.
 
 from __future__ import annotations
 
+import warnings
 from math import prod
 from operator import index as as_index
 from typing import Any
@@ -55,6 +56,10 @@ def selected(input: Any, place: Any, dim: int) -> Any:
     return ops.getitem, (input, place), {"index": (*[slice(None)] * dim, ops.ARRAY)}
 
 
+MASKS = (Tensor, np.ndarray, Tracer)  # what may be one
+SEVERAL = (slice, type(None), type(...), list, tuple, range, *MASKS)
+
+
 def is_tensor(entry: Any) -> bool:
     """Whether an entry of a key is, or stands for, an index Tensor."""
     if isinstance(entry, Tensor):
@@ -69,7 +74,7 @@ def is_integral(tensor: Tensor) -> bool:
 
 def is_mask(entry: Any) -> bool:
     """Whether an entry of a key is a mask: a Tensor or array of bool, or of uint8."""
-    if not isinstance(entry, Tensor | np.ndarray | Tracer):
+    if not isinstance(entry, MASKS):
         return False
     dtype = aval_of(current(entry).value if isinstance(entry, Tensor) else entry).dtype
     return kind_of(dtype) == "b" or dtype == np.uint8
@@ -90,9 +95,34 @@ def as_key(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
+def settled(key: Any) -> Any:
+    """A key; a short list with more than numbers in it as a tuple, which it once was in NumPy, too."""
+    if not isinstance(key, list) or len(key) >= 32 or not any([isinstance(e, SEVERAL) for e in key]):
+        return key
+    warnings.warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
+        "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+        "x[torch.tensor(seq)], which will result either in an error or a different result",
+        UserWarning,
+        stacklevel=4,
+    )
+    return tuple(key)
+
+
+def is_single(entry: Any) -> bool:
+    """Whether an entry of a key is one truth value: it stands for no dimension of the operand, but makes one, of which
+    it is the mask."""
+    return isinstance(entry, bool | np.bool_) or (is_mask(entry) and not entry.shape)
+
+
+def as_row(truth: Any) -> Any:
+    """One truth value as a mask of one dimension."""
+    return reshape(truth, (1,)) if isinstance(truth, Tensor) else ops.reshape(truth, shape=(1,))
+
+
 def width(entry: Any) -> int:
     """How many dimensions an entry of a key stands for."""
-    if entry is None or isinstance(entry, bool | np.bool_):
+    if entry is None or is_single(entry):
         return 0
     return len(entry.shape) if is_mask(entry) else 1
 
@@ -134,9 +164,9 @@ def viewed(input: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
             template.append(slice(start, max(start, stop), step))
             left.append(None)
             last = sliced
-        elif isinstance(e, bool | np.bool_):
+        elif is_single(e):
             new.append(len(left))
-            left.append(np.zeros(int(e), np.intp))
+            left += index_arrays(as_row(e), (1,), 0)
         elif is_tensor(e):
             for entry in index_arrays(e, shape, d):
                 template.append(slice(None))
@@ -241,7 +271,22 @@ def chosen(left: list[Any]) -> tuple[list[Any], tuple[bool, ...]]:
     """(the index arrays, the template) of what `viewed` has left over."""
     for mask in filter(is_mask, left):
         concrete(mask.value, "indexing")  # which raises
-    return [a for a in left if a is not None], tuple([a is not None for a in left])
+    indices = [a for a in left if a is not None]
+    if len(indices) > 1:
+        check_broadcast(indices)
+    return indices, tuple([a is not None for a in left])
+
+
+def check_broadcast(indices: list[Any]) -> None:
+    """Raise unless the index arrays broadcast."""
+    shapes = [tuple(i.shape) for i in indices]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise DimensionError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            + ", ".join(str(list(s)) for s in shapes)
+        ) from None
 
 
 @exposed("method", "__getitem__")
@@ -256,7 +301,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     """
     if type(key) is int and self.value.shape and -len(self.value) <= key < len(self.value):
         return select(self, (key % len(self.value),))
-    view, left = viewed(self, key)
+    view, left = viewed(self, settled(key))
     indices, template = chosen(left)
     return entries_at(view, indices, template) if indices else view
 
@@ -292,6 +337,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     """Write a number or a Tensor, broadcast, into part of a Tensor."""
     if key is False:
         return
+    key = settled(key)
     view, left = viewed(self, key)
     mask = next(filter(is_mask, left), None)
     indices, template = chosen(left) if mask is None else ([mask], ())
@@ -354,21 +400,25 @@ def chosen_shape(input: Tensor, indices: Any, template: Any) -> tuple[int, ...]:
     return stand_in[tuple([next(rest) if used else slice(None) for used in template])].shape
 
 
-def put_indices(input: Tensor, indices: Any) -> tuple[list[Any], tuple[bool, ...]]:
-    """(index arrays, template) of the argument `indices` of index_put."""
+def put_indices(input: Tensor, indices: Any) -> tuple[Tensor, list[Any], tuple[bool, ...]]:
+    """(the Tensor with the dimensions of single truth values, index arrays, template) of the argument `indices` of
+    index_put."""
     left: list[Any] = []
     for entry in indices:
+        if entry is not None and is_single(entry):
+            input, entry = unsqueeze(input, len(left)), as_row(entry)
         left += [None] if entry is None else index_arrays(entry, input.shape, len(left))
     if len(left) > len(input.shape):
         raise DimensionError(f"too many indices for tensor of dimension {len(input.shape)} (got {len(left)})")
-    return chosen(left + [None] * (len(input.shape) - len(left)))
+    return input, *chosen(left + [None] * (len(input.shape) - len(left)))
 
 
 @exposed("function method")
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """The Tensor with values written, or added, at the places of index Tensors, one for each leading dimension."""
     check_source(input, values)
-    return replaced_entries(input, *put_indices(input, indices), values, accumulate)
+    result = replaced_entries(*put_indices(input, indices), values, accumulate)
+    return result if result.shape == input.shape else reshape(result, input.shape)
 
 
 exposed("method")(modifying(index_put))
@@ -486,7 +536,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @exposed("function method")
 @with_out
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The entries at places along a dimension (of the flattened Tensor, without one), the others broadcast."""
+    """The entries at places along a dimension, counted from its end if negative, the others broadcast; without a
+    dimension, those of the flattened Tensor."""
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
     if len(input.shape) != len(indices.shape):
@@ -498,6 +549,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     own, theirs = list(input.shape), list(indices.shape)
     common = broadcast_shapes((*own[:d], 1, *own[d + 1 :]), (*theirs[:d], 1, *theirs[d + 1 :]))
     source = expanded(input, (*common[:d], own[d], *common[d + 1 :]))
+    indices = indices + (indices < 0) * own[d]
     return gather(source, d, expanded(indices, (*common[:d], theirs[d], *common[d + 1 :])))
 
 

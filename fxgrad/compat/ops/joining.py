@@ -13,6 +13,7 @@ from ...ops.kinds import Linear
 from ..dtypes import from_numpy_dtype, result_numpy
 from ..errors import ArgumentError, ArgumentValueError, TensorError
 from ..operation import exposed, operation
+from ..primitives import declare
 from ..rearrangement import Reordering
 from ..tensor import Tensor
 from .casting import to_copy
@@ -20,12 +21,13 @@ from .dimensions import dimension
 from .sizes import at
 from .viewing import atleast_1d, atleast_2d, atleast_3d, expanded, reshape
 
-stack_primitive = Linear(
+stack_primitive = declare(
+    Linear,
     "stack",
     lambda xp: lambda *xs, axis: xp.stack(xs, axis=axis),
     shape=lambda *xs, axis: (*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]),
     transposed=lambda ct, *xs, axis: [ops.getitem(ct, index=at(axis, i)) for i in range(len(xs))],
-    batched=lambda *xs, size, axis: stack_primitive.call(*xs, axis=axis + 1),
+    batched=lambda *xs, size, axis: stack_primitive(*xs, axis=axis + 1),
     count=None,
 )
 
@@ -39,7 +41,7 @@ def concatenated(tensors: Any, dim: int) -> Any:
 @operation("*tensors", spaces="", name="stack", composite=Reordering)
 def stacked(tensors: Any, dim: int) -> Any:
     """Tensors of one dtype and shape joined along a new dimension."""
-    return stack_primitive.call, tensors, {"axis": dim}
+    return stack_primitive, tensors, {"axis": dim}
 
 
 def alike(tensors: Any, operation: str) -> list[Tensor]:

@@ -20,7 +20,7 @@ from ...core.errors import ConcretizationError
 from ...core.interpreter import concrete
 from ...numpy.composite import axes_tuple
 from ...numpy.linalg import norms, solving
-from ...ops.linalg import adjoint, column, transposed
+from ...ops.linalg import column, transposed
 from ..dtypes import as_numpy_dtype, short_name
 from ..errors import LinAlgError, TensorError
 from ..operation import SPACES, exposed, operation
@@ -175,9 +175,7 @@ def linalg_pinv(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool =
 
 def hermitian_part(a: Any, upper: bool = False) -> Any:
     """The Hermitian matrices of which one triangle is given."""
-    below = np.tri(a.shape[-1], dtype=bool)
-    fixed = ops.stop_gradient(a)
-    return ops.graft(ops.where(below.T if upper else below, fixed, adjoint(fixed)), a)
+    return ops.selfadjoint(a, upper=upper)
 
 
 @exposed("function method")

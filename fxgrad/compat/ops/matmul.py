@@ -16,6 +16,9 @@ from ...ops.masked import dense
 from ..dtypes import c_name
 from ..errors import ArgumentError, NotSupportedError, TensorError
 from ..operation import exposed, operation
+from ..primitives import declare
+from .arithmetic import check_factor
+from .families import suited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +65,7 @@ class MatrixProduct(Bilinear):
         return y, self, (a if needed[1] is not None else None, b if needed[0] is not None else None)
 
     def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `ops.derive.Rule.refill`."""
+        """See `PullbackRule`."""
         return tuple([None if v is None else operand(i, v) for i, v in enumerate(residuals)])
 
     def plain(self, ct: Any, residuals: tuple) -> tuple[Any, Any]:
@@ -103,7 +106,8 @@ def checked_product(a: Any, b: Any) -> Any:
     return ops.contract(a, b, spec="ik,kj->ij")
 
 
-matrix_product = MatrixProduct(
+matrix_product = declare(
+    MatrixProduct,
     "mm",
     product_kernel,
     abstract=lambda self, a, b: contract_aval(self, a, b, spec="ik,kj->ij"),
@@ -111,7 +115,7 @@ matrix_product = MatrixProduct(
     batched=lambda a, b, a_batched, b_batched: ops.contract(
         a, b, spec=f"{'b' * a_batched}ik,{'b' * b_batched}kj->bij"
     ),
-).call
+)
 
 
 @operation("input mat2", primitive=matrix_product)
@@ -131,6 +135,12 @@ def mm(input: Any, mat2: Any) -> Any:
 @operation("input mat2")
 def bmm(input: Any, mat2: Any) -> Any:
     """The products of matrices (b, n, k) and (b, k, m)."""
+    check_batches(input, mat2)
+    return ops.contract(input, mat2, spec="bik,bkj->bij")
+
+
+def check_batches(input: Any, mat2: Any) -> None:
+    """Raise for what are no matrices in the same number that can be multiplied."""
     check_rank(input, 3, "batch1 must be a 3D tensor")
     check_rank(mat2, 3, "batch2 must be a 3D tensor")
     check_alike("bmm", input, mat2)
@@ -139,7 +149,6 @@ def bmm(input: Any, mat2: Any) -> Any:
         raise TensorError(
             f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {got}."
         )
-    return ops.contract(input, mat2, spec="bik,bkj->bij")
 
 
 @operation("input vec")
@@ -226,8 +235,7 @@ def __rmatmul__(self: Any, other: Any) -> Any:
 # -- sums with products ------------------------------------------
 def plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """β·input + α·product. With β = 0 the input does not count, not even its NaN; integers take whole factors."""
-    if kind_of(aval_of(product).dtype) in "iu":
-        beta, alpha = int(beta), int(alpha)
+    beta, alpha = suited(beta, product), suited(alpha, product)
     if alpha != 1:
         product = ops.multiply(product, alpha)
     check_alike("addmm", input, product)
@@ -249,31 +257,35 @@ def check_expands(x: Any, shape: tuple[int, ...]) -> None:
             )
 
 
-@operation("input mat1 mat2", inplace=True)
+@operation("input mat1 mat2", mixed=True, inplace=True)
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·(mat1 @ mat2); the input broadcasts."""
     return plus(input, values_of(mm)(mat1, mat2), beta, alpha)
 
 
-@operation("input mat vec", inplace=True)
+@operation("input mat vec", mixed=True, inplace=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·(mat @ vec)."""
     return plus(input, values_of(mv)(mat, vec), beta, alpha)
 
 
-@operation("input vec1 vec2", inplace=True)
+@operation("input vec1 vec2", mixed=True, inplace=True)
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·(vec1 ⊗ vec2)."""
-    return plus(input, contraction.outer(vec1, vec2), beta, alpha)
+    product = contraction.outer(vec1, vec2)
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        check_factor(name, factor, product)
+    return plus(input, product, beta, alpha)
 
 
-@operation("input batch1 batch2", inplace=True)
+@operation("input batch1 batch2", mixed=True, inplace=True)
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·(batch1 @ batch2), matrix by matrix."""
     return plus(input, values_of(bmm)(batch1, batch2), beta, alpha)
 
 
-@operation("input batch1 batch2", inplace=True)
+@operation("input batch1 batch2", mixed=True, inplace=True)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·Σ(batch1 @ batch2) over the matrices."""
-    return plus(input, fnp.sum(values_of(bmm)(batch1, batch2), axis=0), beta, alpha)
+    check_batches(batch1, batch2)
+    return plus(input, ops.contract(batch1, batch2, spec="bik,bkj->ij"), beta, alpha)

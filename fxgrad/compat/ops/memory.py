@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...core import where
 from ...core.aval import aval_of, kind_of
 from .. import aspects, inference, strides
+from ..aspects import exchange
+from ..dtypes import dtype as torch_dtype
 from ..dtypes import number_in
-from ..errors import ArgumentError, TensorError
-from ..inplace import assign, ensure_modifiable
-from ..layout import (
+from ..errors import ArgumentError, NotSupportedError, TensorError
+from ..formats import (
     FORMATS,
     contiguous_format,
     is_contiguous_in,
@@ -23,11 +25,13 @@ from ..layout import (
     preserve_format,
     standard_strides,
 )
-from ..memory import address, is_array, root, same_place, strided
+from ..inplace import assign, ensure_modifiable
+from ..memory import MEMORIES, address, is_array, root, same_place, strided
 from ..modes import current_modes
 from ..operation import exposed, operation
 from ..rearrangement import Rearrangement
 from ..storage import TypedStorage, UntypedStorage, memory_of
+from ..tape import LEAF
 from ..tensor import Tensor, current, make
 from .dimensions import dimension
 from .parts import first_place
@@ -127,7 +131,7 @@ def fill_diagonal(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         raise TensorError("all dimensions of input must be of equal length")
     mask = np.zeros(shape, bool)
     np.fill_diagonal(mask, True, wrap)
-    return ops.where(mask, np.asarray(fill_value).astype(aval_of(input).dtype), input)
+    return ops.where(mask, number_in(fill_value, aval_of(input).dtype), input)
 
 
 @exposed("function method")
@@ -154,7 +158,7 @@ def filled(target: Tensor, value: Any, name: str) -> Tensor:
 
 def resize_(self: Tensor, size: Any, *, memory_format: memory_format = contiguous_format) -> Tensor:
     """Another shape, in the same memory as far as it reaches; what is new there is undefined (zero, here)."""
-    if self.requires_grad:
+    if self.requires_grad and not current_modes().inference:
         raise TensorError("cannot resize variables that require grad")
     shape, here = as_sizes(size), current(self).value
     if not is_array(here):
@@ -168,7 +172,8 @@ def resize_(self: Tensor, size: Any, *, memory_format: memory_format = contiguou
         memory.view(np.uint8)[: owner.nbytes] = np.frombuffer(owner.tobytes("A"), np.uint8)
         here = memory[start // item :]
     steps = standard_strides(shape, memory_format.order)
-    self.value = strides.restrided(here, shape, [s * item for s in steps])
+    exchange(self, strides.restrided(here, shape, [s * item for s in steps]))
+    MEMORIES.modified(self.value, "resize_", where.caller())
     return self
 
 
@@ -185,16 +190,32 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = conti
 def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Take the memory, shape and strides of another Tensor, or the memory of a storage; without any, none."""
-    if current_modes().grad and self.requires_grad:
-        raise TensorError("a leaf Variable that requires grad is being used in an in-place operation.")
-    dtype = self.dtype.numpy
+    """Take the memory, shape and strides of another Tensor, or the memory of a storage; without any, none. A leaf is
+    another one then: graphs do not lead to it any more.
+
+    Raises:
+        RuntimeError: it is a leaf that requires a gradient, outside no_grad; the dtypes differ.
+        NotImplementedError: one of the Tensors has a history, outside no_grad, which would be lost.
+    """
+    if current_modes().grad:
+        if self.node is LEAF:
+            raise TensorError("a leaf Variable that requires grad is being used in an in-place operation.")
+        if self.requires_grad or (isinstance(source, Tensor) and source.requires_grad):
+            raise NotSupportedError("derivative for aten::set_ is not implemented", hint="under no_grad")
+    exchange(self, taken_from(source, self.dtype, storage_offset, size, stride))
+    self.leaf = None
+    MEMORIES.modified(self.value, "set_", where.caller())
+    return self
+
+
+def taken_from(source: Any, to: torch_dtype, storage_offset: int, size: Any, stride: Any) -> Any:
+    """The array that `set_` takes from a Tensor or a storage."""
+    dtype = to.numpy
     if source is None:
-        self.value = np.empty(0, dtype)
-        return self
+        return np.empty(0, dtype)
     if isinstance(source, Tensor):
-        if source.dtype is not self.dtype:
-            raise TensorError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
+        if source.dtype is not to:
+            raise TensorError(f"Could not set tensor of type {source.dtype} to a tensor of type {to}")
         here = current(source).value
         owner = root(here) if size is not None else here
     elif isinstance(source, UntypedStorage):
@@ -202,14 +223,12 @@ def set_(
     else:
         raise ArgumentError("set_() received an invalid combination of arguments", hint="x.set_(y)")
     if isinstance(source, Tensor) and size is None:
-        self.value = here
-        return self
+        return here
     shape = as_sizes(size) if size is not None else (owner.nbytes // dtype.itemsize - storage_offset,)
     steps = standard_strides(shape) if stride is None else as_sizes(stride)
     item = dtype.itemsize
     flat = strided(owner, (owner.nbytes // item,), (item,), 0) if owner.dtype == dtype else owner.view(dtype)
-    self.value = strides.restrided(flat, shape, [s * item for s in steps], storage_offset * item)
-    return self
+    return strides.restrided(flat, shape, [s * item for s in steps], storage_offset * item)
 
 
 # -- strides and storage ------------------------------------------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import concrete
+from ...core.interpreter import Tracer, concrete
 from ...core.where import hide_frames
 from ..errors import ArgumentError, ArgumentValueError, TensorError
 from ..operation import SPACES, exposed
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 METHODS = SPACES["method"]
-NUMBERS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
+OPERANDS = (Tensor, Tracer, bool, int, float, complex, np.ndarray, np.generic)
 
 
 def operator(name: str, function: Callable[..., Any], swapped: bool = False) -> None:
     """A binary operator, which leaves operands that it does not know to their own."""
 
     def apply(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, NUMBERS) and not hasattr(other, "aval"):
+        if not isinstance(other, OPERANDS):
             return NotImplemented
         try:
             return function(other, self) if swapped else function(self, other)
@@ -135,7 +135,7 @@ def as_index(self: Tensor) -> int:
 @exposed("method", "__contains__")
 def contains(self: Tensor, element: Any) -> bool:
     """Whether an element equals a number."""
-    if not isinstance(element, NUMBERS):
+    if not isinstance(element, OPERANDS):
         raise TensorError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )

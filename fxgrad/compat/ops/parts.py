@@ -13,8 +13,8 @@ from .. import strides
 from ..aspects import base_of, is_view
 from ..dtypes import from_numpy_dtype
 from ..errors import DimensionError, TensorError
+from ..formats import item_strides, layout
 from ..inplace import reshaping
-from ..layout import item_strides, layout
 from ..memory import address, is_array, root
 from ..operation import exposed, operation
 from ..out import with_out
@@ -291,7 +291,7 @@ def with_strides(input: Any, shape: Any, steps: Any, shift: int, layout: Any) ->
 
 def first_place(array: Any) -> int:
     """The place of the first entry of an array in its memory, in entries."""
-    return (address(array) - address(root(array))) // array.itemsize if array.size else 0
+    return (address(array) - address(root(array))) // array.itemsize
 
 
 @exposed("function method")

@@ -10,9 +10,10 @@ from ... import ops
 from ...ops.kinds import Elementwise
 from ..errors import NotSupportedError, TensorError
 from ..operation import exposed, operation
+from ..primitives import declare
 from ..return_types import results
 from ..tensor import Tensor
-from .families import aliased, flat, kind, refuse, steps, unary
+from .families import aliased, by_operands, flat, kind, refuse, steps, suited, unary
 
 # -- exponentials, logarithms, roots ------------------------------------------
 exp = unary("exp", ops.exp, "eˣ.")
@@ -26,9 +27,9 @@ sqrt = unary("sqrt", ops.sqrt, "The square root.")
 reciprocal = unary("reciprocal", ops.reciprocal, "1/x.")
 
 # Primitives of this surface: one node and one kernel, which the fast path takes; the rules are as in `ops.elementwise`.
-rsqrt_values = Elementwise(
-    "rsqrt", lambda xp: lambda x: 1 / xp.sqrt(x), (lambda t, y, x: t * (-0.5 * y / x),)
-).call
+rsqrt_values = declare(
+    Elementwise, "rsqrt", lambda xp: lambda x: 1 / xp.sqrt(x), (lambda t, y, x: t * (-0.5 * y / x),)
+)
 rsqrt = unary("rsqrt", rsqrt_values, "1/√x.")
 sigmoid = unary("sigmoid", ops.sigmoid, "1/(1 + e⁻ˣ).")
 
@@ -62,7 +63,7 @@ def bessel(order: int, scaled: bool) -> Any:
 SPECIAL: dict[str, Any] = {"spaces": "special", "inplace": False}
 erf = unary("erf", ops.erf, "The error function.")
 erfc = unary("erfc", ops.erfc, "1 - erf(x), accurate where it is small.")
-erfinv = unary("erfinv", ops.erf_inv, "The inverse of the error function.")
+erfinv = unary("erfinv", by_operands(ops.erf_inv), "The inverse of the error function.")
 lgamma = unary("lgamma", ops.log_gamma, "log |Γ(x)|.")
 digamma = unary("digamma", lambda x: ops.polygamma(x, n=0), "The derivative of log Γ(x).")
 i0 = unary("i0", bessel(0, False), "The modified Bessel function of order 0.")
@@ -76,19 +77,21 @@ ndtri = unary("special_ndtri", ops.normal_quantile, "The inverse of `ndtr`.", **
 
 
 # Their slopes are infinite at the ends of their domains, and NaN outside, as values are.
-entropy = Elementwise(
+entropy = declare(
+    Elementwise,
     "entr",
     lambda xp: (
         lambda x: xp.where(x < 0, -xp.inf, xp.where(x == 0, xp.abs(x), -x * xp.log(xp.where(x == 0, 1, x))))
     ),
     (lambda t, y, x: t * (-1 - ops.log(x)),),
-).call
+)
 entr = unary("special_entr", entropy, "-x·log x, 0 at 0, -∞ of negative numbers.", complex=False, **SPECIAL)
-log_odds = Elementwise(
+log_odds = declare(
+    Elementwise,
     "logit",
     lambda xp: lambda x: xp.log(x / (1 - x)),
     (lambda t, y, x: t * ops.where(ops.isnan(y), y, 1 / (x * (1 - x))),),
-).call
+)
 
 
 @operation("input", inplace=True, promote="float", kinds="f")
@@ -96,8 +99,9 @@ def logit(input: Any, eps: Any = None) -> Any:
     """log(x/(1 - x)), of numbers outside [eps, 1 - eps] that of the nearest end of it."""
     if eps is None:
         return log_odds(input)
-    input = ops.where(ops.less(input, eps), eps, input)
-    return log_odds(ops.where(ops.greater(input, 1 - eps), 1 - eps, input))
+    eps = suited(eps, input)
+    near = ops.where(ops.greater(input, 1 - eps), 1 - eps, input)
+    return log_odds(ops.where(ops.less(input, eps), eps, near))
 
 
 @operation("input", inplace=True, promote="float")
@@ -146,7 +150,7 @@ def step(function: Any) -> Any:
     return of_kind
 
 
-rounded = Elementwise("round", ops.round.primitive.make_kernel, (flat,), static=("decimals",)).call
+rounded = declare(Elementwise, "round", ops.round.primitive.make_kernel, (flat,), static=("decimals",))
 
 
 floor = unary("floor", step(steps["floor"]), "The greatest whole number that is not greater.", **STEP)
@@ -215,7 +219,12 @@ neg = unary(
     "-x.",
     promote=None,
 )
-abs = unary("abs", without_bool(ops.absolute, "abs of a bool tensor is not supported"), "|x|.", promote=None)
+abs = unary(
+    "abs",
+    without_bool(by_operands(ops.absolute), "abs of a bool tensor is not supported"),
+    "|x|.",
+    promote=None,
+)
 square = unary("square", ops.square, "x².", promote="number", node="PowBackward0")
 aliased(negative=neg, absolute=abs)
 

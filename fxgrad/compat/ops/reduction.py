@@ -260,6 +260,24 @@ def at(x: Any, places: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
     return ops.reshape(values, shape=shape), ops.reshape(places, shape=shape)
 
 
+def at_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+    """The tangents of elements along a dimension, whose places are the second result: not looked for a second time."""
+    (x,), (t,), (value, places) = primals, tangents, ys
+    shape = aval_of(x).shape
+    if not shape:
+        return [t, None]
+    axis = dimension(params["dim"], len(shape))
+    if aval_of(places).ndim < len(shape):
+        places = ops.expanded(places, shape, (axis,))
+    return [ops.reshape(ops.take_along(t, places, axis), shape=aval_of(value).shape), None]
+
+
+def elements(name: str, **options: Any) -> Any:
+    """Declare an operation that gives elements along a dimension, and their places."""
+    pair = results(name, "values", "indices")
+    return operation("input", name=name, results=pair, tangent=at_tangent, **options)
+
+
 def extreme_element(name: str, function: Any, doc: str) -> Any:
     """max or min along a dimension, with the place."""
 
@@ -268,7 +286,7 @@ def extreme_element(name: str, function: Any, doc: str) -> Any:
         return at(input, position(name, function, input, axis, bool(aval_of(input).shape)), axis, keepdim)
 
     found.__doc__ = doc
-    return operation("input", name=name, spaces="", results=results(name, "values", "indices"))(found)
+    return elements(name, spaces="")(found)
 
 
 along = {
@@ -310,8 +328,9 @@ overloaded("min", least, minimum, "min(x), min(x, dim, keepdim) → (values, ind
 
 # -- truth and numbers of elements ------------------------------------------
 def truth(function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
-    """all or any: boolean, but uint8 of uint8."""
-    found = reduced(function, ops.not_equal(x, 0), dim, keepdim)
+    """all or any: boolean, but uint8 of uint8. Unlike sums they are of single elements where `dim` is empty."""
+    nonzero = ops.not_equal(x, 0)
+    found = nonzero if dim == () else reduced(function, nonzero, dim, keepdim)
     return ops.convert(found, dtype=dtype_of(x)) if dtype_of(x) == np.uint8 else found
 
 
@@ -377,7 +396,8 @@ def norm(
     5.0
     """
     if p == "nuc":
-        return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        plane = (-2, -1) if dim is None else dim
+        return linalg_matrix_norm(input, "nuc", plane, keepdim, dtype=dtype, out=out)
     return norm_values(input, 2 if p is None else p, dim, keepdim, dtype, out=out)
 
 
@@ -390,6 +410,10 @@ def dist(input: Any, other: Any, p: Any = 2) -> Any:
 @operation("input", inplace=True)
 def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """The parts along a dimension, those with a norm above `maxnorm` scaled down to it."""
+    if not p > 0:
+        raise TensorError("renorm: non-positive-norm not supported", hint=f"p = {p}")
+    if not maxnorm >= 0:
+        raise TensorError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     axis = dimension(dim, aval_of(input).ndim)
     others = tuple(i for i in range(aval_of(input).ndim) if i != axis)
     size = norm_of(input, p, others, True)

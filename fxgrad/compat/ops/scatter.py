@@ -97,8 +97,8 @@ def scatter(
     """
     src = value if src is None else src
     if not isinstance(src, Tensor) or value is not None:
-        number = src.value if isinstance(src, Tensor) else np.asarray(src)
-        src = src if isinstance(src, Tensor) else make(current_tape(), number.astype(input.dtype.numpy))
+        if not isinstance(src, Tensor):
+            src = make(current_tape(), number_in(src, input.dtype.numpy))
         src = expanded(reshape(src, (1,) * len(index.shape)), index.shape)
     check_dtypes("scatter", input, src)
     if reduce is None:
@@ -244,7 +244,8 @@ def spread(
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """The Tensor with slices added at places along a dimension, `alpha` times."""
     d, full, source = spread("index_add", input, dim, index, source)
-    return slices_added(input, full, source if alpha == 1 else source * alpha, d)
+    factor = number_in(alpha, input.dtype.numpy).item()
+    return slices_added(input, full, source if factor == 1 else source * factor, d)
 
 
 @exposed("function method")

@@ -11,11 +11,10 @@ from ...core.aval import SCALARS, aval_of
 from ...core.interpreter import concrete
 from ..errors import DimensionError, TensorError
 from ..operation import exposed, in_dtype, operation
-from ..return_types import results
 from ..tensor import Tensor
 from .dimensions import dimension, dimensions, flattened
 from .families import dtype_of, kind
-from .reduction import at
+from .reduction import at, elements
 
 
 def order(x: Any, axis: int, descending: bool) -> Any:
@@ -40,7 +39,7 @@ def picked(x: Any, places: Any, axis: int, shape: tuple[int, ...]) -> tuple[Any,
     return (values, places) if shape else (ops.reshape(values, shape=()), ops.reshape(places, shape=()))
 
 
-@operation("input", name="sort", spaces="", results=results("sort", "values", "indices"))
+@elements("sort", spaces="")
 def sort_values(input: Any, dim: int, descending: bool) -> Any:
     """The elements in order, and the places from which they come."""
     x, axis = row(input, dim)
@@ -74,7 +73,7 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
     return ops.reshape(order(x, axis, descending), shape=aval_of(input).shape)
 
 
-@operation("input", results=results("topk", "values", "indices"))
+@elements("topk")
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k greatest (or least) elements in order, and their places."""
     x, axis = row(input, dim)
@@ -98,7 +97,7 @@ def ranked(x: Any, rank: Any, axis: int, keepdim: bool, shape: tuple[int, ...]) 
     return ops.reshape(values, shape=final), ops.reshape(places, shape=final)
 
 
-@operation("input", results=results("kthvalue", "values", "indices"))
+@elements("kthvalue")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th least element along a dimension, and its place."""
     x, axis = row(input, dim)
@@ -144,8 +143,7 @@ def medians(name: str, skip_nan: bool, words: str) -> None:
         count = ops.reduce_sum(ops.convert(ties, dtype=dtype_of(x)), axes=(0,))
         return ops.graft(ops.stop_gradient(value), ops.reduce_sum(ops.where(ties, x, 0), axes=(0,)) / count)
 
-    pair = results(name, "values", "indices")
-    along = operation("input", name=name, spaces="", results=pair)(by_dimension)
+    along = elements(name, spaces="")(by_dimension)
     whole = operation("input", name=name, spaces="")(of_all)
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
@@ -160,7 +158,7 @@ medians("median", False, "")
 medians("nanmedian", True, ", of what is not NaN")
 
 
-@operation("input", results=results("mode", "values", "indices"))
+@elements("mode")
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, of several the least, and its last place."""
     x, axis = row(input, dim)

@@ -12,8 +12,8 @@ from ... import ops
 from .. import strides
 from ..dtypes import from_numpy_dtype
 from ..errors import ArgumentError, TensorError
+from ..formats import layout, viewable
 from ..inplace import reshaping
-from ..layout import layout, viewable
 from ..memory import is_array
 from ..operation import exposed, operation
 from ..rearrangement import Rearrangement

@@ -19,7 +19,7 @@ from ...core.interpreter import boundary
 from ..aspects import replace
 from ..autograd import enable_grad
 from ..errors import ArgumentError, ArgumentValueError, NotSupportedError
-from ..memory import MEMORIES, is_array
+from ..memory import MEMORIES, ensure_separate, is_array
 from ..nn.modules.module import clear_grad
 from ..nn.modules.thin import parsed
 from ..tape import current_tape
@@ -140,6 +140,8 @@ class Optimizer:
     def update_parameter(self, p: Any, group: dict[str, Any], site: Any) -> None:
         """Update one parameter."""
         value, gradient = current(p).value, current(p.grad).value
+        if is_array(value):
+            ensure_separate(value)
         if value.dtype.kind == "c" and is_array(value):  # as pairs of real numbers
             value, gradient = parts_of(value), parts_of(gradient)
         kept = self.state.get(p, {})
@@ -196,6 +198,10 @@ class Optimizer:
             self.state[p] = {name: loaded(name, x, p) for name, x in state.items()}
         for old, new in zip(self.param_groups, groups):
             old.update({name: x for name, x in new.items() if name != "params"})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take attributes back, as copies and pickles do; optimizers of one's own add here what older ones lack."""
+        self.__dict__.update(state)
 
     def _params(self) -> Any:
         return chain.from_iterable(group["params"] for group in self.param_groups)

@@ -284,6 +284,10 @@ def default_convert(sample: Any) -> Any:
     return sample
 
 
+# What decides about the batches of a DataLoader, and is set once; the last of them last.
+SETTLED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
 class DataLoader:
     """The batches of a dataset, in an order.
 
@@ -343,6 +347,8 @@ class DataLoader:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None and not streamed:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        if timeout < 0:
+            raise ArgumentValueError("timeout option should be non-negative", hint=f"not {timeout}")
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.generator = generator
         self.sampler: Any = sampler
@@ -350,6 +356,15 @@ class DataLoader:
         self.num_workers, self.pin_memory, self.timeout = num_workers, pin_memory, timeout
         single = batch_sampler is None and batch_size is None
         self.collate_fn = collate_fn or (default_convert if single else default_collate)
+        self.persistent_workers = persistent_workers
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in SETTLED and hasattr(self, "persistent_workers"):
+            raise ArgumentValueError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized",
+                hint="make another DataLoader",
+            )
+        super().__setattr__(name, value)
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):

@@ -24,7 +24,8 @@ SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices (…, n, n).
 
-    One triangle is read. The derivative is that of a function of Hermitian matrices: the gradient is Hermitian.
+    One triangle is read, the upper one with `upper`, and the derivative is that of a function of Hermitian matrices:
+    see `eigh`.
 
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
@@ -105,7 +106,10 @@ def svdvals(x: Any, /) -> Any:
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """Ascending eigenvalues w and orthonormal eigenvectors V, A = V·diag(w)·Vᴴ, of Hermitian matrices (…, n, n).
 
-    The triangle `UPLO` is read. The derivative is that of a function of Hermitian matrices: the gradient is Hermitian.
+    The triangle `UPLO` is read, as by NumPy. The derivative is that of a function of Hermitian matrices, along the
+    Hermitian part of a direction: the gradient is Hermitian, whichever triangle is read, and `check=True` and the
+    checks of `fx.testing` move such matrices so. Of others the two are not of one function: take
+    (a + a.conj().mT) / 2 first.
 
     Where eigenvalues repeat, single eigenvectors and single eigenvalues have no derivative: the gradient is NaN. It is
     finite for functions of eigenvalues alone that treat equal ones alike (`w.sum()`), and for functions of eigenvectors
@@ -129,7 +133,8 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 
 @composite(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, ascending. See `eigh`."""
+    """The eigenvalues of Hermitian matrices, ascending. The triangle `UPLO` is read, and the gradient is Hermitian: see
+    `eigh`."""
     return ops.eigvalsh(selfadjoint(a, UPLO), uplo=UPLO.upper())
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...ops.linalg import adjoint
 from ..composite import cast, dtype_of, operand
 
 
@@ -38,10 +37,7 @@ def selfadjoint(value: Any, uplo: str = "L") -> Any:
     """The Hermitian matrix of which one triangle is given, with the derivative of a Hermitian matrix."""
     if uplo.upper() not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    a = square(value)
-    fixed, below = ops.stop_gradient(a), np.tri(a.shape[-1], dtype=bool)
-    mask = below if uplo.upper() == "L" else below.T
-    return ops.graft(ops.where(mask, fixed, adjoint(fixed)), a)
+    return ops.selfadjoint(square(value), upper=uplo.upper() == "U")
 
 
 def identity(a: Any, n: int) -> Any:

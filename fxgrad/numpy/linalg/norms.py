@@ -23,7 +23,8 @@ def euclidean(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """(Σ|x|ᵖ)^(1/p) and its limits. As for p = 2 the derivative at the origin is 0 for p ≥ 1."""
+    """(Σ|x|ᵖ)^(1/p) and its limits. As for p = 2 the derivative at the origin is 0 for p ≥ 1; for p < 0 it is where
+    an entry is 0."""
     if ord is None or ord == 2:
         return euclidean(x, axes, keepdims)
     if isinstance(ord, str):
@@ -37,6 +38,9 @@ def of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         return sum(ops.not_equal(x, 0), axes, dtype_of(size), keepdims=keepdims)
     if ord == 1:
         return sum(size, axes, keepdims=keepdims)
+    if ord < 0:  # one entry that is 0 makes the norm 0
+        zero = ops.equal(size, 0)
+        gone, size = any(zero, axes, keepdims=keepdims), ops.where(zero, 1, size)
     # With the dominant modulus as unit no power overflows or underflows. The norm does not depend on the unit.
     fixed = ops.stop_gradient(size)
     unit = (
@@ -47,7 +51,7 @@ def of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     unit = ops.where(ops.logical_or(ops.equal(unit, 0), ops.isinf(unit)), 1, unit)
     total = sum(ops.power(ops.divide(size, unit), ord), axes, keepdims=keepdims)
     root = ops.multiply(ops.power(total, 1 / ord), ops.reshape(unit, shape=total.shape))
-    return ops.where(ops.equal(total, 0), total, root) if ord > 0 else root
+    return ops.where(gone, 0, root) if ord < 0 else ops.where(ops.equal(total, 0), total, root)
 
 
 def of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:

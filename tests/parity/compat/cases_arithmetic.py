@@ -151,6 +151,7 @@ CASES = [
     case("clamp_max", A, 0.0),
     case(".clamp_max_", A, 0.0),
     case("clamp", T(values=[float("nan"), 2.0], grad=False), 0.0, 1.0),
+    case("ldexp", T(3), T(3, low=-3, high=3)),
     case("lerp", A, T(3), 0.3),
     case("lerp", A, T(3), 0.9),
     case("lerp", A, T(3), T(2, 1)),

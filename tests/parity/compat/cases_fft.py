@@ -26,6 +26,8 @@ CASES = [
     *[case(f"fft.{name}", T(2, 3, 4, dtype=Z)) for name in ("fftn", "ifftn", "irfftn", "hfftn")],
     *[case(f"fft.{name}", T(2, 3, 4)) for name in ("rfftn", "ihfftn")],
     case("fft.fftn", T(2, 3, 4), (3, -1)),
+    case("fft.ifftn", T(2, 3), dim=()),
+    case("fft.fft2", COMPLEX, dim=()),
     case("fft.fftn", COMPLEX, s=(2, 5), dim=(1, 0), norm="ortho"),
     case("fft.rfftn", REAL, (4, 3), dim=(0, 1)),
     case("fft.irfftn", COMPLEX, (2, -1), norm="forward"),

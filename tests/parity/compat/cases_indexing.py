@@ -22,6 +22,8 @@ CASES = [
     case("take_along_dim", T(3, 4), places([[0, 3], [2, 2], [1, 0]]), 1),
     case("take_along_dim", T(3, 4), places([[1, 0]]), 1),
     case("take_along_dim", T(3, 4), places([1, 11])),
+    case("take_along_dim", T(3, 4), places([[-1, 0]]), 1),
+    case("take_along_dim", T(1, 4), places([[-4], [3]]), -1),
     case("nonzero", T(2, 3, dtype="int64"), vmap=False),  # sizes depend on values
     case("nonzero", T(2, 3, dtype="bool"), as_tuple=True, vmap=False),  # sizes depend on values
     case("nonzero", T(values=1.0), vmap=False),  # sizes depend on values

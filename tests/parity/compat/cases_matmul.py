@@ -74,6 +74,8 @@ CASES = [
     case("einsum", T(2, 3), [0, 1], T(3, 4), [1, 2]),
     case("einsum", T(2, 3, 4), [..., 0], T(4), [0], [...]),
     case("tensordot", T(2, 3, 4), T(3, 4, 5)),
+    case("tensordot", T(2, 1), T(3, 2), ([1], [0])),
+    case("tensordot", T(2, 3, 4), T(1, 4, 2), ([1, 2], [0, 1])),
     case("tensordot", T(2, 3), T(3, 4), 1),
     case("tensordot", T(2), T(3), 0),
     case("tensordot", T(3, 4, 5), T(4, 3, 2), dims=([1, 0], [0, 1])),

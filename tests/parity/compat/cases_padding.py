@@ -22,4 +22,9 @@ CASES = [
         )
     ),
     case(F + "pad", LINE, (-1, 2), "replicate"),
+    case(F + "pad", LINE, (-1, 2), "reflect"),
+    case(F + "pad", LINE, (-1, 2), "circular"),
+    case(F + "pad", LINE, (3, -1), "circular"),
+    case(F + "pad", IMAGE, (-2, -1, 2, -1), "circular"),
+    case(F + "pad", T(3), (1, 2), value=-0.0),
 ]

@@ -49,6 +49,7 @@ CASES = [
     *[case(name, T(5, dtype="int64"), 0) for name in ("max", "min", "argmax", "amin")],
     case("aminmax", X, dim=1, keepdim=True),
     *[case(name, X, 1) for name in ("all", "any", "count_nonzero")],
+    *[case(name, X, ()) for name in ("sum", "nansum", "amax", "count_nonzero", "all", "any")],
     *[case(name, T(2, 3, dtype="bool"), (0, 1), keepdim=True) for name in ("all", "any")],
     *[case("norm", X, p) for p in ("fro", 1, 2, 3, 0.5, float("inf"), -float("inf"))],
     *[case("norm", ROWS, p, 1, keepdim=True) for p in (1, 2, 2.5, float("inf"))],

@@ -100,6 +100,8 @@ CASES = [
     case("flip", T(2, 3), (0, 1)),
     case(".flip", T(2, 3, dtype="int64"), 1),
     case("flip", T(), ()),
+    case("flip", T(2, 3), ()),
+    case("flip", T(2, 3), dims=[]),
     case("fliplr", T(2, 3)),
     case("flipud", T(2, 3)),
     case("roll", T(2, 3), 1),

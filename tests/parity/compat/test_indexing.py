@@ -96,6 +96,120 @@ def test_writes(name, value):
         assert ours[3] == theirs[3]
 
 
+# Entries of keys, for a Tensor of shape (3, 3, 2).
+ENTRIES = {
+    "0": lambda t: 0,
+    "slice": lambda t: slice(1, None),
+    "none": lambda t: None,
+    "dots": lambda t: ...,
+    "true": lambda t: True,
+    "false": lambda t: False,
+    "list": lambda t: [1, 0],
+    "nested": lambda t: [[0], [1]],
+    "no-tuple": lambda t: (),
+    "no-list": lambda t: [],
+    "range": lambda t: range(2),
+    "truths": lambda t: [True, False, True],
+    "array": lambda t: np.array([1, 0]),
+    "truth": lambda t: np.array(True),
+    "number": lambda t: t.tensor(1),
+    "tensor": lambda t: t.tensor([1, 0]),
+    "mask": lambda t: t.tensor([True, False, True]),
+    "set": lambda t: t.tensor(True),
+    "unset": lambda t: t.tensor(False),
+    "byte": lambda t: t.tensor(1, dtype=t.uint8),
+}
+
+
+def got(library, x, key):
+    return x[key]
+
+
+def given_number(library, x, key):
+    x[key] = 7.5
+    return x
+
+
+def given_tensor(library, x, key):
+    x[key] = library.tensor(0.5, dtype=library.float64, requires_grad=True) * 2
+    return x
+
+
+def put(library, x, key):
+    return x.index_put([*key], library.tensor(7.5, dtype=library.float64))
+
+
+def used(library, step, make_key):
+    """(result, gradient) of one use of a key."""
+    x = library.arange(18.0, dtype=library.float64).view(3, 3, 2).requires_grad_()
+    y = step(library, x * 1, make_key(library))
+    (y * y).sum().backward()
+    return y, x.grad
+
+
+def differs(step, make_key) -> bool:
+    ours, error = outcome(lambda: used(fxt, step, make_key))
+    theirs, expected = outcome(lambda: used(torch, step, make_key))
+    if error is not expected or error is not None:
+        return error is not expected
+    return any(
+        tuple(a.shape) != tuple(b.shape) or not np.array_equal(as_numpy(a), as_numpy(b))
+        for a, b in zip(ours, theirs)
+    )
+
+
+# torch counts a dimension for the array behind the dots.
+ODD = {("dots", "truth")}
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+@pytest.mark.parametrize("first", ENTRIES)
+def test_keys_of_two_entries(first, kind):
+    """Tuples, and lists that are taken as tuples, of all pairs of entries."""
+    for second in (None, *ENTRIES):
+        names = [first] if second is None else [first, second]
+        if tuple(names) not in ODD:
+            for step in (got, given_number, given_tensor):
+                make_key = lambda t, names=names: kind(ENTRIES[n](t) for n in names)  # noqa: E731
+                assert not differs(step, make_key), (step.__name__, names)
+
+
+@pytest.mark.parametrize("first", ["number", "tensor", "mask", "set"])
+@pytest.mark.parametrize("second", [None, "number", "tensor", "mask"])
+def test_index_put_of_two_indices(first, second):
+    names = [n for n in (first, second) if n is not None]
+    assert not differs(put, lambda t: [ENTRIES[n](t) for n in names])
+
+
+@pytest.mark.parametrize("mask", [True, False])
+def test_masks_of_one_entry(mask):
+    for value in (3.0, lambda t: t.tensor([4.0])):
+        written = []
+        for t in (fxt, torch):
+            x = t.tensor(5.0)
+            x[t.tensor(mask)] = value if isinstance(value, float) else value(t)[0]
+            written.append((x.item(), x[t.tensor(mask)].tolist(), x[x > 2].shape))
+        assert written[0] == written[1]
+    x = fxt.tensor(5.0).index_put((fxt.tensor(mask),), fxt.tensor(2.0))
+    assert x.item() == (2 if mask else 5)  # torch has an IndexError
+
+
+def test_a_mask_that_differs_in_a_batch():
+    def cleared(x, mask):
+        x = x.clone()
+        x[mask] = 0.0
+        return x
+
+    x, masks = fxt.arange(6.0).view(2, 3), fxt.tensor([True, False])
+    assert fxt.vmap(cleared)(x, masks).tolist() == [[0, 0, 0], [3, 4, 5]]
+    assert fxt.vmap(cleared)(x[:, 1], masks).tolist() == [0, 4]
+
+
+def test_a_list_as_a_tuple_warns():
+    with pytest.warns(UserWarning, match="non-tuple sequence"):
+        fxt.arange(6).view(2, 3)[[0, slice(None)]]
+
+
 def test_the_last_of_repeated_entries_has_the_gradient():
     x, v = fxt.zeros(3), fxt.tensor([1.0, 2.0], requires_grad=True)
     x[[1, 1]] = v

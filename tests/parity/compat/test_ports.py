@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch  # noqa: F401 - by the programs
 
 PORTS = sorted(path for path in (Path(__file__).parent / "ports").glob("*.py") if path.stem != "__init__")
 IMPORTS = (

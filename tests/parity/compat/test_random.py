@@ -29,6 +29,8 @@ DISTRIBUTIONS = [
     "T.randint(3, 9, (n,))",
     "T.randint(5, (n,), dtype=T.float32)",
     "T.randint_like(T.ones(n), 2, 6)",
+    "T.randint_like(T.ones(n), high=6)",
+    "T.randint_like(T.ones(n), low=-2, high=6)",
     "T.randperm(n)",
     "T.normal(2.0, 3.0, (n,))",
     "T.normal(T.full((n,), 2.0), 3.0)",
@@ -109,8 +111,7 @@ def test_generators():
     assert g.initial_seed() == torch.Generator().initial_seed() == 67280421310721
     assert str(g.device) == "cpu"
     g.manual_seed(3)
-    h.set_state(g.get_state())
-    assert h.initial_seed() == 3
+    assert h.set_state(g.get_state()) is h and h.initial_seed() == 3
     assert fxt.rand(3, generator=g).tolist() == fxt.rand(3, generator=h).tolist()
     assert fxt.rand(3, generator=g.clone_state()).tolist() == fxt.rand(3, generator=h).tolist()
     state = fxt.get_rng_state()
@@ -243,3 +244,12 @@ def test_misuse(code):
             str(e).split("\n")[0].split("  ")[0].split(" arguments")[0] for e in (errors[fxt], errors[torch])
         )
         assert ours == theirs
+
+
+def test_the_seed_of_devices():
+    state = fxt.get_rng_state()
+    try:
+        assert fxt.cuda.manual_seed(3) is None and fxt.initial_seed() == 3
+        assert fxt.cuda.manual_seed_all(4) is None and fxt.initial_seed() == 4
+    finally:
+        fxt.set_rng_state(state)

@@ -19,8 +19,8 @@ import fxgrad.compat.autograd.forward_ad as fwAD
 from fxgrad.compat import engine
 from fxgrad.compat.duals import LEVEL
 from fxgrad.compat.operation import OPERATIONS
-from fxgrad.compat.silence import SILENT, STATE
 from fxgrad.core.interpreter import CURRENT, EVAL
+from fxgrad.core.silence import SILENT, STATE
 
 BOTH = pytest.mark.parametrize("library", [torch, fxt], ids=["torch", "fxgrad"])
 X = np.linspace(0.1, 1, 6).reshape(2, 3)

@@ -27,6 +27,7 @@ def dimensions(torch):
         vmap(torch.sin)(x),
         vmap(torch.sum, in_dims=1)(x),
         vmap(lambda a: a * 2, in_dims=-1, out_dims=-1)(x),
+        vmap(lambda a: a * 2, out_dims=(1,))(x),
         vmap(lambda a, b: a * b, in_dims=(0, None))(x, torch.ones(3)),
         vmap(lambda a, b: a @ b, in_dims=(0, 1))(x, x.t() * 2),
         vmap(lambda a: (a.sum(), a), out_dims=(0, 1))(x),

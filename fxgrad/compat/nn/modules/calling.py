@@ -164,6 +164,16 @@ def spread(gradients: Any, places: list[int], count: int) -> tuple:
     return tuple(found)
 
 
+def replacement(given: Any, gradients: tuple, hook: str, what: str) -> tuple:
+    """What a hook returned in place of gradients: one for each, alone or in a tuple."""
+    found = given if isinstance(given, tuple) else (given,)
+    if len(found) != len(gradients):
+        raise TensorError(
+            f"{hook} returned an invalid number of {what}, got {len(found)}, but expected {len(gradients)}"
+        )
+    return found
+
+
 class BackwardHooks:
     """The backward hooks of one call of a Module."""
 
@@ -198,7 +208,7 @@ class BackwardHooks:
         for hook in self.before:
             given = hook.function(self.module, gradients)
             if given is not None:
-                gradients = found = given if isinstance(given, tuple) else (given,)
+                gradients = found = replacement(given, gradients, "Backward pre hook", "grad_output")
         self.grad_output = gradients
         if not self.has_inputs:
             for hook in self.after:
@@ -214,5 +224,5 @@ class BackwardHooks:
         for hook in self.after:
             given = hook.function(self.module, gradients, self.grad_output)
             if given is not None:
-                gradients = found = given if isinstance(given, tuple) else (given,)
+                gradients = found = replacement(given, gradients, "Backward hook", "grad_input")
         return found

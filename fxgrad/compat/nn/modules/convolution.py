@@ -62,6 +62,7 @@ class Convolution(Module):
         self.kernel_size, self.stride = repeated(kernel_size, self.dims), repeated(stride, self.dims)
         self.padding = padding if isinstance(padding, str) else repeated(padding, self.dims)
         self.dilation, self.padding_mode = repeated(dilation, self.dims), padding_mode
+        self._reversed_padding_repeated_twice = self._sides()
         self.output_padding = (0,) * self.dims
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         size = (first, second // groups, *self.kernel_size)
@@ -79,19 +80,20 @@ class Convolution(Module):
             if fan_in:
                 init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
+    def _sides(self) -> list[int]:
+        """The padding as `functional.pad` takes it: before and after the last dimension, then the one before it, …"""
+        if isinstance(self.padding, tuple):
+            totals = [2 * p for p in self.padding]
+        else:
+            same = self.padding == "same"
+            totals = [same * d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
+        return [n for t in reversed(totals) for n in (t // 2, t - t // 2)]
+
     def _padded(self, input: Any) -> tuple[Any, Any]:
         """(input, padding that is still to be done by zeros)."""
         if self.padding_mode == "zeros":
             return input, self.padding
-        if self.padding == "valid":
-            return input, 0
-        if self.padding == "same":
-            totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
-            sides = [(t // 2, t - t // 2) for t in totals]
-        else:
-            sides = [(p, p) for p in self.padding]
-        flat = [n for pair in reversed(sides) for n in pair]
-        return functional.pad(input, flat, mode=self.padding_mode), 0
+        return functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
 
     def forward(self, input: Any) -> Any:
         input, padding = self._padded(input)

@@ -7,15 +7,20 @@ import math
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .... import ops
 from ....kernels.normal import normal_cdf_kernel
 from ....ops.activation import in_blocks
 from ....ops.kinds import Elementwise
-from ...errors import TensorError
+from ...dtypes import short_name
+from ...errors import ArgumentValueError, TensorError
 from ...inplace import inplace_method
 from ...operation import exposed, operation
 from ...out import with_out
-from ..families import kind
+from ...precision import dtype_of
+from ...primitives import declare
+from ..families import kind, suited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,15 +63,13 @@ def choosing(
     return chosen
 
 
-def alike(x: Any, number: Any) -> Any:
-    """A number for x to be compared with or replaced by: of integers it is one."""
-    return number if kind(x) == "f" else int(number)
-
-
 def between(x: Any, low: Any, high: Any) -> Any:
-    """x limited to [low, high], with derivative 0 at the limits."""
-    low, high = alike(x, low), alike(x, high)
-    return ops.where(ops.less_equal(x, low), low, ops.where(ops.greater_equal(x, high), high, x))
+    """x limited to [low, high], with derivative 0 at the limits; of limits that are NaN it is NaN."""
+    low, high = suited(low, x), suited(high, x)
+    if low != low or high != high:
+        return x + math.nan
+    x = ops.where(ops.less_equal(x, low), low, x)
+    return ops.where(ops.greater_equal(x, high), high, x)
 
 
 REAL = "iuf"  # the kinds of dtypes of which there are comparisons
@@ -88,19 +91,26 @@ def relu6(input: Any) -> Any:
 @activation("", "nn.functional", kinds=REAL)
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """x limited to [min_val, max_val]."""
+    if min_val > max_val:
+        raise ArgumentValueError(
+            "min_val cannot be greater than max_val", hint=f"they are {min_val} and {max_val}"
+        )
+    if kind(input) == "u" and min(min_val, max_val) < 0:
+        raise TensorError("cannot do hardtanh on an unsigned type with negative limits")
     return between(input, min_val, max_val)
 
 
 @activation("", "nn.functional")
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     """x, times the slope where it is not positive."""
-    return ops.where(ops.greater(input, 0), input, input * negative_slope)
+    return ops.where(ops.greater(input, 0), input, input * suited(negative_slope, input))
 
 
 @activation("function", "function nn.functional", out=True, kinds=REAL)
 def threshold(input: Any, threshold: float, value: float) -> Any:
     """x, or the value where x is not above the threshold."""
-    return ops.where(ops.less_equal(input, alike(input, threshold)), alike(input, value), input)
+    low, other = suited(threshold, input), suited(value, input)
+    return ops.where(ops.less_equal(input, low), other, input)
 
 
 @activation()
@@ -121,6 +131,7 @@ def hardswish(input: Any) -> Any:
 @operation("input", spaces="function method nn.functional", kinds="f")
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """x where |x| > lambd, and 0 elsewhere."""
+    lambd = suited(lambd, input)
     inside = ops.logical_and(ops.less_equal(input, lambd), ops.greater_equal(input, -lambd))
     return ops.where(inside, 0, input)
 
@@ -128,6 +139,12 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 @operation("input", spaces="nn.functional", kinds="f")
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by lambd, as far as 0."""
+    lambd, greatest = suited(lambd, input), np.finfo(dtype_of(input)).max
+    if not 0 <= lambd <= greatest:
+        raise TensorError(
+            f"lambda must be in range [0, {greatest:g}] for input dtype {short_name(dtype_of(input))}, but found "
+            f"{lambd:g}"
+        )
     above, below = ops.greater(input, lambd), ops.less(input, -lambd)
     return ops.where(above, input - lambd, ops.where(below, input + lambd, input * 0))
 
@@ -152,7 +169,7 @@ def exponential(x: Any, scale: Any, alpha: Any, rate: Any = 1) -> Any:
 @activation("", "nn.functional")
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, and alpha·(eˣ − 1) elsewhere."""
-    return exponential(input, 1, alpha)
+    return exponential(input, 1, suited(alpha, input))
 
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
@@ -167,12 +184,16 @@ def selu(input: Any) -> Any:
 @activation("function", "function nn.functional")
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, and alpha·(e^(x/alpha) − 1) elsewhere."""
+    alpha = suited(alpha, input)
+    if alpha == 0:
+        raise TensorError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return exponential(input, 1, alpha, 1 / alpha)
 
 
 @operation("input", spaces="nn.functional", kinds="f")
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     """log(1 + e^(beta·x))/beta, or x itself where beta·x is above the threshold."""
+    beta, threshold = suited(beta, input), suited(threshold, input)
     smooth = ops.softplus(input * beta) / beta if beta != 1 else ops.softplus(input)
     return ops.where(ops.greater(input * beta, threshold), input, smooth)
 
@@ -199,12 +220,13 @@ DENSITY = 1 / math.sqrt(2 * math.pi)
 
 
 # The density of the normal law, and its distribution function: in single precision as fast as that allows.
-normal_density = Elementwise(
+normal_density = declare(
+    Elementwise,
     "normal_density",
     in_blocks(lambda xp, x: xp.exp(xp.square(x) * -0.5) * DENSITY),
     (lambda t, y, x: ops.negative(t * (x * y)),),
-).call
-normal_cdf = Elementwise("normal_cdf", normal_cdf_kernel, (lambda t, y, x: t * normal_density(x),)).call
+)
+normal_cdf = declare(Elementwise, "normal_cdf", normal_cdf_kernel, (lambda t, y, x: t * normal_density(x),))
 
 
 def gelu_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:

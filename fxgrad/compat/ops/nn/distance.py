@@ -8,13 +8,13 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import aval_of
-from ...errors import TensorError
+from ...errors import ArgumentValueError, TensorError
 from ...operation import exposed, operation
 from ..reduction import norm_of
 from .loss import legacy, non_negative, reduced
 
 
-@operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False)
+@operation("x1 x2", promote="float", spaces="function nn.functional", out=False)
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of x1 − x2 + eps along the last dimension."""
     return norm_of(x1 - x2 + eps, p, -1, keepdim)
@@ -23,6 +23,8 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 @operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """⟨x1, x2⟩/(‖x1‖·‖x2‖) along a dimension; norms are not taken for less than eps."""
+    if not eps >= 0:
+        raise TensorError(f"eps must be non-negative, got: {eps}")
     shape = np.broadcast_shapes(aval_of(x1).shape, aval_of(x2).shape)
     x1, x2 = (ops.broadcast_to(x, shape=shape) for x in (x1, x2))
     a, b = (
@@ -37,6 +39,8 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     """The p-norm distances of all pairs of rows i < j, in this order."""
     if aval_of(input).ndim != 2:
         raise TensorError(f"pdist only supports 2D tensors, got: {aval_of(input).ndim}D")
+    if not p >= 0:
+        raise TensorError("pdist only supports non-negative p values", hint=f"not {p}")
     first, second = np.triu_indices(aval_of(input).shape[0], 1)
     take = (ops.ARRAY, slice(None, None, None))
     return norm_of(ops.getitem(input, first, index=take) - ops.getitem(input, second, index=take), p, 1)
@@ -49,7 +53,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
     return input / ops.where(ops.less(length, eps), eps, length)
 
 
-@operation("input1 input2 target", spaces="function nn.functional", promote="arithmetic", out=False)
+@operation("input1 input2 target", spaces="function nn.functional", promote="float", out=False)
 def cosine_embedding_loss(
     input1: Any,
     input2: Any,
@@ -69,7 +73,13 @@ def cosine_embedding_loss(
     return reduced(alike + apart, legacy(size_average, reduce, reduction))
 
 
-@operation("anchor positive negative", spaces="function nn.functional", promote="arithmetic", out=False)
+def check_margin(margin: float) -> None:
+    """Raise for a margin that would ask for nothing."""
+    if margin <= 0:
+        raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
+
+
+@operation("anchor positive negative", spaces="function nn.functional", promote="float", out=False)
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -84,6 +94,7 @@ def triplet_margin_loss(
 ) -> Any:
     """max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); with `swap` the negative is as near as it is to the
     nearer of the other two."""
+    check_margin(margin)
     near = norm_of(anchor - positive + eps, p, -1)
     far = norm_of(anchor - negative + eps, p, -1)
     if swap:
@@ -103,6 +114,7 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Any:
     """triplet_margin_loss with a distance of one's own: a function of two Tensors."""
+    check_margin(margin)
     distance = distance_function or pairwise_distance
     far = distance(anchor, negative)
     if swap:

@@ -12,6 +12,7 @@ from ....core.interpreter import Tracer
 from ....ops.kinds import Elementwise
 from ...errors import ArgumentValueError, TensorError
 from ...operation import exposed, operation
+from ...primitives import declare
 
 LOSS = {"spaces": "nn.functional", "out": False}
 
@@ -94,7 +95,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Any:
     """d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2 elsewhere."""
-    if beta < 0:
+    if not beta >= 0:
         raise TensorError("smooth_l1_loss does not support negative values for beta.")
     d = input - target
     size = ops.absolute(d)
@@ -107,7 +108,7 @@ def huber_loss(
     input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:
     """d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
-    if delta <= 0:
+    if not delta > 0:
         raise TensorError("huber_loss does not support non-positive values for delta.")
     d = input - target
     size = ops.absolute(d)
@@ -131,7 +132,8 @@ def limited_log(x: Any) -> Any:
 
 
 # −target·log(x) − (1 − target)·log(1 − x), the logarithms not less than −100; the slope in x is not limited by that.
-entropy = Elementwise(
+entropy = declare(
+    Elementwise,
     "binary_entropy",
     lambda xp: (
         lambda x, target: (
@@ -142,7 +144,7 @@ entropy = Elementwise(
         lambda t, y, x, target: t * ((x - target) / ops.maximum(x * (1 - x), 1e-12)),
         lambda t, y, x, target: t * (limited_log(1 - x) - limited_log(x)),
     ),
-).call
+)
 
 
 @operation(
@@ -276,7 +278,7 @@ def hinge_embedding_loss(
     return reduced(apart + near, legacy(size_average, reduce, reduction))
 
 
-@operation("input1 input2 target", spaces="function nn.functional", promote="arithmetic", out=False)
+@operation("input1 input2 target", spaces="function nn.functional", promote="float", out=False)
 def margin_ranking_loss(
     input1: Any,
     input2: Any,

@@ -16,6 +16,8 @@ from ....ops.kinds import General
 from ...errors import ArgumentValueError, TensorError
 from ...modes import with_modes
 from ...operation import exposed, operation
+from ...primitives import declare
+from ..dimensions import dimension
 
 
 def mean(x: Any, axes: tuple[int, ...]) -> Any:
@@ -49,7 +51,8 @@ def deflated_batched(t: Any, u: Any, *factors: Any, size: int, axes: tuple[int, 
 
 # after·(s − mean(s) − u·mean(u·s)) with s = before·t: what of a tangent survives that mean and length stay as they are.
 # Its transpose in t has the two factors, which broadcast, exchanged.
-deflated = General(
+deflated = declare(
+    General,
     "deflated",
     deflated_kernel,
     abstract=lambda self, t, u, before, after, *, axes: Aval(t.shape, t.dtype),
@@ -61,7 +64,7 @@ deflated = General(
         None,
     ],
     batched=deflated_batched,
-).call
+)
 
 
 def standardized_aval(self: Any, x: Aval, *, axes: tuple[int, ...], eps: float) -> Any:
@@ -79,14 +82,15 @@ def pushed(ys: Any, t: Any, weight: Any, axes: tuple[int, ...], eps: float) -> l
 
 
 # ((x − mean)/√(variance + eps), mean, variance).
-standardized = General(
+standardized = declare(
+    General,
     "standardized",
     standardized_kernel,
     abstract=standardized_aval,
     tangent=lambda ys, primals, tangents, params: pushed(ys, tangents[0], None, **params),
     batched=lambda x, *, size, axes, eps: standardized(x, axes=shifted(axes), eps=eps),
     multiple=True,
-).call
+)
 
 
 class Layout:
@@ -117,7 +121,7 @@ def normalization(layout: Any, name: str, node: str) -> Any:
         how = layout(aval_of(input).shape, size)
         x, w, b = how.arranged(input, weight, bias)
         unit, middle, variance = standardized(x, axes=how.axes, eps=eps)
-        y = unit if w is None else unit * w
+        y = ops.positive(unit) if w is None else unit * w  # x̂ is kept, whatever becomes of y
         y = y if b is None else y + b
         return [ops.reshape(y, shape=aval_of(input).shape), unit, middle, variance]
 
@@ -275,7 +279,10 @@ def batch_norm(
     Raises:
         ValueError: there is one value for each channel only, of which there is no variance.
     """
-    channels = input.shape[1]
+    if eps < 0 or (training and eps == 0):
+        least = "positive during training" if training else "non-negative"
+        raise ArgumentValueError(f"batch_norm eps must be {least}, but got {eps}")
+    channels = input.shape[1] if len(input.shape) > 1 else 0
     for name, v in (
         ("running_mean", running_mean),
         ("running_var", running_var),
@@ -292,6 +299,7 @@ def batch_norm(
                     hint="training=True normalizes by the statistics of the batch",
                 )
         return by_statistics(input, running_mean, running_var, weight, bias, eps)
+    dimension(1, len(input.shape))
     count = input.numel() // channels if channels else 0
     if count == 1:
         raise ArgumentValueError(
@@ -385,7 +393,7 @@ def torch_group_norm(
     return group_norm(input, num_groups, weight, bias, eps)
 
 
-@operation("input", spaces="nn.functional", out=False, node="DivBackward0")
+@operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")
 def local_response_norm(
     input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:

@@ -9,8 +9,10 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of
+from ....numpy.padding import is_zero
 from ...errors import NotSupportedError, TensorError
 from ...operation import exposed, operation
+from ..families import suited
 
 # torch's modes, and NumPy's that fill in the same way.
 MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -22,7 +24,10 @@ def constant_pad(input: Any, pad: Any, value: Any = 0) -> Any:
     shape = aval_of(input).shape
     widths = pairs(pad, len(shape))
     inside = tuple(slice(max(-low, 0), n - max(-high, 0), None) for n, (low, high) in zip(shape, widths))
+    value = suited(value, input)
     for n, (low, high) in zip(shape, widths):
+        if kept(n, low, high) < 0:
+            raise TensorError("narrow(): length must be non-negative.", hint=f"{n} entries are fewer")
         if n + low + high < 0:
             raise TensorError(
                 f"The input size {n}, plus negative padding {low} and {high}, resulted in a negative output size, "
@@ -30,7 +35,12 @@ def constant_pad(input: Any, pad: Any, value: Any = 0) -> Any:
             )
     x = ops.getitem(input, index=inside)
     widths = tuple((max(low, 0), max(high, 0)) for low, high in widths)
-    return ops.pad(x, widths=widths) if value == 0 else fnp.pad(x, widths, constant_values=value)
+    return ops.pad(x, widths=widths) if is_zero(value) else fnp.pad(x, widths, constant_values=value)
+
+
+def kept(n: int, low: int, high: int) -> int:
+    """How many of n entries negative numbers leave."""
+    return n + min(low, 0) + min(high, 0)
 
 
 def pairs(pad: Any, ndim: int) -> tuple[tuple[int, int], ...]:
@@ -53,8 +63,12 @@ def mirrored_pad(input: Any, pad: Any, mode: str) -> Any:
     for axis, (low, high) in enumerate(pairs(pad, aval_of(x).ndim)):
         if low or high:
             n = aval_of(x).shape[axis]
-            places = np.pad(np.arange(n), (max(low, 0), max(high, 0)), MODES[mode])  # type: ignore[call-overload]
-            places = places[max(-low, 0) : len(places) - max(-high, 0)]
+            around, cut = (max(low, 0), max(high, 0)), (max(-low, 0), max(-high, 0))
+            places = np.arange(n)
+            if mode == "circular":  # of what is left
+                places, cut = places[cut[0] : n - cut[1]], (0, 0)
+            places = np.pad(places, around, MODES[mode])  # type: ignore[call-overload]
+            places = places[cut[0] : len(places) - cut[1]]
             x = ops.getitem(x, places, index=(slice(None, None, None),) * axis + (ops.ARRAY,))
     return x
 
@@ -77,7 +91,9 @@ def check_pad(input: Any, pad: Any, mode: str) -> None:
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
                 f"({low}, {high}) at dimension {axis} of input {list(input.shape)}"
             )
-        if mode == "circular" and max(low, high) > n:
+        if mode == "circular" and kept(n, low, high) < 0:
+            raise TensorError("Negative padding value is resulting in an empty dimension")
+        if mode == "circular" and max(low, high) > kept(n, low, high):
             raise TensorError("Padding value causes wrapping around more than once.")
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
-from ...errors import TensorError
+from ...dtypes import short_name
+from ...errors import NotSupportedError, TensorError
 from ...operation import exposed, operation
+from ..arithmetic import whole_quotient
 from .spatial import each, with_batch, without_batch
 
 
@@ -151,6 +153,11 @@ def average_pool_of(rank: int) -> Any:
         [[2.0, 6.0]]
         """
         name = f"avg_pool{rank}d"
+        dtype = aval_of(input).dtype
+        if kind_of(dtype) in "biu" and dtype != np.int64:
+            raise NotSupportedError(
+                f"\"{name}\" not implemented for '{short_name(dtype)}'", hint="x.to(torch.int64)"
+            )
         x, had_batch = with_batch(input, rank, name)
         windows = Windows(name, aval_of(x).shape[2:], kernel_size, stride, padding, 1, ceil_mode)
         total = windows.sums(x)
@@ -159,7 +166,8 @@ def average_pool_of(rank: int) -> Any:
         divisors: Any = divisor_override
         if divisor_override is None:
             divisors = windows.divisors(count_include_pad).astype(aval_of(x).dtype)
-        return without_batch(total / divisors, had_batch)
+        mean = whole_quotient(total, divisors) if dtype == np.int64 else total / divisors
+        return without_batch(mean, had_batch)
 
     return avg_pool
 
@@ -225,7 +233,11 @@ def lp_pool_of(rank: int) -> Any:
     def lp_pool(
         input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
     ) -> Any:
-        """The p-norm of each window, of the sum of the pth powers where p is odd."""
+        """The p-norm of each window, of the sum of the pth powers where p is odd; the greatest modulus for p = ∞, the
+        least for p = −∞."""
+        if math.isinf(norm_type):
+            sign = 1 if norm_type > 0 else -1
+            return MAXIMA[rank](input.abs() * sign, kernel_size, stride, ceil_mode=ceil_mode)[0] * sign
         mean = average(input**norm_type, kernel_size, stride, 0, ceil_mode)
         total = mean.abs().relu() * mean.sign() * prod(each(kernel_size, rank))
         return total ** (1.0 / norm_type)
@@ -293,6 +305,9 @@ def adaptive_maxima(rank: int, input: Any, output_size: Any) -> Any:
     return [without_batch(v, had_batch) for v in (gathered(x, indices, rank), indices)]
 
 
+MAXIMA: dict[int, Any] = {}  # the operations below by the number of dimensions
+
+
 def max_pool_of(rank: int) -> None:
     """The maxima of windows of so many dimensions."""
 
@@ -319,6 +334,8 @@ def max_pool_of(rank: int) -> None:
     ) -> Any:
         """The greatest entry of each window, and its place in the flattened image."""
         return maxima(rank, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    MAXIMA[rank] = with_indices
 
     @exposed("nn.functional", f"max_pool{rank}d")
     def max_pool(

@@ -1,7 +1,8 @@
-"""torch computes without warnings: log(-1) is NaN and nothing more. Here kernels run so as well.
+"""How floating-point errors are treated, as a value that can be compared and set.
 
-`np.errstate` costs as much as a small operation. What it does is to set a ContextVar; operations set it themselves,
-with the state that was made once.
+Staging asks whether somebody has turned warnings off inside the function. torch computes without warnings at all:
+log(-1) is NaN and nothing more, and so is it in `fxgrad.compat`. `np.errstate` costs as much as a small operation;
+what it does is to set a ContextVar, which is what is done here, with a state that was made once.
 """
 
 from __future__ import annotations

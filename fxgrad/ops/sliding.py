@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
 from ..kernels.windows import (
@@ -21,6 +20,7 @@ from ..kernels.windows import (
     windows_kernel,
 )
 from .kinds import bilinear, linear
+from .vocabulary import ops
 
 Numbers = tuple[int, ...]
 

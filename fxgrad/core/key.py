@@ -1,0 +1,91 @@
+"""Keys: under which names results are remembered.
+
+Whatever is kept because of what was seen before (derived rules, plans, compiled programs, dtypes of results) is kept
+under a key made here. Python's equality is too coarse for that: 0.0 == -0.0, 1 == True == 1.0 == 1 + 0j, and so are
+tuples and frozensets of them, while a NaN is not even itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .tree import _registry as nodes
+
+# Types of which equal instances cannot be told apart.
+EXACT = frozenset({type(None), bool, int, str, bytes, type(...)})
+
+
+def key_of(value: Any) -> Any:
+    """A hashable stand-in for a static value. Those of two values are equal only if no program can tell these apart:
+    by type, also inside containers, by the sign of a zero or of a NaN. Objects of other classes are told apart by
+    their own equality, functions and Graphs by identity.
+
+    >>> key_of((1, 0.0)) == key_of((1, -0.0)), key_of(True) == key_of(1), key_of(float("nan")) == key_of(float("nan"))
+    (False, False, True)
+    """
+    kind = type(value)
+    if kind in EXACT:
+        return kind, value
+    if isinstance(value, tuple):
+        kinds = tuple(map(type, value)) if kind is tuple else ()
+        if EXACT.issuperset(kinds) and kind is tuple:
+            return kinds, value
+        return (kind, *map(key_of, value))
+    if isinstance(value, float | np.floating):
+        if value == value and value != 0:
+            return kind, value
+        return kind, repr(value), math.copysign(1.0, value)
+    if isinstance(value, complex | np.complexfloating):
+        return kind, key_of(value.real), key_of(value.imag)
+    if kind is slice:
+        return kind, key_of(value.start), key_of(value.stop), key_of(value.step)
+    if isinstance(value, frozenset):
+        return kind, frozenset(map(key_of, value))
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value
+    return (kind, value, *map(key_of, fields(value)))
+
+
+def fields(value: Any) -> list[Any]:
+    """What a dataclass, or a class of attrs, compares."""
+    kind = type(value)
+    if "__dataclass_fields__" in kind.__dict__:
+        return [getattr(value, name) for name, field in kind.__dataclass_fields__.items() if field.compare]
+    return [getattr(value, a.name) for a in kind.__dict__.get("__attrs_attrs__", ()) if a.eq]
+
+
+def params_key(params: dict[str, Any]) -> tuple:
+    """The key of the params of an operation."""
+    key: list[Any] = []
+    for name, value in params.items():
+        kind = type(value)
+        key += (name, kind, value) if kind in EXACT else (name, key_of(value))
+    return tuple(key)
+
+
+def tree_key(tree: Any) -> Any:
+    """All that a function which is given the tree may find in it besides leaves and structure, or None. The structures
+    of two trees are equal also for dicts of another order or kind, and for keys and auxiliary data like 1 and True.
+
+    >>> import fxgrad as fx
+    >>> ab, ba = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    >>> fx.tree.structure(ab) == fx.tree.structure(ba), tree_key(ab) == tree_key(ba)
+    (True, False)
+    """
+    kind = type(tree)
+    if kind is tuple or kind is list:
+        found = [tree_key(child) for child in tree if type(child) in nodes or isinstance(child, tuple)]
+        return tuple(found) if found else None
+    if kind in nodes and issubclass(kind, dict):
+        default = getattr(tree, "default_factory", None)
+        return kind, default, *[(key_of(name), tree_key(child)) for name, child in tree.items()]
+    node = nodes.get(kind)
+    if node is not None:
+        children, auxiliary = node.flatten(tree)
+        return kind, key_of(auxiliary), *map(tree_key, children)
+    if kind in nodes or isinstance(tree, tuple):
+        return (kind, getattr(tree, "maxlen", None), *map(tree_key, tree or ()))
+    return None

@@ -1,0 +1,111 @@
+"""What an operation gave is modified in place before the backward pass: wherever torch has gradients then, because the
+node keeps operands and not that result, so must we."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import fxgrad.compat as fxt
+
+from .case import gathered
+from .comparison import ERRORS, check_close, flat, leaves_of, weighted
+
+CASES = [case for case in gathered() if case.backward and any(spec.grad for spec in case.specs)]
+WAYS = {
+    "recorded": lambda library, r: r.mul_(2),
+    "detached": lambda library, r: r if r._is_view() else (r.detach().mul_(2), r)[1],
+}
+# What they amount to where nothing is refused: the value that detached changes give has no say in the gradients.
+OUT_OF_PLACE = {"recorded": lambda library, r: r * 2, "detached": lambda library, r: r}
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+
+def gradients(case, library, k: int, change) -> list | None:
+    """Those of a weighted sum of the results, after a change of the k-th; None where that has none."""
+    tensors = leaves_of(case, library)
+    results = flat(case.call(library, tensors))
+    if not results[k].requires_grad:
+        return None
+    results[k] = change(library, results[k])
+    leaves = [t for t in tensors if t.requires_grad]
+    return list(library.autograd.grad(weighted(results, library), leaves, allow_unused=True))
+
+
+def attempt(run):
+    """(result, None), or (None, the first line of the error) without what it says of Tensors."""
+    try:
+        return run(), None
+    except ERRORS as error:
+        return None, str(error).partition("\n")[0].partition(" [")[0]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{i}-{case}" for i, case in enumerate(CASES)])
+def test_result_modified(case):
+    for k in range(len(flat(case.call(torch, leaves_of(case, torch))))):
+        for way, change in WAYS.items():
+            theirs, refused = attempt(lambda k=k, change=change: gradients(case, torch, k, change))
+            ours, error = attempt(lambda k=k, change=change: gradients(case, fxt, k, change))
+            assert error in (None, refused)
+            if error is None:
+                if refused is not None:  # then ours are to be right
+                    theirs = gradients(case, torch, k, OUT_OF_PLACE[way])
+                assert (ours is None) == (theirs is None)
+                check_close(ours or [], theirs or [], case.tol)
+
+
+def settled(library, *modules):
+    """A Sequential whose parameters are the same in either library."""
+    model = library.nn.Sequential(*modules).double()
+    with library.no_grad():
+        for p in model.parameters():
+            p.copy_(library.arange(float(p.numel()), dtype=p.dtype).cos().reshape(p.shape))
+    return model
+
+
+# Programs of images x (2, 4, 6, 6) and a weight w (4, 1, 1) that torch runs.
+PROGRAMS = {
+    "convolution, norm, relu": lambda t, x, w: settled(
+        t, t.nn.Conv2d(4, 4, 3), t.nn.BatchNorm2d(4), t.nn.ReLU(inplace=True)
+    )(x),
+    "norm without weights": lambda t, x, w: settled(
+        t, t.nn.InstanceNorm2d(4), t.nn.Hardtanh(inplace=True), t.nn.GroupNorm(2, 4), t.nn.ELU(inplace=True)
+    )(x),
+    "layer norm, dropout": lambda t, x, w: settled(
+        t, t.nn.LayerNorm(6), t.nn.Dropout(0.0, inplace=True), t.nn.LeakyReLU(inplace=True)
+    )(x),
+    "gelu, dropout": lambda t, x, w: settled(t, t.nn.GELU(), t.nn.Dropout(0.0, inplace=True))(x),
+    "pooling, relu": lambda t, x, w: settled(
+        t, t.nn.MaxPool2d(2), t.nn.ReLU(inplace=True), t.nn.AdaptiveMaxPool2d(2), t.nn.SiLU(inplace=True)
+    )(x),
+    "division": lambda t, x, w: (x / w).mul_(2).div_(w).add_(1),
+    "reciprocal": lambda t, x, w: (1 / x).mul_(w),
+    "variance and mean": lambda t, x, w: [r.mul_(w[:, 0]) for r in t.var_mean(x, (0, 3))],
+    "greatest and least": lambda t, x, w: x.max(1).values.mul_(x.min(1).values.neg_()),
+    "part of the sorted": lambda t, x, w: (lambda s: (s[1].mul_(w), s)[1])(x.sort(0).values),
+    "operand of what was chosen": lambda t, x, w: (
+        lambda z: (lambda chosen: (z.neg_(), [r.values for r in chosen], z)[1:])(
+            [z.max(1), z.sort(2), z.topk(2), z.median(3), z.mode(0)]
+        )
+    )(x * 1),
+    "residual": lambda t, x, w: t.nn.functional.layer_norm(x, (6,)).add_(x).relu_(),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_program(program):
+    def derivatives(library):
+        x, w = (
+            library.from_numpy(np.sin(np.arange(np.prod(s)) * 0.7 + 0.4).reshape(s)).requires_grad_()
+            for s in ((2, 4, 6, 6), (4, 1, 1))
+        )
+        results = PROGRAMS[program](library, x, w)
+        first = library.autograd.grad(
+            weighted(results, library), (x, w), create_graph=True, allow_unused=True
+        )
+        total = weighted([g for g in first if g is not None], library)
+        second = () if total is None else library.autograd.grad(total, (x, w), allow_unused=True)
+        return [*first, *second]
+
+    check_close(derivatives(fxt), derivatives(torch), 1e-9)

@@ -1,0 +1,106 @@
+"""Derivatives on branch cuts: the side is told by the sign of a zero, for the derivative as for the value.
+
+Generated over all elementwise operations that NumPy computes of complex numbers. The reference is a difference along
+the cut, which keeps the zero as it is; an operation whose rule takes the other side differs from it by a sign.
+"""
+
+import numpy as np
+import pytest
+
+import fxgrad as fx
+import fxgrad.numpy as fnp
+from fxgrad import ops
+from fxgrad.core.primitive import REGISTRY
+from fxgrad.ops.kinds import Elementwise
+
+SIZES = (0.3, 0.75, 2.0, 3.5)  # on both sides of ±1 and ±i, where the cuts end
+POINTS = [
+    *(complex(sign * size, zero) for size in SIZES for sign in (1, -1) for zero in (0.0, -0.0)),
+    *(complex(zero, sign * size) for size in SIZES for sign in (1, -1) for zero in (0.0, -0.0)),
+]
+BESIDE = np.complex128(0.7 - 0.3j)  # the other operand
+# Operations of real numbers, of which the kernels compute something of complex ones as well; `sign` has no derivative,
+# and the value of `graft` is not what its derivative is of.
+LEFT_OUT = {"graft", "make_complex", "sigmoid_slope", "silu_slope", "softplus", "sign", "relu"}
+
+
+def takes_complex(primitive):
+    if not isinstance(primitive, Elementwise) or primitive.static or primitive.name in LEFT_OUT:
+        return False
+    if all(rule is None for rule in primitive.rules):
+        return False
+    try:
+        return np.asarray(primitive.kernel(*[BESIDE] * len(primitive.rules))).dtype.kind in "fc"
+    except TypeError:
+        return False
+
+
+CASES = [
+    (name, i)
+    for name, primitive in sorted(REGISTRY.items())
+    if takes_complex(primitive)
+    for i, rule in enumerate(primitive.rules)
+    if rule is not None
+]
+
+
+def along(z, h):
+    """z moved along the axis on which it is; the zero stays as it is."""
+    return np.complex128(complex(z.real + h, z.imag) if z.imag == 0 else complex(z.real, z.imag + h))
+
+
+def measured(f, z):
+    def slope(h):
+        return (f(along(z, h)) - f(along(z, -h))) / (2 * h)
+
+    return (4 * slope(5e-4) - slope(1e-3)) / 3
+
+
+def differentiated(f, t):
+    return lambda z: fx.jvp(f, (z,), (np.complex128(t),))[1]
+
+
+def check(f, z, tolerance=1e-7):
+    """First and second derivative along the axis, and the cotangent that belongs to the first."""
+    t = 1.0 if z.imag == 0 else 1j
+    slope = differentiated(f, t)
+    for g in (f, slope):
+        expected = measured(g, z)
+        np.testing.assert_allclose(differentiated(g, t)(np.complex128(z)), expected, tolerance, tolerance)
+    y, pullback = fx.vjp(f, np.complex128(z))
+    ct = np.ones_like(y)
+    np.testing.assert_allclose(np.real(pullback(ct)[0] * t), np.real(ct * slope(z)), tolerance, tolerance)
+
+
+@pytest.mark.parametrize("name, position", CASES)
+def test_operations(name, position):
+    call, count = REGISTRY[name].call, len(REGISTRY[name].rules)
+    with np.errstate(all="ignore"):
+        for z in POINTS:
+            check(lambda x: call(*[BESIDE] * position, x, *[BESIDE] * (count - position - 1)), z)
+
+
+@pytest.mark.parametrize("p", [0.5, -0.5, 1.5, 2, 3, -1, 1 / 3])
+def test_powers(p):
+    for z in POINTS:
+        check(lambda x: x**p, z)
+        check(lambda x: ops.static_power(x, p=p), z)
+
+
+@pytest.mark.parametrize(
+    "name", ["arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "log", "sqrt", "log1p"]
+)
+@pytest.mark.parametrize("wrap", [fx.jit, fx.vmap])
+def test_compiled_and_mapped(name, wrap):
+    """The compiled rules, on arrays: the derivative is that of the same side as the value."""
+    f = fx.grad(getattr(fnp, name), holomorphic=True)
+    z = np.array(POINTS)
+    expected = [measured(getattr(np, name), p) / (1 if p.imag == 0 else 1j) for p in POINTS]
+    found = wrap(f)(z) if wrap is fx.vmap else [wrap(f)(p) for p in z]
+    np.testing.assert_allclose(found, expected, 1e-7)
+
+
+def test_functions_that_are_holomorphic_are_found():
+    assert {"arccos", "arccosh", "arcsin", "arcsinh", "sqrt", "log", "power", "silu"} <= {
+        name for name, _ in CASES
+    }
