@@ -406,8 +406,10 @@ def diag(v: Any, k: int = 0) -> Any:
         return diagonal(v, k)
     if v.ndim != 1:
         raise ShapeError("Input must be 1- or 2-d.")
-    steps, n = np.arange(v.size), v.size + abs(k)
-    return ops.put(v, steps - min(k, 0), steps + max(k, 0), index=(ops.ARRAY, ops.ARRAY), shape=(n, n))
+    n = v.size + abs(k)
+    first = max(k, 0) - min(k, 0) * n
+    places = slice(first, first + v.size * (n + 1), n + 1)
+    return ops.reshape(ops.put(v, index=(places,), shape=(n * n,)), shape=(n, n))
 
 
 @composite(np.diagflat)

@@ -90,10 +90,13 @@ def test_state_goes_on_in_another_optimizer(name, options):
         np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
 
 
-def test_complex_parameters():
+@pytest.mark.parametrize("rule", ["SGD", "Adagrad", "Adam", "AdamW", "RMSprop"])
+@pytest.mark.parametrize("contiguous", [True, False])
+def test_complex_parameters(rule, contiguous):
     def run(T):
-        p = T.tensor([1 + 2j, -0.5j], dtype=T.complex128, requires_grad=True)
-        optimizer = T.optim.Adam([p], lr=0.1)
+        p = T.tensor([[1 + 2j, -0.5j, 2j], [3.0 + 1j, 1j, -1.0]], dtype=T.complex128)
+        p = (p if contiguous else p.t()[::2]).detach().requires_grad_()
+        optimizer = getattr(T.optim, rule)([p], lr=0.1)
         for _ in range(5):
             optimizer.zero_grad()
             (p * p.conj()).real.sum().backward()
