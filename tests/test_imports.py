@@ -4,10 +4,8 @@ CPython locks each module while it is imported. A thread waits for a module that
 would wait for each other in a circle it is given a half-made module, or _DeadlockError. So nothing may wait for what
 waits for it. A module waits for what it imports, and `from package import x` waits for the package as well, also where
 that is its own. `import package.part` takes the part's lock before the package's: whoever is outside a package that
-imports its parts imports the package first.
-
-`fxgrad.compat` keeps the second rule towards all else. Its own parts import each other by way of the package: they are
-to be imported after it, not at the same time by another thread.
+imports its parts imports the package first. What users may import from outside is a face, which imports nothing of its
+own: see `core.face`.
 """
 
 import ast
@@ -71,7 +69,7 @@ def circles(modules: list[str]) -> list[list[str]]:
 
 
 def test_no_module_waits_for_one_that_waits_for_it():
-    assert circles([name for name in MODULES if not name.startswith("fxgrad.compat")]) == []
+    assert circles(MODULES) == []
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -80,14 +78,36 @@ def test_a_package_is_imported_before_its_parts_by_whoever_is_outside(module):
     before = {name for package in packages for name in imported(package)}
     for name in imported(module):
         for package in packages_of(name):
-            outside = package in eager() and package not in [module, *packages]
-            if outside and not (module.startswith("fxgrad.compat") and package.startswith("fxgrad.compat")):
+            if package in eager() and package not in [module, *packages]:
                 assert package in before, f"{name} is imported before {package}"
         before.add(name)
 
 
-PARTS = "compat debug lax numpy numpy.fft numpy.linalg random testing transforms.custom transforms.vjp"
-TOGETHER = [f"fxgrad.{part}" for part in PARTS.split()]
+ROOMS = [
+    "compat",
+    "debug",
+    "lax",
+    "numpy",
+    "numpy.fft",
+    "numpy.linalg",
+    "random",
+    "testing",
+    "transforms.custom",
+    "transforms.vjp",
+]
+FACES = [
+    "autograd.forward_ad",
+    "autograd.gradcheck",
+    "func",
+    "linalg",
+    "nn",
+    "nn.functional",
+    "nn.modules",
+    "optim",
+    "random",
+    "utils.checkpoint",
+    "utils.data",
+]
 PROGRAM = """
 import importlib, json, sys, threading
 
@@ -108,6 +128,10 @@ def together(names):
     for thread in threads:
         thread.join()
     fx, fnp = map(importlib.import_module, ("fxgrad", "fxgrad.numpy"))
+    torch = importlib.import_module("fxgrad.compat")
+    surface = any("compat" in name for name in names)
+    if not errors and surface and torch.nn.Linear(2, 1).weight.sum().backward() is not None:
+        errors.append("compat computes nothing")
     if not errors and fx.grad(lambda x: fnp.where(x > 0, x, 0.0) * fnp.linalg.norm(fnp.stack([x, x])))(2.0) <= 0:
         errors.append("computes nothing")
     return errors
@@ -119,8 +143,15 @@ print(json.dumps({names: errors for names, errors in found.items() if errors}))
 
 
 def test_threads_that_import_at_the_same_time_get_whole_modules():
-    """Every pair, and all at once, each time from nothing."""
-    groups = [*itertools.combinations(TOGETHER, 2), TOGETHER]
+    """Every pair of rooms, the surface of torch with each of its parts, and all at once, each time from nothing."""
+    faces = [f"compat.{name}" for name in FACES]
+    groups = [
+        *itertools.combinations(ROOMS, 2),
+        *(("compat", name) for name in faces),
+        faces,
+        [*ROOMS, *faces],
+    ]
+    groups = [[f"fxgrad.{name}" for name in group] for group in groups]
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(groups)],
         cwd=ROOT,
@@ -130,3 +161,19 @@ def test_threads_that_import_at_the_same_time_get_whole_modules():
     )
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == {}
+
+
+@pytest.mark.parametrize("program", [
+    "import fxgrad.compat.autograd.gradcheck, fxgrad.compat as torch; torch.autograd.gradcheck(torch.sin, torch.ones("
+    "2, dtype=torch.float64, requires_grad=True)); assert callable(torch.autograd.variable)",
+    "from fxgrad.compat.autograd.gradcheck import gradcheck; gradcheck.__call__",
+    "import fxgrad.compat.random as random; random.get_rng_state().sum().item()",
+    "from fxgrad.compat.nn.parameter import Parameter; Parameter().sum().backward()",
+    "from fxgrad.compat.fft import fftfreq; repr(fftfreq(4))",
+    "from fxgrad.compat import *; nn.Linear(2, 2)(tensor([1.0, 2.0])), optim.SGD, utils.data.DataLoader",
+    "from fxgrad.compat import bfloat16, nn; from fxgrad.compat.nn.modules import *; Linear(2, 2).weight.sum()",
+    "import fxgrad.compat.tape, fxgrad.compat as torch; torch.tensor([1.0]).sum(), torch.nn.functional.relu",
+    "import fxgrad.compat as torch; assert {'nn', 'ones', 'Tensor'} < {*dir(torch)} and not hasattr(torch, 'absent')",
+])  # fmt: skip
+def test_a_part_is_whole_whatever_was_imported_before(program):
+    subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=ROOT, check=True, timeout=60)

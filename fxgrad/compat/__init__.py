@@ -12,42 +12,11 @@ dtypes, devices, creation, data, random, …      Tensors from what users give, 
 autograd, func, nn, optim, linalg, fft, …       torch's namespaces
 """
 
-from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
 
-from . import (
-    attributes,
-    autograd,
-    backends,
-    conversion,
-    creation,
-    cuda,
-    devices,
-    fft,
-    func,
-    interop,
-    linalg,
-    nn,
-    ops,
-    optim,
-    printing,
-    random,
-    sampling,
-    settings,
-    special,
-    utils,
-    windows,
-)
-from .dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
-from .operation import SPACES
-from .tensor import Size, Tensor
+from ..core.face import Face
 
-newaxis = None
-Tensor.attach(**SPACES["method"])
-globals().update(SPACES["function"] | PUBLIC)
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
 
-
-def __getattr__(name: str) -> dtype:
-    """`bfloat16` belongs to a package that is imported when it is first asked for."""
-    if name != "bfloat16":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return from_name(name)
+Face.of(__name__, hidden=("tensor",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import random
+from . import _surface, generators  # noqa: F401  Tensors have all their methods
 from .devices import cupy, device_count
 
 
@@ -23,7 +23,7 @@ def synchronize(device: object = None) -> None:
 
 def manual_seed(seed: int) -> None:
     """Have the default generator, which is that of all devices, begin anew from a seed."""
-    random.manual_seed(seed)
+    generators.manual_seed(seed)
 
 
 manual_seed_all = manual_seed

@@ -1,6 +1,6 @@
 """torch.fft: discrete Fourier transforms."""
 
-from . import ops  # noqa: F401  where they are declared
+from . import _surface  # noqa: F401  where they are declared
 from .operation import SPACES
 
 globals().update(SPACES["fft"])

@@ -1,6 +1,6 @@
 """torch.linalg: products, systems of equations, decompositions and norms of matrices in the last two dimensions."""
 
-from . import ops  # noqa: F401  where they are declared
+from . import _surface  # noqa: F401  where they are declared
 from .operation import SPACES
 
 globals().update(SPACES["linalg"])

@@ -15,9 +15,9 @@ from .composite import flat_tangent
 from .creation import as_size, finished, like
 from .dtypes import default_numpy, from_numpy_dtype, short_name
 from .errors import ArgumentError, NotSupportedError, TensorError
+from .generators import draw
 from .inplace import assign, ensure_modifiable
 from .operation import exposed, operation
-from .random import draw
 from .refusals import mismatch
 from .tape import current_tape
 from .tensor import Tensor, current, make

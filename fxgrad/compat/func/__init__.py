@@ -1,23 +1,10 @@
 """torch.func: transforms of functions of Tensors, freely nested with one another and with `backward()`."""
 
-from ..nn.stateless import functional_call, stack_module_state
-from .forward import jvp, linearize
-from .functionalization import functionalize
-from .jacobian import hessian, jacfwd, jacrev
-from .reverse import grad, grad_and_value, vjp
-from .vectorize import vmap
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "functional_call",
-    "functionalize",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+from ...core.face import Face
+
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+Face.of(__name__)

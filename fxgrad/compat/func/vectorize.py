@@ -11,7 +11,7 @@ from ...core.aval import aval_of
 from ...core.errors import StructureError
 from ...core.interpreter import boundary, opened, within
 from ...transforms.vmap import BatchTracer
-from .. import random
+from .. import generators
 from ..aspects import Steps, context_of
 from ..duals import carried, handed, is_pair
 from ..errors import ArgumentValueError, DimensionError, TensorError
@@ -84,11 +84,11 @@ def vmap(
         if chunk_size is None or chunk_size >= size:
             results, _, out_structure = batch(leaves, size)
             return out_structure.unflatten(results)
-        state = random.get_rng_state()
+        state = generators.get_rng_state()
         parts = []
         for start in range(0, size, chunk_size):
             if randomness == "same":
-                random.set_rng_state(state)
+                generators.set_rng_state(state)
             count = min(chunk_size, size - start)
             parts.append(
                 batch([x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims)], count)

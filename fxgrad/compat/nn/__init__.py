@@ -1,7 +1,10 @@
 """torch.nn: modules, and the functions, initial values and utilities that belong to them."""
 
-from . import functional, init, modules, utils
-from .modules import *  # noqa: F403
-from .parameter import Buffer, Parameter
+from typing import TYPE_CHECKING
 
-__all__ = ["Buffer", "Parameter", "functional", "init", "modules", "utils", *modules.__all__]
+from ...core.face import Face
+
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+Face.of(__name__)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .. import ops  # noqa: F401  where they are declared
+from .. import _surface  # noqa: F401  where they are declared
 from ..operation import SPACES
 
 globals().update(SPACES["nn.functional"])

@@ -7,7 +7,7 @@ import warnings
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ..autograd import no_grad
+from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentValueError
 from ..ops.decompositions import linalg_qr
 from ..sampling import randperm

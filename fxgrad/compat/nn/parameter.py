@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _surface  # noqa: F401  Tensors have all their methods
 from ..creation import empty
 from ..interop import copied
 from ..printing import text

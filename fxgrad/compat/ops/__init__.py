@@ -1,66 +1,10 @@
 """torch's operations, declared once each: one file a family."""
 
-from ..operation import SPACES, exposed
-from . import (
-    arithmetic,
-    arrangement,
-    casting,
-    comparison,
-    complex,
-    contractions,
-    cumulative,
-    decompositions,
-    exponential,
-    fourier,
-    indexing,
-    joining,
-    linalg,
-    matmul,
-    memory,
-    nn,
-    operators,
-    parts,
-    pointwise,
-    reduction,
-    scatter,
-    sorting,
-    statistics,
-    viewing,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "arithmetic",
-    "arrangement",
-    "casting",
-    "comparison",
-    "complex",
-    "contractions",
-    "cumulative",
-    "decompositions",
-    "exponential",
-    "fourier",
-    "indexing",
-    "joining",
-    "linalg",
-    "matmul",
-    "memory",
-    "nn",
-    "operators",
-    "parts",
-    "pointwise",
-    "reduction",
-    "scatter",
-    "sorting",
-    "statistics",
-    "viewing",
-]
+from ...core.face import Face
 
-# The methods in place that are functions as well: torch.sin_(x).
-FUNCTIONS_IN_PLACE = """
-    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_
-    ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp_ exp2_ expm1_ fix_ floor_
-    frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_ nan_to_num_ neg_ negative_ rad2deg_
-    reciprocal_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_
-"""
-for name in FUNCTIONS_IN_PLACE.split():
-    exposed("function", name)(SPACES["method"][name])
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+Face.of(__name__)

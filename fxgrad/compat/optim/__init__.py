@@ -1,8 +1,10 @@
 """torch.optim: steps that make a loss smaller, and learning rates that change."""
 
-from . import lr_scheduler
-from .lbfgs import LBFGS
-from .optimizer import Optimizer
-from .rules import SGD, Adagrad, Adam, AdamW, RMSprop
+from typing import TYPE_CHECKING
 
-__all__ = ["LBFGS", "SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+from ...core.face import Face
+
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+Face.of(__name__)

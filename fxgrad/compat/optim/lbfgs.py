@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, no_grad
 from ..errors import ArgumentValueError, TensorError
 from ..ops.joining import cat
 from ..ops.parts import view_as_real

@@ -17,7 +17,7 @@ import numpy as np
 from ...core import where
 from ...core.interpreter import boundary
 from ..aspects import replace
-from ..autograd import enable_grad
+from ..autograd.grad_mode import enable_grad
 from ..errors import ArgumentError, ArgumentValueError, NotSupportedError
 from ..memory import MEMORIES, ensure_separate, is_array
 from ..nn.modules.module import clear_grad

@@ -1,5 +1,10 @@
 """torch.utils: checkpoints, and batches of data."""
 
-from . import checkpoint, data, hooks
+from typing import TYPE_CHECKING
 
-__all__ = ["checkpoint", "data", "hooks"]
+from ...core.face import Face
+
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+Face.of(__name__)

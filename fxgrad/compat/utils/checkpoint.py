@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...core import tree
 from ...core.aval import aval_of
 from ...core.interpreter import EVAL, boundary, within
-from .. import engine, random
+from .. import engine, generators
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.gradients import backward
@@ -156,7 +156,7 @@ class Run:
         self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
         self.check, self.early_stop = check, early_stop
         self.tape, self.modes = current_tape(), current_modes()
-        self.rng = random.get_rng_state() if preserve else None
+        self.rng = generators.get_rng_state() if preserve else None
         self.start = serial()
         self.known: list[list[Any]] = []  # what the nodes kept in the first run: shapes and dtypes
         self.found: dict[int, Any] = {}
@@ -284,12 +284,12 @@ def forked(state: Any) -> Iterator[None]:
     if state is None:
         yield
         return
-    before = random.get_rng_state()
-    random.set_rng_state(state)
+    before = generators.get_rng_state()
+    generators.set_rng_state(state)
     try:
         yield
     finally:
-        random.set_rng_state(before)
+        generators.set_rng_state(before)
 
 
 # -- with reentrance ------------------------------------------
@@ -299,7 +299,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
-        ctx.function, ctx.rng = function, random.get_rng_state() if preserve_rng_state else None
+        ctx.function, ctx.rng = function, generators.get_rng_state() if preserve_rng_state else None
         ctx.others = [None if isinstance(a, Tensor) else (a,) for a in args]
         ctx.save_for_backward(*[a for a in args if isinstance(a, Tensor)])
         with no_grad():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _surface  # noqa: F401  Tensors have all their methods
 from ..creation import as_tensor, tensor
 from ..dtypes import PUBLIC
 from ..errors import ArgumentError, ArgumentValueError, TensorError

@@ -408,7 +408,9 @@ def factories_take_requires_grad(torch):
 
 
 @scenario.each()
-@pytest.mark.filterwarnings("ignore:grad and param do not obey")  # torch says so in one test of a process only
+@pytest.mark.filterwarnings(
+    "ignore:grad and param do not obey"
+)  # torch says so in one test of a process only
 def test_alike(scenario):
     modes = [(library, library.is_grad_enabled()) for library in (torch, fxt)]
     try:

@@ -1,34 +1,10 @@
 """torch.nn.modules: one file a family."""
 
-from . import convolution, losses, normalization, thin
-from .attention import MultiheadAttention
-from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from .embedding import Embedding, EmbeddingBag
-from .linear import Bilinear, Flatten, Identity, Linear, PReLU, Unflatten
-from .module import Module
-from .normalization import GroupNorm, LayerNorm, RMSNorm
+from typing import TYPE_CHECKING
 
-MODULES = {**thin.MODULES, **losses.MODULES, **convolution.MODULES, **normalization.MODULES}
-globals().update(MODULES)
+from ....core.face import Face
 
-__all__ = [
-    *MODULES,
-    "Bilinear",
-    "Embedding",
-    "EmbeddingBag",
-    "Flatten",
-    "GroupNorm",
-    "Identity",
-    "LayerNorm",
-    "Linear",
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "MultiheadAttention",
-    "PReLU",
-    "ParameterDict",
-    "ParameterList",
-    "RMSNorm",
-    "Sequential",
-    "Unflatten",
-]
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+Face.of(__name__)

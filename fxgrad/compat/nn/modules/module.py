@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....core.aval import is_differentiable
-from ...autograd import no_grad
+from ...autograd.grad_mode import no_grad
 from ...dtypes import as_numpy_dtype, is_dtype
 from ...errors import ArgumentError
 from ...tensor import Tensor

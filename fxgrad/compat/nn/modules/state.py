@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...autograd import no_grad
+from ...autograd.grad_mode import no_grad
 from ...errors import ArgumentError, TensorError
 from ...tensor import Tensor
 from ..parameter import Parameter

@@ -1,13 +1,10 @@
 """torch.nn.utils: gradients limited in size, parameters as one vector."""
 
-from .gradients import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
-from .vectors import parameters_to_vector, vector_to_parameters
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "clip_grads_with_norm_",
-    "get_total_norm",
-    "parameters_to_vector",
-    "vector_to_parameters",
-]
+from ....core.face import Face
+
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+Face.of(__name__)

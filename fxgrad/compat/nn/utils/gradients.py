@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...autograd import no_grad
+from ...autograd.grad_mode import no_grad
 from ...creation import tensor
 from ...errors import TensorError
 from ...ops.joining import stack

@@ -1,39 +1,10 @@
 """The operations of nn.functional: one file a family."""
 
-from . import (
-    activation,
-    alignment,
-    attention,
-    classes,
-    convolution,
-    distance,
-    dropout,
-    embedding,
-    grids,
-    linear,
-    loss,
-    normalization,
-    padding,
-    pooling,
-    resampling,
-    softmax,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "activation",
-    "alignment",
-    "attention",
-    "classes",
-    "convolution",
-    "distance",
-    "dropout",
-    "embedding",
-    "grids",
-    "linear",
-    "loss",
-    "normalization",
-    "padding",
-    "pooling",
-    "resampling",
-    "softmax",
-]
+from ....core.face import Face
+
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+Face.of(__name__)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentValueError, TensorError
+from ...generators import draw
 from ...operation import exposed
-from ...random import draw
 from ...tensor import wrap
 from .activation import leaky_relu
 from .softmax import softmax

@@ -1,0 +1,49 @@
+"""What `torch` has: functions, dtypes, and Tensors with all their methods. Its namespaces are parts of the package."""
+
+from math import e, inf, nan, pi
+
+from . import (
+    attributes,
+    conversion,
+    creation,
+    devices,
+    interop,
+    printing,
+    sampling,
+    settings,
+    windows,
+)
+from .autograd import grad_mode as _grad_mode
+from .autograd import gradients as _gradients
+from .autograd import members as _members
+from .dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
+from .func import vectorize as _vectorize
+from .operation import SPACES
+from .ops import _surface as _operations
+from .tensor import Size, Tensor
+
+newaxis = None
+Tensor.attach(**SPACES["method"])
+globals().update(SPACES["function"] | PUBLIC)
+
+NAMESPACES = [
+    "autograd",
+    "backends",
+    "cuda",
+    "fft",
+    "func",
+    "linalg",
+    "nn",
+    "optim",
+    "random",
+    "special",
+    "utils",
+]
+__all__ = [*(name for name in globals() if not name.startswith("_")), *NAMESPACES]
+
+
+def __getattr__(name: str) -> dtype:
+    """`bfloat16` belongs to a package that is imported when it is first asked for."""
+    if name != "bfloat16":
+        raise AttributeError(name)
+    return from_name(name)

@@ -1,0 +1,24 @@
+"""What `torch.func` has."""
+
+from .. import _surface  # Tensors have all their methods
+from ..nn.stateless import functional_call, stack_module_state
+from .forward import jvp, linearize
+from .functionalization import functionalize
+from .jacobian import hessian, jacfwd, jacrev
+from .reverse import grad, grad_and_value, vjp
+from .vectorize import vmap
+
+__all__ = [
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

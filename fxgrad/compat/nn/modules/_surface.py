@@ -1,0 +1,35 @@
+"""What `torch.nn.modules` has."""
+
+from ... import _surface  # Tensors have all their methods
+from . import convolution, losses, normalization, thin
+from .attention import MultiheadAttention
+from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .embedding import Embedding, EmbeddingBag
+from .linear import Bilinear, Flatten, Identity, Linear, PReLU, Unflatten
+from .module import Module
+from .normalization import GroupNorm, LayerNorm, RMSNorm
+
+MODULES = {**thin.MODULES, **losses.MODULES, **convolution.MODULES, **normalization.MODULES}
+globals().update(MODULES)
+
+__all__ = [
+    *MODULES,
+    "Bilinear",
+    "Embedding",
+    "EmbeddingBag",
+    "Flatten",
+    "GroupNorm",
+    "Identity",
+    "LayerNorm",
+    "Linear",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "MultiheadAttention",
+    "PReLU",
+    "ParameterDict",
+    "ParameterList",
+    "RMSNorm",
+    "Sequential",
+    "Unflatten",
+]

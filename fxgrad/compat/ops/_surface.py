@@ -1,0 +1,39 @@
+"""All operations: those of each file are declared when it is imported."""
+
+from ..operation import SPACES, exposed
+from . import (
+    arithmetic,
+    arrangement,
+    casting,
+    comparison,
+    complex,
+    contractions,
+    cumulative,
+    decompositions,
+    exponential,
+    fourier,
+    indexing,
+    joining,
+    linalg,
+    matmul,
+    memory,
+    operators,
+    parts,
+    pointwise,
+    reduction,
+    scatter,
+    sorting,
+    statistics,
+    viewing,
+)
+from .nn import _surface
+
+# The methods in place that are functions as well: torch.sin_(x).
+FUNCTIONS_IN_PLACE = """
+    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_
+    ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp_ exp2_ expm1_ fix_ floor_
+    frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_ nan_to_num_ neg_ negative_ rad2deg_
+    reciprocal_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_
+"""
+for name in FUNCTIONS_IN_PLACE.split():
+    exposed("function", name)(SPACES["method"][name])
