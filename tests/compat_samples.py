@@ -16,7 +16,7 @@ import scipy.special
 from sample import DOMAINS, Sample, written
 from samples import SAMPLES as REGISTERED
 
-import fxgrad.compat  # noqa: F401 - which declares them
+import fxgrad.compat._surface  # noqa: F401 - which declares them
 from fxgrad.compat.devices import CPU
 from fxgrad.compat.primitives import PRIMITIVES
 from fxgrad.core.primitive import REGISTRY
