@@ -120,10 +120,10 @@ class Composite(General):
         key = kinds_of(values, params)
         found = self.forwards.get(key)
         if found is None:
-            kernel = partial(self.kernel, **params)
+            function = partial(self.function, **params)
 
             def as_it_is(*given: Any) -> list[Any]:
-                return [kernel(*given)]
+                return [function(*given)]
 
             code = None if self.by_value else compiled(as_it_is, values, self.name, self.by_value is False)
             found = as_it_is if code is None else code

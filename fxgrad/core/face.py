@@ -8,6 +8,7 @@ names of a face are loaded from its module `_surface` when the first of them is 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -28,26 +29,32 @@ class Face(ModuleType):
         module: Any = sys.modules[package]
         module.__class__ = Face
         module._hidden = hidden
+        # A class that defines these would make every attribute three times as slow.
+        module.__getattr__, module.__dir__ = partial(attribute, module), partial(directory, module)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._hidden and isinstance(value, ModuleType):
             return  # a part was imported
         super().__setattr__(name, value)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "__all__":
-            return names(loaded(self))
-        if not name.startswith("__"):
-            if name not in self._hidden and name in parts(self):
-                return import_module(f"{self.__name__}.{name}")
-            surface = loaded(self)
-            if hasattr(surface, name):
-                return getattr(surface, name)
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
 
-    def __dir__(self) -> list[str]:
-        loaded(self)
-        return sorted({*vars(self), *parts(self)})
+def attribute(face: Face, name: str) -> Any:
+    """What a face has of this name, and has not had yet."""
+    if name == "__all__":
+        return names(load(face))
+    if not name.startswith("__"):
+        if name not in face._hidden and name in parts(face):
+            return import_module(f"{face.__name__}.{name}")
+        surface = load(face)
+        if hasattr(surface, name):
+            return getattr(surface, name)
+    raise AttributeError(f"module {face.__name__!r} has no attribute {name!r}", name=name, obj=face)
+
+
+def directory(face: Face) -> list[str]:
+    """The names of a face."""
+    load(face)
+    return sorted({*vars(face), *parts(face)})
 
 
 def parts(face: Face) -> set[str]:
@@ -55,7 +62,7 @@ def parts(face: Face) -> set[str]:
     return {part.name for part in iter_modules(face.__path__)}
 
 
-def loaded(face: Face) -> ModuleType:
+def load(face: Face) -> ModuleType:
     """The surface of a face, which has its names from then on."""
     surface = import_module(f"{face.__name__}._surface")
     vars(face).update({name: vars(surface)[name] for name in names(surface) if name in vars(surface)})

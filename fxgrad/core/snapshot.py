@@ -54,7 +54,7 @@ def references() -> int:
 ALONE = references()
 
 
-def released(values: Sequence[Any]) -> list[Any]:
+def separate(values: Sequence[Any]) -> list[Any]:
     """What user code returned as values that nobody else can write to: views are copied, and arrays to which it still
     refers, because it closes over them or was given them. `values` has the only reference of its caller."""
     found = []

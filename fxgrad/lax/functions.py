@@ -14,7 +14,7 @@ from ..core.interpreter import is_plain
 from ..core.staging import stage
 from ..ops.shaping import result_dtype
 from ..transforms.bodies import interned
-from ..transforms.inputs import Named, admitted_arguments, admitted_or_float0, leaf_path, unshared
+from ..transforms.inputs import Named, admit_arguments, admit_or_float0, leaf_path, unshared
 from ..transforms.staged import name_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Function:
         def flat(*tracers: Any) -> Sequence[Any]:
             results, self.out_structure = tree.flatten(fun(*tree.unflatten(structure, tracers)))
             for i, r in enumerate(results):
-                results[i] = admitted_or_float0(
+                results[i] = admit_or_float0(
                     r, Named(f"{place}: the result", leaf_path, self.out_structure, i)
                 )
             return results if wanted is None else [as_aval(r, a) for r, a in zip(results, wanted)]
@@ -63,7 +63,7 @@ class Function:
 def flattened(place: str, args: tuple) -> tuple[list[Any], Any]:
     """(leaves, structure) of a tuple of arguments, which are checked."""
     leaves, structure = tree.flatten(args)
-    return admitted_arguments(place, leaves, structure), structure
+    return admit_arguments(place, leaves, structure), structure
 
 
 def as_aval(value: Any, aval: Aval) -> Any:

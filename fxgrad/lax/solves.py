@@ -13,7 +13,7 @@ from ..core.interpreter import boundary, is_plain
 from ..core.staging import stage
 from ..ops.transpose import transpose_graph
 from ..transforms.custom_call import Call, custom_jvp_call, zero_tangent
-from ..transforms.inputs import admitted
+from ..transforms.inputs import admit
 from ..transforms.jvp import push, split_aux
 from ..transforms.solves import linear_solve
 from .functions import Function, as_aval, closed_together, flattened, mismatch, released
@@ -162,7 +162,7 @@ def custom_root(
                 f"custom_root: solve has a result of structure {found}, initial_guess has {inner}", site=site
             )
         extra, box["aux"] = tree.flatten(aux)
-        return [admitted(r, "custom_root: a result of solve") for r in (*xs, *extra)]
+        return [admit(r, "custom_root: a result of solve") for r in (*xs, *extra)]
 
     def solved(*by_graph: Graph) -> tuple[Sequence[Any], Sequence[Any]]:
         """(results, operands) of the solution, or of its Graph where that is given."""

@@ -19,7 +19,7 @@ from ..core.interpreter import boundary, is_plain
 from ..core.key import key_of
 from ..core.staging import stage
 from .custom_call import Call, custom_jvp_call, custom_vjp_call
-from .inputs import admitted_arguments, admitted_or_float0, chosen_path, is_float0
+from .inputs import admit_arguments, admit_or_float0, chosen_path, is_float0
 from .staged import name_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Application:
         self.static = [self.args[i] for i in sorted(fixed)]
         given, self.structure = tree.flatten(tuple(self.args[i] for i in self.positions))
         self.outline: Any = None
-        self.values = admitted_arguments(self.name, given, self.structure)
+        self.values = admit_arguments(self.name, given, self.structure)
         if any(map(is_not, given, self.values)):
             self.args = tuple(self.whole(self.values))
 
@@ -88,17 +88,17 @@ class Application:
         leaves, self.outline = tree.flatten(result)
         return leaves
 
-    def admitted(self, result: Any) -> list[Any]:
+    def admit(self, result: Any) -> list[Any]:
         """The leaves of a result that was computed: none of a transform that is not open where it was."""
-        return [admitted_or_float0(y, f"{self.name}: a result") for y in self.outlined(result)]
+        return [admit_or_float0(y, f"{self.name}: a result") for y in self.outlined(result)]
 
     def fun(self, *leaves: Any) -> list[Any]:
         """The function of flat values."""
-        return self.admitted(self.custom.fun(*self.whole(leaves)))
+        return self.admit(self.custom.fun(*self.whole(leaves)))
 
     def ruled(self, what: str, primals: Sequence[Any], result: Any) -> list[Any]:
         """The leaves of the result that a rule gives, which must be like the function's own."""
-        ys = self.admitted(result)
+        ys = self.admit(result)
         found = self.outline, [Aval(aval.shape, aval.dtype) for aval in map(aval_of, ys)]
         options = [key_of(v) for v in self.static if v is None or isinstance(v, str | int | float | complex)]
         key = self.structure, tuple(map(aval_of, primals)), tuple(options)
@@ -118,7 +118,7 @@ class Application:
 
         def flat(*tracers: Any) -> Sequence[Any]:
             results, box["structure"] = tree.flatten(self.custom.fun(*self.whole(tracers)))
-            return [admitted_or_float0(r, self.name) for r in results]
+            return [admit_or_float0(r, self.name) for r in results]
 
         try:
             avals = stage(flat, list(map(aval_of, primals)), self.name, sites=False).out_avals
@@ -338,7 +338,7 @@ def checked_rule(
     """What a rule returned, as values to compute with; raises unless it has the structure and shapes of `values`."""
     if structure != given_structure:
         raise CustomRuleError(f"{what} has the structure {given_structure}, expected {structure}")
-    found = [admitted_or_float0(g, what) for g in given]
+    found = [admit_or_float0(g, what) for g in given]
     for v, g in zip(values, found):
         if aval_of(g).shape != aval_of(v).shape:
             raise CustomRuleError(f"{what} has shape {aval_of(g).shape}, expected {aval_of(v).shape}")

@@ -19,7 +19,7 @@ from ..core.errors import ConcretizationError, NotLinearError, UnsupportedError
 from ..core.interpreter import Tracer, escaped
 from ..core.primitive import Primitive
 from ..core.pullback import PullbackRule
-from ..core.snapshot import released
+from ..core.snapshot import separate
 from ..core.staging import stage
 from ..ops.kinds import spread
 from ..ops.masked import dense
@@ -222,7 +222,7 @@ class CustomCall(Primitive):
         call = params["call"]
         if call.jvp is not None:
             call.applies("jvp", primals)
-            ys, ts = map(released, call.jvp(primals, filled(primals, tangents)))
+            ys, ts = map(separate, call.jvp(primals, filled(primals, tangents)))
             return ys, [None if is_float0(t) else t for t in ts]
         if call.vjp is not None:
             call.applies("vjp", primals)
@@ -278,7 +278,7 @@ class Backward(PullbackRule):
 
     def pull(self, ct: Any, backward: Callable, residuals: Any, ys: Sequence[Any]) -> Sequence[Any]:
         """What the backward rule gives."""
-        return released(backward(residuals, present(ct, ys)))
+        return separate(backward(residuals, present(ct, ys)))
 
 
 class Transposed(PullbackRule):

@@ -31,7 +31,7 @@ class Named:
         return f"{self.what} {self.path()}".rstrip()
 
 
-def admitted(value: Any, what: str | Named) -> Any:
+def admit(value: Any, what: str | Named) -> Any:
     """A leaf as a value to compute with: an array, a number, or the tracer of an open transform.
 
     Raises:
@@ -49,21 +49,21 @@ def admitted(value: Any, what: str | Named) -> Any:
     return value
 
 
-def admitted_or_float0(value: Any, what: str | Named) -> Any:
-    """`admitted`, for staged programs, which hand zeros of dtype float0 through."""
-    return value if is_float0(value) else admitted(value, what)
+def admit_or_float0(value: Any, what: str | Named) -> Any:
+    """`admit`, for staged programs, which hand zeros of dtype float0 through."""
+    return value if is_float0(value) else admit(value, what)
 
 
-def admitted_arguments(
+def admit_arguments(
     operation: str,
     values: Sequence[Any],
     structure: Any,
     keywords: bool = False,
-    admit: Callable[[Any, Named], Any] = admitted,
+    read: Callable[[Any, Named], Any] = admit,
 ) -> list[Any]:
-    """`admit` for the leaves of args, or of (args, kwargs)."""
+    """The leaves of args, or of (args, kwargs), each as `read` admits it."""
     return [
-        admit(value, Named(f"{operation}: the argument", argument_path, structure, index, keywords))
+        read(value, Named(f"{operation}: the argument", argument_path, structure, index, keywords))
         for index, value in enumerate(values)
     ]
 
@@ -98,7 +98,7 @@ def leaf_path(structure: Any, index: int) -> str:
     return tree.keystr(tree.leaves_with_path(numbered)[index][0])
 
 
-def admitted_tangents(
+def admit_tangents(
     operation: str,
     what: str,
     values: Sequence[Any],
@@ -117,12 +117,12 @@ def admitted_tangents(
         raise StructureError(
             f"{operation}: the {what}s have the structure {given_structure}, expected {structure}"
         )
-    admitted_ones = []
+    found = []
     for index, (value, t) in enumerate(zip(values, given)):
         place = Named(f"{operation}: the {what}", leaf_path, structure, index)
         if not is_float0(t):
-            t = admitted(t, place)
-        admitted_ones.append(t)
+            t = admit(t, place)
+        found.append(t)
         have = aval_of(t)
         want, dtype = aval_of(value), dtype_for(aval_of(value).dtype)
         if have.shape == want.shape and have.dtype == dtype:
@@ -139,7 +139,7 @@ def admitted_tangents(
                 else f"convert it: t.astype({dtype.name!r})"
             )
             raise DTypeError(f"{place} has dtype {have.dtype}, expected {dtype}", hint=hint)
-    return admitted_ones
+    return found
 
 
 def unshared(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from ..core.arrays import namespace_of
 from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import ConcretizationError, DTypeError, FxgradError, StructureError
 from ..core.interpreter import boundary, concrete
-from .inputs import Named, admitted, chosen_path, restricted
+from .inputs import Named, admit, chosen_path, restricted
 from .jvp import jvp, linearize
 from .staged import eval_shape, name_of
 from .vjp import grad, vjp
@@ -144,7 +144,7 @@ def jacobian(
 
 def differentiable(leaf: Any, name: Named, mode: str, holomorphic: bool, allow_int: bool) -> Any:
     """An argument; raises unless it can be differentiated in that mode."""
-    leaf = admitted(leaf, name)
+    leaf = admit(leaf, name)
     dtype = aval_of(leaf).dtype
     if not is_differentiable(dtype) and (mode == "fwd" or not allow_int):
         raise DTypeError(

@@ -13,9 +13,9 @@ from ..core.errors import StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
 from ..core.staging import GraphInterpreter
 from .inputs import (
-    admitted_arguments,
-    admitted_or_float0,
-    admitted_tangents,
+    admit_arguments,
+    admit_or_float0,
+    admit_tangents,
     float0_zeros,
     tangent_dtype,
     unshared,
@@ -142,8 +142,8 @@ def jvp(
         )
     values, structure = tree.flatten(tuple(primals))
     given, tangent_structure = tree.flatten(tuple(tangents))
-    values = admitted_arguments("jvp", values, structure)
-    given = admitted_tangents("jvp", "tangent", values, structure, given, tangent_structure)
+    values = admit_arguments("jvp", values, structure)
+    given = admit_tangents("jvp", "tangent", values, structure, given, tangent_structure)
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
@@ -152,7 +152,7 @@ def jvp(
             result, aux = split_aux(result, "jvp")
             box["aux"] = strip(aux, CURRENT.get().interpreter)
         results, box["structure"] = tree.flatten(result)
-        return [r if type(r) is JVPTracer else admitted_or_float0(r, "jvp: a result") for r in results]
+        return [r if type(r) is JVPTracer else admit_or_float0(r, "jvp: a result") for r in results]
 
     active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
     ys, ts = push(flat, values, active, site)
@@ -215,7 +215,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """
     site = where.caller()
     values, structure = tree.flatten(primals)
-    values = admitted_arguments("linearize", values, structure)
+    values = admit_arguments("linearize", values, structure)
     staging = GraphInterpreter(site, "linearize")
     box: dict[str, Any] = {}
 
@@ -225,7 +225,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
             result, aux = split_aux(result, "linearize")
             box["aux"] = strip(aux, CURRENT.get().interpreter)
         results, box["structure"] = tree.flatten(result)
-        return [r if type(r) is JVPTracer else admitted_or_float0(r, "linearize: a result") for r in results]
+        return [r if type(r) is JVPTracer else admit_or_float0(r, "linearize: a result") for r in results]
 
     avals = [aval_of(v) for v in values]
     values = [staging.own(v) for v in values]
@@ -244,9 +244,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     @boundary
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = tree.flatten(tangents)
-        given = admitted_tangents(
-            "linearized function", "tangent", avals, structure, given, tangent_structure
-        )
+        given = admit_tangents("linearized function", "tangent", avals, structure, given, tangent_structure)
         # A level that watches is to see the user's operations rather than those that their rules left in the Graph.
         ts = graph(*given) if CURRENT.get().watching is None else pushed(given)[1]
         return tree.unflatten(box["structure"], unshared(ts, [*given, *graph.captured.values()]))

@@ -19,7 +19,7 @@ from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..kernels.source import compile_graph
-from .inputs import Named, admitted_or_float0, argument_path, unshared
+from .inputs import Named, admit_or_float0, argument_path, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ def staged(
     leaves, structure = tree.flatten((args, kwargs))
     for index, v in enumerate(leaves):
         if not isinstance(v, ShapeDtypeStruct):
-            leaves[index] = admitted_or_float0(
+            leaves[index] = admit_or_float0(
                 v, Named(f"{level}: the argument", argument_path, structure, index, True)
             )
     box: dict[str, Any] = {}
@@ -66,7 +66,7 @@ def staged(
     def flat(*tracers: Any) -> Sequence[Any]:
         call_args, call_kwargs = tree.unflatten(structure, tracers)
         results, box["structure"] = tree.flatten(fun(*call_args, **call_kwargs))
-        return [admitted_or_float0(r, f"{level}: a result") for r in results]
+        return [admit_or_float0(r, f"{level}: a result") for r in results]
 
     return stage(flat, [aval_of(v) for v in leaves], name, site, level=level), box["structure"]
 
@@ -305,9 +305,7 @@ def kind_key(leaves: list[Any], index: int, structure: Any) -> Any:
         return kind
     if kind in PLAIN:
         return value.shape, value.dtype
-    leaves[index] = admitted_or_float0(
-        value, Named("jit: the argument", argument_path, structure, index, True)
-    )
+    leaves[index] = admit_or_float0(value, Named("jit: the argument", argument_path, structure, index, True))
     return aval_of(leaves[index])
 
 

@@ -21,10 +21,10 @@ from ..ops.transpose import transpose_graph
 from .inputs import (
     FLOAT,
     Named,
-    admitted,
-    admitted_arguments,
-    admitted_or_float0,
-    admitted_tangents,
+    admit,
+    admit_arguments,
+    admit_or_float0,
+    admit_tangents,
     chosen_path,
     float0_zeros,
 )
@@ -89,7 +89,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     """
     interpreter = LinearizeInterpreter("vjp", where.caller())
     values, structure = tree.flatten(primals)
-    values = admitted_arguments("vjp", values, structure)
+    values = admit_arguments("vjp", values, structure)
     inputs = [interpreter.new(v) for v in values]
     aux = None
     with opened(interpreter):
@@ -99,7 +99,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     results, out_structure = tree.flatten(result)
     pairs = [unwrapped(interpreter, r) for r in results]
     interpreter.own.clear()
-    ys = [admitted_or_float0(y, "vjp: a result") for y, _ in pairs]
+    ys = [admit_or_float0(y, "vjp: a result") for y, _ in pairs]
     avals = [aval_of(y) for y in ys]
     nodes = [node for _, node in pairs]
     # Results may be residuals as well: the caller gets arrays of their own.
@@ -108,7 +108,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     @boundary
     def pullback(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
-        given = admitted_tangents("vjp", "cotangent", avals, out_structure, given, given_structure)
+        given = admit_tangents("vjp", "cotangent", avals, out_structure, given, given_structure)
         given = [as_cotangent(c, a) for c, a in zip(given, avals)]
         return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
 
@@ -276,7 +276,7 @@ def differentiator(
 
 def differentiable(leaf: Any, name: Named, holomorphic: bool, allow_int: bool) -> Any:
     """An argument of `grad`; raises unless it can be differentiated."""
-    leaf = admitted(leaf, name)
+    leaf = admit(leaf, name)
     dtype = aval_of(leaf).dtype
     if holomorphic and dtype.kind != "c":
         raise DTypeError(f"{name} is {dtype}, holomorphic=True needs complex arguments")
@@ -360,9 +360,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     def transposed(ct: Any) -> tuple:
         given, given_structure = tree.flatten(ct)
         outs, places = graph.out_avals, (box["structure"], given, given_structure)
-        given = admitted_tangents(
-            "linear_transpose", "cotangent", outs, *places, dtype_for=lambda dtype: dtype
-        )
+        given = admit_tangents("linear_transpose", "cotangent", outs, *places, dtype_for=lambda dtype: dtype)
         cts = transpose_graph(graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, outs)])
         seen = {id(c) for c in given}
         found = [

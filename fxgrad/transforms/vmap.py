@@ -13,7 +13,7 @@ from ..core import tree, where
 from ..core.aval import PLAIN, Aval, aval_of, float0
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
-from .inputs import admitted_arguments, admitted_or_float0, argument_path, is_float0, leaf_path, unshared
+from .inputs import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -198,7 +198,7 @@ def vmap(
             tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "vmap: in_axes"
         )
         axes += [0] * (len(leaves) - len(axes))
-        leaves = admitted_arguments("vmap", leaves, structure, True, admitted_or_float0)
+        leaves = admit_arguments("vmap", leaves, structure, True, admit_or_float0)
         size, axes = common_size(leaves, axes, structure, axis_size)
         for i, leaf in enumerate(leaves):
             if is_float0(leaf) and axes[i] is not None:  # all entries are the same
@@ -212,7 +212,7 @@ def vmap(
                 raise StructureError(
                     f"vmap: the function returns {box['structure']} for some entries and {found} for others"
                 )
-            return [admitted_or_float0(r, "vmap: a result") for r in results]
+            return [admit_or_float0(r, "vmap: a result") for r in results]
 
         def chunk(start: int, stop: int) -> list[Any]:
             values = [v if a is None else leading(v, a, start, stop, size) for v, a in zip(leaves, axes)]
