@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fxgrad import demo
+from fxgrad.demo import training
 
 SAMPLES = 256
 
@@ -47,11 +47,11 @@ def jax_gradients(jax, params, images, labels, compiled: bool) -> Callable[[], l
 
 
 def main() -> None:
-    data = demo.split_digits(seed=0)
-    batch = demo.init(np.random.default_rng(0)), data.images[:SAMPLES], data.labels[:SAMPLES]
+    data = training.split_digits(seed=0)
+    batch = training.init(np.random.default_rng(0)), data.images[:SAMPLES], data.labels[:SAMPLES]
     runs = {
-        "fxgrad vmap(grad)": lambda: demo.per_sample_gradients(*batch),
-        "fxgrad loop": lambda: demo.one_by_one(*batch),
+        "fxgrad vmap(grad)": lambda: training.per_sample_gradients(*batch),
+        "fxgrad loop": lambda: training.one_by_one(*batch),
     }
     peers = measure.peers("torch", "jax")
     if "torch" in peers:

@@ -1,6 +1,6 @@
 """fxgrad.compat against torch eager: the same programs in both, forward and backward.
 
-Decides what the tape may cost: its fast path (`compat.operation.fast_path`), the recording of operations that are no
+Decides what the tape may cost: its fast path (`_declare.entry.fast_path`), the recording of operations that are no
 single primitive, the engine. The aims: a chain of 100 elementwise operations on 64 numbers in 0.8 of torch's time, a
 training step of a small MLP in 0.9, of a medium one in 1.05.
 """

@@ -21,12 +21,12 @@ _HOMES = {
     "transforms.jvp": ("jvp", "linearize"),
     "transforms.vmap": ("vmap",),
     "transforms.jacobian": ("hessian", "hvp", "jacfwd", "jacobian", "jacrev"),
-    "transforms.staged": ("ShapeDtypeStruct", "closure_convert", "eval_shape", "jit", "make_graph"),
+    "transforms.jit": ("ShapeDtypeStruct", "closure_convert", "eval_shape", "jit", "make_graph"),
     "transforms.callback": ("pure_callback",),
     "transforms.checkpoint": ("checkpoint",),
     "transforms.debug_nans": ("debug_nans",),
-    "transforms.custom": ("custom_jvp", "custom_vjp", "stop_gradient"),
-    "transforms.custom_rules": ("custom",),
+    "transforms.custom.jvp_vjp": ("custom_jvp", "custom_vjp", "stop_gradient"),
+    "transforms.custom.rules": ("custom",),
     "core.aval": ("Aval", "float0"),
     "core.errors": (
         "ArrayConversionError",
@@ -53,7 +53,7 @@ _HOMES = {
     ),
     "core.graph": ("Graph",),
     "core.interpreter": ("Interpreter", "Tracer", "opened"),
-    "core.where": ("set_traceback_filtering",),
+    "core.source_info": ("set_traceback_filtering",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _SUBMODULES = ("compat", "debug", "lax", "numpy", "random", "testing", "tree")
@@ -86,15 +86,15 @@ if TYPE_CHECKING:
     )
     from .core.graph import Graph
     from .core.interpreter import Interpreter, Tracer, opened
-    from .core.where import set_traceback_filtering
+    from .core.source_info import set_traceback_filtering
     from .transforms.callback import pure_callback
     from .transforms.checkpoint import checkpoint
-    from .transforms.custom import custom_jvp, custom_vjp, stop_gradient
-    from .transforms.custom_rules import custom
+    from .transforms.custom.jvp_vjp import custom_jvp, custom_vjp, stop_gradient
+    from .transforms.custom.rules import custom
     from .transforms.debug_nans import debug_nans
     from .transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
+    from .transforms.jit import ShapeDtypeStruct, closure_convert, eval_shape, jit, make_graph
     from .transforms.jvp import jvp, linearize
-    from .transforms.staged import ShapeDtypeStruct, closure_convert, eval_shape, jit, make_graph
     from .transforms.vjp import grad, linear_transpose, value_and_grad, vjp
     from .transforms.vmap import vmap
 

@@ -1,7 +1,7 @@
 """Pytrees: functions over nested containers of arrays, and the ways to make a class such a container.
 
 The names are those of `jax.tree` (`map`, `flatten`, ...) and of `jax.tree_util` (`tree_map`, `tree_flatten`,
-...), here in one place. What a node is and what a leaf is, `fxgrad.core.tree` says.
+...), here in one place. What a node is and what a leaf is, `fxgrad.core.pytree` says.
 
 >>> import fxgrad as fx
 >>> params = {"w": [1.0, 2.0], "b": 3.0}
@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import methodcaller
 from typing import Any
 
-from .core.tree import (
+from .core.pytree import (
     LEAF,
     DictKey,
     FlattenedIndexKey,

@@ -17,8 +17,8 @@ from sample import DOMAINS, Sample, written
 from samples import SAMPLES as REGISTERED
 
 import fxgrad.compat._surface  # noqa: F401 - which declares them
-from fxgrad.compat.devices import CPU
-from fxgrad.compat.primitives import PRIMITIVES
+from fxgrad.compat._core.primitives import PRIMITIVES
+from fxgrad.compat._make.devices import CPU
 from fxgrad.core.primitive import REGISTRY
 
 

@@ -3,18 +3,18 @@
 import numpy as np
 
 import fxgrad.numpy as fnp
-from fxgrad.core import tree
+from fxgrad.core import pytree
 
 
 def stacked(rows):
-    return tree.map(lambda *leaves: fnp.stack(leaves), *rows)
+    return pytree.map(lambda *leaves: fnp.stack(leaves), *rows)
 
 
 def scan(f, init, xs, reverse=False):
     carry, ys = init, []
-    order = range(len(tree.leaves(xs)[0]))
+    order = range(len(pytree.leaves(xs)[0]))
     for i in reversed(order) if reverse else order:
-        carry, y = f(carry, tree.map(lambda x, i=i: x[i], xs))
+        carry, y = f(carry, pytree.map(lambda x, i=i: x[i], xs))
         ys.append(y)
     return carry, stacked(ys[::-1] if reverse else ys)
 

@@ -12,13 +12,13 @@ import numpy as np
 from sample import Sample
 
 from fxgrad import ops
+from fxgrad.control.branches import switch
+from fxgrad.control.linear_solve import linear_solve
+from fxgrad.control.loops import scan_loop, while_loop
 from fxgrad.core.aval import Aval
 from fxgrad.core.graph import Graph
 from fxgrad.core.staging import stage
-from fxgrad.transforms.branches import switch
 from fxgrad.transforms.checkpoint import remat_call
-from fxgrad.transforms.loops import scan_loop, while_loop
-from fxgrad.transforms.solves import linear_solve
 
 VECTOR, MATRIX = Aval((3,), np.dtype(float)), Aval((3, 3), np.dtype(float))
 NUMBER, INDEX = Aval((), np.dtype(float)), Aval((), np.dtype(int))

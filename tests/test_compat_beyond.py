@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fxgrad.compat as torch
-from fxgrad.core import silence
+from fxgrad.core import fp_errors
 
 rng = np.random.default_rng(7)
 X, Y = rng.standard_normal((5, 3)), rng.standard_normal((5, 2))
@@ -159,9 +159,9 @@ def test_an_in_place_error_names_both_lines():
     assert "y.add_(1)  # modified here" in text
 
 
-@pytest.mark.parametrize("state", [silence.STATE, silence.PublicState()], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("state", [fp_errors.STATE, fp_errors.PublicState()], ids=lambda s: type(s).__name__)
 def test_kernels_do_not_warn_whatever_numpy_keeps_its_state_in(state):
-    before, quiet = np.geterr(), silence.silent(state)
+    before, quiet = np.geterr(), fp_errors.silent(state)
     with pytest.warns(RuntimeWarning, match="invalid value"):
         np.log(-1.0)
     assert state.get() is not quiet

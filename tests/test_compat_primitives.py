@@ -13,8 +13,8 @@ import test_registry
 from compat_samples import SAMPLES
 
 import fxgrad.compat
-from fxgrad.compat.composite import Composite
-from fxgrad.compat.primitives import PRIMITIVES, declare
+from fxgrad.compat._core.primitives import PRIMITIVES, declare
+from fxgrad.compat._declare.composite import Composite
 from fxgrad.core.primitive import Primitive
 from fxgrad.ops.kinds import Elementwise
 

@@ -9,8 +9,8 @@ import pytest
 import fxgrad as fx
 import fxgrad.compat as torch
 from fxgrad import ops
-from fxgrad.compat.operation import OPERATIONS, operation
-from fxgrad.compat.tensor import unwrap, wrap
+from fxgrad.compat._core.tensor import unwrap, wrap
+from fxgrad.compat._declare.operation import OPERATIONS, operation
 
 F = torch.nn.functional
 

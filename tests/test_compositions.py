@@ -12,7 +12,7 @@ from hypothesis import given
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.core import tree
+from fxgrad.core import pytree
 from tests import plain_lax
 from tests.programs import X, build, programs, stacks
 
@@ -117,7 +117,7 @@ def test_graphs_evaluate_to_the_function(source, stack):
     f = build(source, stack, fx, fnp)
     graph = fx.make_graph(f)(X).check()
     close(graph(X)[0], f(X))
-    assert repr(graph) and tree.leaves(graph.out_avals)
+    assert repr(graph) and pytree.leaves(graph.out_avals)
 
 
 @given(programs(), stacks(max_size=3))

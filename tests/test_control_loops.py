@@ -239,7 +239,7 @@ def test_what_is_written_later_does_not_reach_a_pullback():
 
 def test_an_equal_body_is_derived_once(monkeypatch):
     """A call stages its functions anew; a Graph that says the same finds what was made before."""
-    from fxgrad.transforms import loops
+    from fxgrad.control import loops
 
     made = []
     compile_scan = loops.compile_scan

@@ -10,8 +10,8 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from fxgrad import demo, demo_privacy
-from fxgrad.data import load_digits
+from fxgrad.demo import privacy, training
+from fxgrad.demo.data import load_digits
 
 
 def run_demo(*arguments: str) -> subprocess.CompletedProcess:
@@ -35,7 +35,7 @@ def test_digits_are_the_ones_of_the_source():
 
 
 def test_the_file_is_small_and_names_its_licence():
-    folder = resources.files("fxgrad.data")
+    folder = resources.files("fxgrad.demo.data")
     assert len(folder.joinpath("digits.npz").read_bytes()) < 150_000
     readme = folder.joinpath("README.md").read_text(encoding="utf-8")
     assert "CC BY 4.0" in readme and "10.24432/C50P49" in readme
@@ -64,25 +64,25 @@ def divergence_by_quadrature(order: int, noise: float, rate: float) -> float:
 def test_divergence_is_the_integral_that_defines_it(order, noise):
     for rate in (0.01, 0.1, 0.7):
         expected = divergence_by_quadrature(order, noise, rate)
-        assert demo_privacy.renyi_divergence(order, noise, rate) == pytest.approx(expected, rel=1e-9)
+        assert privacy.renyi_divergence(order, noise, rate) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("order", [2, 5, 200])
 def test_divergence_when_every_sample_takes_part_is_that_of_the_gaussian_mechanism(order):
-    assert demo_privacy.renyi_divergence(order, 1.5, 1.0) == pytest.approx(order / (2 * 1.5**2), rel=1e-15)
-    assert demo_privacy.renyi_divergence(order, 1.5, 1 - 1e-12) == pytest.approx(order / 4.5, rel=1e-9)
+    assert privacy.renyi_divergence(order, 1.5, 1.0) == pytest.approx(order / (2 * 1.5**2), rel=1e-15)
+    assert privacy.renyi_divergence(order, 1.5, 1 - 1e-12) == pytest.approx(order / 4.5, rel=1e-9)
 
 
 def test_divergence_of_order_two_has_a_closed_form():
     for rate in (1e-4, 0.05, 0.5):
         expected = math.log1p(rate**2 * math.expm1(1 / 1.3**2))
-        assert demo_privacy.renyi_divergence(2, 1.3, rate) == pytest.approx(expected, rel=1e-8)
+        assert privacy.renyi_divergence(2, 1.3, rate) == pytest.approx(expected, rel=1e-8)
 
 
 def test_divergence_at_the_edges():
-    assert demo_privacy.renyi_divergence(5, 1.0, 0.0) == 0
-    assert demo_privacy.renyi_divergence(5, 0.0, 0.1) == math.inf
-    assert math.isfinite(demo_privacy.renyi_divergence(256, 0.05, 0.1))  # e^(256²/2σ²) alone would overflow
+    assert privacy.renyi_divergence(5, 1.0, 0.0) == 0
+    assert privacy.renyi_divergence(5, 0.0, 0.1) == math.inf
+    assert math.isfinite(privacy.renyi_divergence(256, 0.05, 0.1))  # e^(256²/2σ²) alone would overflow
 
 
 def test_epsilon_bounds_the_exact_one_of_the_gaussian_mechanism_and_not_by_much():
@@ -96,14 +96,14 @@ def test_epsilon_bounds_the_exact_one_of_the_gaussian_mechanism_and_not_by_much(
         return normal_cdf(0.5 / noise - shift) - math.exp(epsilon) * normal_cdf(-0.5 / noise - shift)
 
     for noise in (1.0, 2.0, 4.0):
-        bound = demo_privacy.epsilon(noise, rate=1.0, steps=1, delta=1e-5)
+        bound = privacy.epsilon(noise, rate=1.0, steps=1, delta=1e-5)
         assert delta(bound, noise) <= 1e-5 < delta(0.9 * bound, noise)
 
 
 def test_epsilon_grows_with_steps_and_shrinks_with_noise():
-    spent = [demo_privacy.epsilon(2.0, 0.1, steps, 1e-5) for steps in (1, 10, 100, 1000)]
+    spent = [privacy.epsilon(2.0, 0.1, steps, 1e-5) for steps in (1, 10, 100, 1000)]
     assert spent == sorted(spent) and spent[0] > 0
-    assert demo_privacy.epsilon(4.0, 0.1, 100, 1e-5) < demo_privacy.epsilon(2.0, 0.1, 100, 1e-5)
+    assert privacy.epsilon(4.0, 0.1, 100, 1e-5) < privacy.epsilon(2.0, 0.1, 100, 1e-5)
 
 
 # ------------------------------------------------------------------------------------------------ the command
@@ -147,22 +147,22 @@ def test_progress_bar_shows_loss_and_accuracy():
 
 
 def test_wrong_gradients_end_the_demo(monkeypatch):
-    right = demo.per_sample_gradients
+    right = training.per_sample_gradients
 
     def wrong(*arguments):
         gradients = right(*arguments)
         gradients[1]["bias"] = gradients[1]["bias"] + np.nan
         return gradients
 
-    monkeypatch.setattr(demo, "per_sample_gradients", wrong)
-    data = demo.split_digits(0)
+    monkeypatch.setattr(training, "per_sample_gradients", wrong)
+    data = training.split_digits(0)
     with pytest.raises(SystemExit, match="FAILED"):
-        demo.report_gradients(data, demo.init(np.random.default_rng(0)), samples=2, rounds=1)
+        training.report_gradients(data, training.init(np.random.default_rng(0)), samples=2, rounds=1)
 
 
 def test_training_repeats_bit_for_bit():
-    data, settings = demo.split_digits(3), demo.Settings(epochs=1, batch=256, seed=3)
-    first, second = (demo.train(data, settings, progress=False) for _ in range(2))
+    data, settings = training.split_digits(3), training.Settings(epochs=1, batch=256, seed=3)
+    first, second = (training.train(data, settings, progress=False) for _ in range(2))
     assert first.accuracies == second.accuracies
     for left, right in zip(first.params, second.params):
         assert all(np.array_equal(left[name], right[name]) for name in left)
@@ -170,11 +170,11 @@ def test_training_repeats_bit_for_bit():
 
 def test_clipping_leaves_short_gradients_and_shortens_long_ones():
     gradient = [{"weights": np.array([[3.0]]), "bias": np.array([4.0])}]
-    assert float(demo.norm(gradient)) == 5
-    assert float(demo.norm(demo.clip_to_norm(gradient, 2.0))) == pytest.approx(2)
-    assert float(demo.clip_to_norm(gradient, 6.0)[0]["bias"][0]) == 4
+    assert float(training.norm(gradient)) == 5
+    assert float(training.norm(training.clip_to_norm(gradient, 2.0))) == pytest.approx(2)
+    assert float(training.clip_to_norm(gradient, 6.0)[0]["bias"][0]) == 4
     zero = [{"weights": np.zeros((1, 1)), "bias": np.zeros(1)}]
-    assert float(demo.norm(demo.clip_to_norm(zero, 1.0))) == 0
+    assert float(training.norm(training.clip_to_norm(zero, 1.0))) == 0
 
 
 @pytest.mark.parametrize(
@@ -188,5 +188,5 @@ def test_clipping_leaves_short_gradients_and_shortens_long_ones():
 )
 def test_bad_options_are_named(arguments, message, capsys):
     with pytest.raises(SystemExit) as exit:
-        demo.main(arguments)
+        training.main(arguments)
     assert message in capsys.readouterr().err + str(exit.value)

@@ -9,7 +9,7 @@ from ways import same
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
-from fxgrad.core import tree
+from fxgrad.core import pytree
 from fxgrad.core.aval import aval_of, is_differentiable
 from fxgrad.testing import random_like
 
@@ -20,8 +20,8 @@ def zeros(*shape):
 
 def identical(actual, expected):
     """Equal in structure, shape, dtype and value, where float0 has no value."""
-    assert tree.structure(actual) == tree.structure(expected)
-    for a, b in zip(tree.leaves(actual), tree.leaves(expected)):
+    assert pytree.structure(actual) == pytree.structure(expected)
+    for a, b in zip(pytree.leaves(actual), pytree.leaves(expected)):
         assert aval_of(a).update(dtype=aval_of(a).dtype) == aval_of(b).update(dtype=aval_of(b).dtype)
         if aval_of(a).dtype != fx.float0:
             np.testing.assert_allclose(a, b, 1e-10, 1e-12)
@@ -50,7 +50,7 @@ def test_every_operation_with_integers(sample):
     identical(fx.jit(lambda xs, ct: fx.vjp(f, *xs)[1](ct))(operands, ct), cotangents)
     identical(fx.jit(fx.linearize(f, *operands)[1])(*tangents), tangent)
     mapped = fx.vmap(lambda xs, ts: fx.jvp(f, xs, ts), axis_size=2, in_axes=None)(operands, tangents)
-    identical(tree.map(lambda y: y[1], mapped), (value, tangent))
+    identical(pytree.map(lambda y: y[1], mapped), (value, tangent))
 
 
 # -- the programs that were found -----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from fxgrad.core.errors import GraphError
 from fxgrad.core.graph import Equation, Graph, Literal, Var, names
 from fxgrad.core.primitive import Primitive
 from fxgrad.core.staging import stage
-from fxgrad.kernels.source import compile_graph
+from fxgrad.kernels.codegen.source import compile_graph
 from fxgrad.ops import ARRAY
 from fxgrad.ops.kinds import Elementwise, elementwise
 

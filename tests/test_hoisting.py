@@ -6,7 +6,8 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
-from fxgrad.transforms import bodies, hoisting
+from fxgrad.control import hoisting
+from fxgrad.transforms import subgraphs
 
 LENGTH = 37
 
@@ -15,7 +16,7 @@ LENGTH = 37
 def rows_in_blocks(request, monkeypatch):
     """Blocks of rows of four numbers, for Graphs that have not been divided yet."""
     monkeypatch.setattr(hoisting, "BLOCK", request.param)
-    monkeypatch.setattr(bodies, "_interned", bodies.Cache())
+    monkeypatch.setattr(subgraphs, "_interned", subgraphs.Cache())
 
 
 def weights(rng):

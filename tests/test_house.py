@@ -21,15 +21,27 @@ MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 FLOORS = [
     {"core"},
     {"ops"},
-    {"transforms"},
-    {"numpy", "scipy", "lax", "random", "nn", "tree", "debug", "data", "testing"},
+    {
+        "transforms",
+        "checking",
+    },  # `check=True` is a parameter of transforms, and checks are programs over transforms
+    {"control"},
+    {"numpy", "scipy", "lax", "random", "nn", "tree", "debug", "testing"},
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
-KERNELS_MAY_IMPORT = {"core.aval", "core.errors", "core.graph", "core.where"}
-KERNELS_ARE_FOR = {"ops", "transforms"}
+KERNELS_MAY_IMPORT = {"core.aval", "core.errors", "core.graph", "core.source_info"}
+KERNELS_ARE_FOR = {"ops", "transforms", "control"}
 # The public face, which loads every name lazily, and what is written in terms of it: nothing imports these.
-PROGRAMS = {"demo", "demo_privacy"}
+PROGRAMS = {"demo"}
 FACES = {"__init__", "compat"} | PROGRAMS
+# The same for the rooms of the torch surface, which may import the whole house. Its other modules are torch's own
+# names: faces, which nothing imports but what `_surface` fills, and what has Tensors with all their methods.
+COMPAT_FLOORS = [
+    "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "nn", "optim", "utils"
+]  # fmt: skip
+COMPAT_FACES = {
+    "__init__", "_surface", "backends", "cuda", "fft", "linalg", "random", "return_types", "special"
+}  # fmt: skip
 
 LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}
 DEPENDENCIES = {"attrs", "ml_dtypes", "opt_einsum", "tqdm"}
@@ -39,24 +51,35 @@ HEAVY = DEPENDENCIES | IMPORTED_IN_ONE_FILE | {"graphviz", "matplotlib", "scipy"
 LONGEST = 600
 # Modules that the reader of torch's names finds a function under, as there.
 TORCH_HAS_A_FUNCTION = {
-    "fxgrad.compat.tensor", "fxgrad.compat.autograd.gradcheck", "fxgrad.compat.autograd.variable"
+    "fxgrad.compat.autograd.gradcheck", "fxgrad.compat.autograd.variable"
 }  # fmt: skip
 
 
-@cache
+def late_imports(module: Path) -> list[tuple[str, str]]:
+    """(dotted name, line) of what a module imports inside its functions."""
+    lines = (PACKAGE / module).read_text(encoding="utf-8").splitlines()
+    return [(name, lines[line - 1]) for name, at_once, line in found_imports(module) if not at_once]
+
+
 def imports(module: Path) -> list[tuple[str, bool]]:
     """What a module imports: (absolute dotted name, whether it is imported as soon as the module is)."""
+    return [(name, at_once) for name, at_once, _ in found_imports(module)]
+
+
+@cache
+def found_imports(module: Path) -> list[tuple[str, bool, int]]:
+    """(absolute dotted name, whether it is imported as soon as the module is, line) of what a module imports."""
     found = []
 
     def visit(node: ast.AST, at_once: bool) -> None:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return  # for annotations only: nothing is imported
         if isinstance(node, ast.Import):
-            found.extend((alias.name, at_once) for alias in node.names)
+            found.extend((alias.name, at_once, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             package = ["fxgrad", *module.parent.parts][: 2 + len(module.parent.parts) - node.level]
             base = ".".join([*(package if node.level else []), *filter(None, [node.module])])
-            found.extend((f"{base}.{alias.name}", at_once) for alias in node.names)
+            found.extend((f"{base}.{alias.name}", at_once, node.lineno) for alias in node.names)
         at_once = at_once and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for child in ast.iter_child_nodes(node):
             visit(child, at_once)
@@ -95,6 +118,59 @@ def test_every_module_has_its_place(module):
 def test_imports_run_downward(module):
     names = {name for name, _ in imports(module)}
     assert {n for n in names if n.split(".")[0] == "fxgrad" and not may_import(module, n)} == set()
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.parts[0] == "compat"], ids=str)
+def test_rooms_of_the_torch_surface_import_downward(module):
+    here = module.with_suffix("").parts[1]
+    assert here in COMPAT_FACES or here in COMPAT_FLOORS, "name its room in COMPAT_FLOORS"
+    if here in COMPAT_FACES:
+        return
+    for name in {name for name, _ in imports(module) if name.startswith("fxgrad.compat.")}:
+        there = name.split(".")[2]
+        if there == "_surface":  # what makes it whole: see `core.face`
+            continue
+        assert there in COMPAT_FLOORS and COMPAT_FLOORS.index(there) <= COMPAT_FLOORS.index(here), name
+
+
+def circles(edges: dict[str, set[str]]) -> list[set[str]]:
+    """The groups of modules that reach one another."""
+
+    def reach(start: str) -> set[str]:
+        found, todo = set(), [start]
+        while todo:
+            for name in edges[todo.pop()] - found:
+                found.add(name)
+                todo.append(name)
+        return found
+
+    reached = {name: reach(name) for name in edges}
+    groups = {frozenset(m for m in reached[n] if n in reached[m]) for n in edges if n in reached[n]}
+    return [set(group) for group in groups]
+
+
+def test_a_circle_between_files_has_its_reason_beside_the_import():
+    """One that is imported when it is needed may lead back; a comment in its line says why."""
+    names = {".".join(["fxgrad", *m.with_suffix("").parts]).removesuffix(".__init__"): m for m in MODULES}
+
+    def target(name: str) -> str | None:
+        return next((n for n in (name, name.rpartition(".")[0]) if n in names), None)
+
+    def edges(skip: set[tuple[str, str]]) -> dict[str, set[str]]:
+        return {
+            name: {
+                t for found, _ in imports(m) if (t := target(found)) and t != name and (name, t) not in skip
+            }
+            for name, m in names.items()
+        }
+
+    explained = {
+        (name, t)
+        for name, m in names.items()
+        for found, line in late_imports(m)
+        if "  # " in line and "noqa" not in line and (t := target(found))
+    }
+    assert circles(edges(explained)) == []
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)

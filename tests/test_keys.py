@@ -27,7 +27,7 @@ import fxgrad.compat as torch
 import fxgrad.compat._surface  # which declares the operations
 import fxgrad.numpy as fnp
 from fxgrad import lax
-from fxgrad.compat.operation import OPERATIONS
+from fxgrad.compat._declare.operation import OPERATIONS
 from fxgrad.core.cache import Cache
 from fxgrad.core.key import key_of, tree_key
 from fxgrad.ops.kinds import Elementwise
@@ -37,13 +37,13 @@ PACKAGE = Path(fx.__file__).parent
 MAKERS = {"Cache", "cache", "lru_cache", "WeakKeyDictionary", "WeakValueDictionary"}
 # Every place that remembers, and under what. A new one enters here, and its programs below.
 MEMORIES = {
-    "compat/composite.py": "forwards, batches: kinds_of, flags of operands",
-    "compat/devices.py": "CuPy itself",
-    "compat/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",
-    "compat/functions.py": "code objects by their text",
-    "compat/operation.py": "patterns, plans: key_of",
-    "core/silence.py": "dicts of names of treatments",
-    "core/tree.py": "the structure of a leaf, and of a tuple by its length",
+    "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
+    "compat/_make/devices.py": "CuPy itself",
+    "compat/_core/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",
+    "compat/_declare/entry.py": "code objects by their text",
+    "compat/_declare/operation.py": "patterns, plans: key_of",
+    "core/fp_errors.py": "dicts of names of treatments",
+    "core/pytree.py": "the structure of a leaf, and of a tuple by its length",
     "kernels/contraction.py": "plans by the text of the specification",
     "kernels/gamma.py": "polynomials by their order",
     "numpy/contraction.py": "einsum: texts and shapes",
@@ -52,9 +52,9 @@ MEMORIES = {
     "ops/elementwise.py": "nodes of a quadrature by an order",
     "ops/kinds.py": "dtypes, derived: rule_key, params_key",
     "ops/linalg.py": "texts by a number of dimensions",
-    "transforms/bodies.py": "interned Graphs: key_of, params_key",
-    "transforms/custom.py": "structure and avals of results, which are compared with those of the function: key_of",
-    "transforms/staged.py": "programs: key_of, tree_key",
+    "transforms/subgraphs.py": "interned Graphs: key_of, params_key",
+    "transforms/custom/jvp_vjp.py": "structure and avals of results, to be compared with the function's: key_of",
+    "transforms/jit.py": "programs: key_of, tree_key",
 }
 
 

@@ -7,7 +7,7 @@ from ways import agree
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import ops
-from fxgrad.core import tree
+from fxgrad.core import pytree
 
 rng = np.random.default_rng(3)
 M = rng.normal(size=(3, 3)) + 3 * np.eye(3)
@@ -54,7 +54,7 @@ WAYS = {
     "vjp": lambda f, args: fx.vjp(f, *args)[0],
     "jvp": lambda f, args: fx.jvp(f, args, args)[0],
     "jit": lambda f, args: fx.jit(f)(*args),
-    "vmap": lambda f, args: tree.map(lambda y: y[1], fx.vmap(f)(*[np.stack([a, a]) for a in args])),
+    "vmap": lambda f, args: pytree.map(lambda y: y[1], fx.vmap(f)(*[np.stack([a, a]) for a in args])),
 }
 
 
@@ -84,7 +84,7 @@ def test_values_are_those_of_numpy(call):
         for way in WAYS.values():
             actual = way(lambda *xs, space=space: run(space, *xs), args)
             assert type(actual) is type(expected) or not isinstance(expected, tuple)
-            for a, b in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+            for a, b in zip(pytree.leaves(actual), pytree.leaves(expected), strict=True):
                 assert (np.shape(a), np.asarray(a).dtype) == (np.shape(b), np.asarray(b).dtype)
                 np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
 

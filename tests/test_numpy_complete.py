@@ -11,7 +11,7 @@ from test_numpy_namespace import CALLS, OPERANDS, function
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.numpy.absent import ABSENT, WRITING
+from fxgrad.numpy.missing import ABSENT, WRITING
 
 # Names that only some platforms have: long double and its complex numbers by their size.
 BY_SIZE = {"float96", "float128", "complex192", "complex256"}

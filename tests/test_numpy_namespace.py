@@ -13,7 +13,7 @@ from ways import agree
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.core import tree
+from fxgrad.core import pytree
 
 rng = np.random.default_rng(7)
 
@@ -257,7 +257,7 @@ def function(call, space):
 
 
 def same(actual, expected, tolerance=1e-13):
-    actual, expected = tree.leaves(actual), tree.leaves(expected)
+    actual, expected = pytree.leaves(actual), pytree.leaves(expected)
     assert len(actual) == len(expected)
     for a, b in zip(actual, expected):
         a, b = np.asarray(a), np.asarray(b)
@@ -290,7 +290,7 @@ BY_VALUE = ("poly(", "polymul(", "polydiv(", "real_if_close(")
 DTYPES = ("float32", "float16", "complex64", "int64", "int8", "uint8", "bool", "bfloat16")
 WAYS = {
     "vjp": lambda f, args: fx.vjp(f, *args)[0],
-    "vmap": lambda f, args: tree.map(lambda y: y[0], fx.vmap(f)(*[a[None] for a in args])),
+    "vmap": lambda f, args: pytree.map(lambda y: y[0], fx.vmap(f)(*[a[None] for a in args])),
     "jit": lambda f, args: fx.jit(f)(*args),
 }
 TOLERANCE = {"float32": 2e-5, "complex64": 2e-5, "float16": 5e-3, "bfloat16": 5e-2}
@@ -341,10 +341,10 @@ def test_zeros_have_numpys_sign(call):
         args = [0.0 * signs(size).reshape(OPERANDS[n].shape) for n, size in zip(names, sizes)]
         with np.errstate(all="ignore"):
             try:
-                expected = tree.leaves(theirs(*args))
+                expected = pytree.leaves(theirs(*args))
             except (*CAUGHT, ZeroDivisionError):  # of equal entries, where they must differ, or of zeros
                 continue
-            results = [tree.leaves(way(ours, args)) for way in WAYS.values()]
+            results = [pytree.leaves(way(ours, args)) for way in WAYS.values()]
         for found, number in ((y, x) for ys in results for y, x in zip(ys, map(np.asarray, expected))):
             if number.dtype.kind == "f":
                 zero = number == 0

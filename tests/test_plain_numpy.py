@@ -10,7 +10,7 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.numpy.absent import ABSENT, WRITING
+from fxgrad.numpy.missing import ABSENT, WRITING
 from fxgrad.numpy.protocol import counterpart, function_of
 from tests.ways import agree, same
 

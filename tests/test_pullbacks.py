@@ -18,12 +18,12 @@ import fxgrad as fx
 import fxgrad.compat as torch
 import fxgrad.numpy as fnp
 from fxgrad import lax
-from fxgrad.compat.operation import OPERATIONS, operation
-from fxgrad.compat.tensor import unwrap, wrap
+from fxgrad.compat._core.tensor import unwrap, wrap
+from fxgrad.compat._declare.operation import OPERATIONS, operation
 from fxgrad.core.pullback import PullbackRule
 from fxgrad.testing import random_like
 
-PROGRAMS = {"fxgrad.demo", "fxgrad.demo_privacy"}  # which need more than the library does
+PROGRAMS = {"fxgrad.demo", "fxgrad.demo.privacy"}  # which need more than the library does
 X = np.array([0.3, -0.7, 1.1])
 V = np.array([1.0, 2.0, -1.0])
 STRUCT = fx.ShapeDtypeStruct((3,), np.dtype(float))

@@ -13,8 +13,8 @@ import fxgrad as fx
 import fxgrad.compat as torch
 import fxgrad.compat.autograd.forward_ad as fwAD
 from fxgrad.compat import func
+from fxgrad.compat._core.errors import TensorError
 from fxgrad.compat.autograd import functional
-from fxgrad.compat.errors import TensorError
 from fxgrad.core.errors import CustomRuleError, EscapedTracerError
 
 X = np.array([0.3, -0.7, 1.1, 0.4])

@@ -1,7 +1,7 @@
 """Every primitive against mathematics, generated from the registry: an operation cannot be added untested.
 
 The operands are those of tests/samples.py. The derivative is measured, not derived, with an error of about 1e-11 on
-these operands (see fxgrad.transforms.measure); the tolerance of 1e-7 leaves room for poorly scaled ones.
+these operands (see fxgrad.checking.finite_differences); the tolerance of 1e-7 leaves room for poorly scaled ones.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from fxgrad.core.aval import aval_of, is_differentiable
 from fxgrad.core.errors import NotLinearError
 from fxgrad.core.primitive import REGISTRY
 from fxgrad.core.staging import stage
-from fxgrad.kernels.source import compile_graph
+from fxgrad.kernels.codegen.source import compile_graph
 from fxgrad.ops.kinds import Bilinear, Elementwise, Linear
 from fxgrad.testing import inner, measured_jvp, random_like
 from fxgrad.transforms.jvp import jvp

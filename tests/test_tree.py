@@ -17,7 +17,7 @@ from test_tree_classes import Pair
 
 from fxgrad import tree
 from fxgrad.core.errors import DTypeError, ShapeError, StructureError
-from fxgrad.core.tree import LEAF, flatten_prefix
+from fxgrad.core.pytree import LEAF, flatten_prefix
 
 
 class Point(NamedTuple):

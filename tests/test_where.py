@@ -16,9 +16,9 @@ import weakref
 import numpy as np
 import pytest
 
-from fxgrad.core import errors, where
+from fxgrad.core import errors, source_info
 
-PACKAGE = os.path.dirname(os.path.dirname(where.__file__))
+PACKAGE = os.path.dirname(os.path.dirname(source_info.__file__))
 ERRORS = [
     kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.FxgradError)
 ]
@@ -48,8 +48,8 @@ def wrapper(f, *args):
         hide_frames(error)
         raise
 """,
-    caller=where.caller,
-    hide_frames=where.hide_frames,
+    caller=source_info.caller,
+    hide_frames=source_info.hide_frames,
 )
 call, fail, site, wrapper = INNER["call"], INNER["fail"], INNER["site"], INNER["wrapper"]
 
@@ -67,7 +67,7 @@ def functions(error: BaseException) -> list[str]:
 
 
 def test_the_site_is_the_users_line_however_deep_the_library_is():
-    for place in (where.caller(), site(), call(site), call(call, call, site)):
+    for place in (source_info.caller(), site(), call(site), call(call, call, site)):
         assert place.filename == __file__
         assert place.line.startswith("for place in")
 
@@ -118,13 +118,13 @@ def test_the_frame_is_not_kept():
     assert place.function.endswith("f")
 
 
-@pytest.mark.parametrize("filename", ["demo.py", "demo_privacy.py", "../elsewhere.py"])
+@pytest.mark.parametrize("filename", ["demo/training.py", "demo/privacy.py", "../elsewhere.py"])
 def test_the_demo_counts_as_user_code_and_so_do_the_packages_neighbours(filename):
     filename = os.path.normpath(os.path.join(PACKAGE, filename))
     assert library("place = site()", filename, site=site)["place"].filename == filename
 
 
-@pytest.mark.parametrize("filename", ["numpy/demo.py", "core/where.py", "tree.py"])
+@pytest.mark.parametrize("filename", ["numpy/demo.py", "core/source_info.py", "tree.py"])
 def test_other_files_of_the_package_do_not(filename):
     names = library("def f(): return site()", os.path.join(PACKAGE, filename), site=site)
     assert names["f"]().filename == __file__
@@ -151,10 +151,10 @@ def test_without_any_user_frame_the_outermost_one_is_given():
 
 
 def test_the_judgements_on_files_are_bounded():
-    kinds = where._Kind()
-    for cell in range(where._Kind.LIMIT + 5):
-        assert kinds[f"<cell {cell}>"] == where._Kind.USER
-    assert len(kinds) <= where._Kind.LIMIT
+    kinds = source_info._Kind()
+    for cell in range(source_info._Kind.LIMIT + 5):
+        assert kinds[f"<cell {cell}>"] == source_info._Kind.USER
+    assert len(kinds) <= source_info._Kind.LIMIT
 
 
 def test_sites_pickle():
@@ -190,14 +190,14 @@ def test_a_library_error_ends_at_the_users_call():
 def test_filtering_twice_changes_nothing():
     error = caught(user, wrapper, user, fail)
     before = functions(error)
-    assert functions(where.hide_frames(error)) == before == ["caught", "user", "user"]
+    assert functions(source_info.hide_frames(error)) == before == ["caught", "user", "user"]
 
 
 def test_filtering_keeps_the_innermost_frame_where_all_are_the_librarys():
     error = caught(call, call, fail)
-    tb = where.filter_traceback(error.__traceback__.tb_next)  # without the frame of `caught`
+    tb = source_info.filter_traceback(error.__traceback__.tb_next)  # without the frame of `caught`
     assert [entry.name for entry in traceback.extract_tb(tb)] == ["fail"]
-    assert where.filter_traceback(None) is None
+    assert source_info.filter_traceback(None) is None
 
 
 def test_helpers_that_the_library_called_go_with_it_and_those_of_the_user_stay():
@@ -240,7 +240,7 @@ def test_causes_contexts_and_groups_are_filtered_too():
 def test_a_cycle_of_causes_ends():
     first, second = caught(user, fail), caught(user, fail)
     first.__cause__, second.__context__ = second, first
-    assert where.hide_frames(first) is first
+    assert source_info.hide_frames(first) is first
     assert functions(second) == ["caught", "user"]
 
 
@@ -256,13 +256,13 @@ def test_keyboard_interrupt_is_passed_on():
 def test_filtering_can_be_switched_off_for_this_thread_only():
     elsewhere = []
     try:
-        where.set_traceback_filtering(False)
+        source_info.set_traceback_filtering(False)
         thread = threading.Thread(target=lambda: elsewhere.append(functions(caught(wrapper, fail))))
         thread.start()
         thread.join()
         assert functions(caught(wrapper, user, fail)) == ["caught", "wrapper", "call", "user", "fail"]
     finally:
-        where.set_traceback_filtering(True)
+        source_info.set_traceback_filtering(True)
     assert elsewhere == [["caught"]]
     assert functions(caught(wrapper, user, fail)) == ["caught", "user"]
 

@@ -3,14 +3,14 @@
 import numpy as np
 
 import fxgrad as fx
-from fxgrad.core import tree
+from fxgrad.core import pytree
 from fxgrad.testing import check_grads, inner, random_like
 
 
 def same(actual, expected, tolerance=1e-12):
     """The same structure, shapes, dtypes and values."""
-    actual, structure = tree.flatten(actual)
-    expected, other = tree.flatten(expected)
+    actual, structure = pytree.flatten(actual)
+    expected, other = pytree.flatten(expected)
     assert structure == other
     for a, b in zip(actual, expected):
         a, b = np.asarray(a), np.asarray(b)
@@ -27,7 +27,7 @@ def agree(function, *args, derivatives=True):
     same(value, plain)
     value, pullback = fx.vjp(function, *args)
     same(value, plain)
-    seed = tree.map(lambda leaf: random_like(rng, leaf)[0], plain)
+    seed = pytree.map(lambda leaf: random_like(rng, leaf)[0], plain)
     if derivatives:
         check_grads(function, args, order=1, modes=("fwd",))
         np.testing.assert_allclose(
@@ -36,11 +36,11 @@ def agree(function, *args, derivatives=True):
     same(fx.jit(function)(*args), plain)
     batch = [np.stack([a, 0.75 * a]) for a in args]
     rows = [function(*(a[i] for a in batch)) for i in range(2)]
-    same(fx.vmap(function)(*batch), tree.map(lambda *ys: np.stack(ys), *rows))
+    same(fx.vmap(function)(*batch), pytree.map(lambda *ys: np.stack(ys), *rows))
     backs = [fx.vjp(function, *(a[i] for a in batch))[1](seed) for i in range(2)]
     same(
         fx.vmap(lambda *xs: fx.vjp(function, *xs)[1](seed))(*batch),
-        tree.map(lambda *cts: np.stack(cts), *backs),
+        pytree.map(lambda *cts: np.stack(cts), *backs),
     )
 
 
@@ -49,4 +49,4 @@ def traced(function, expected, *args, tolerance=1e-12):
     same(fx.vjp(function, *args)[0], expected, tolerance)
     same(fx.jit(function)(*args), expected, tolerance)
     batch = [np.stack([a, a]) for a in args]
-    same(tree.map(lambda ys: ys[1], fx.vmap(function)(*batch)), expected, tolerance)
+    same(pytree.map(lambda ys: ys[1], fx.vmap(function)(*batch)), expected, tolerance)

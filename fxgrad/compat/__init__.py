@@ -1,15 +1,13 @@
 """The surface of torch and torch.autograd on fxgrad's interpreters: `import fxgrad.compat as torch`.
 
-tensor, tape, modes                             the user's object, the level that records, its switches
-operation, functions, composite, precision      what is made of an operation's declaration
-primitives                                      what `fxgrad.ops` has not
-refusals, errors, out, silence                  how it fails, where results go, that nothing warns
-engine, accumulation, hooks, callbacks, saved   the way back
-aspects, inplace, memory, inference, duals      what a Tensor may be besides a value with a node
-formats, strides, storage, rearrangement        where entries are in memory
-ops                                             the operations, one file a family
-dtypes, devices, creation, data, random, …      Tensors from what users give, and what users get of them
-autograd, func, nn, optim, linalg, fft, …       torch's namespaces
+At the top are torch's own names; the rest is in rooms, each of which imports the ones above it and the house:
+
+_core       what a Tensor is, who records, what it may be besides (a view, a dual), the way back
+_declare    from the declaration of an operation to the function that users call
+_make       Tensors from data, from samplers, on devices
+ops         the operations, one file a family
+_read       Tensors as text, as values of Python, in other dtypes
+func, autograd, nn, optim, utils    torch's namespaces
 """
 
 from typing import TYPE_CHECKING
@@ -19,4 +17,4 @@ from ..core.face import Face
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403
 
-Face.of(__name__, hidden=("tensor",))
+Face.of(__name__)

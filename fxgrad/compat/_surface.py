@@ -2,25 +2,16 @@
 
 from math import e, inf, nan, pi
 
-from . import (
-    attributes,
-    conversion,
-    creation,
-    devices,
-    interop,
-    printing,
-    sampling,
-    settings,
-    windows,
-)
+from ._core.dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
+from ._core.tensor import Size, Tensor
+from ._declare.operation import SPACES
+from ._make import attributes, creation, devices, sampling, windows
+from ._read import conversion, printing, python_protocols, settings
 from .autograd import grad_mode as _grad_mode
 from .autograd import gradients as _gradients
 from .autograd import members as _members
-from .dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
 from .func import vectorize as _vectorize
-from .operation import SPACES
 from .ops import _surface as _operations
-from .tensor import Size, Tensor
 
 newaxis = None
 Tensor.attach(**SPACES["method"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import _surface, generators  # noqa: F401  Tensors have all their methods
-from .devices import cupy, device_count
+from ._make import generators
+from ._make.devices import cupy, device_count
 
 
 def is_available() -> bool:

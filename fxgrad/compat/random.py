@@ -1,7 +1,7 @@
 """torch.random: what a seed fixes."""
 
 from . import _surface  # noqa: F401  Tensors have all their methods
-from .generators import (
+from ._make.generators import (
     Generator,
     default_generator,
     fork_rng,

@@ -1,26 +1,7 @@
-"""The named tuples in which operations give several results, as torch.return_types."""
+"""torch.return_types: the named tuples in which operations give several results."""
 
-from __future__ import annotations
+from . import _surface  # noqa: F401  where they are declared
+from ._declare.named_results import RETURN_TYPES
 
-from collections import namedtuple
-from typing import Any
-
-
-def results(name: str, *fields: str) -> Any:
-    """The class of named tuples of an operation.
-
-    >>> import fxgrad.compat as torch
-    >>> torch.max(torch.tensor([1.0, 3.0]), dim=0).indices.item()
-    1
-    """
-    made: Any = namedtuple(name, fields)
-    made.__module__ = __name__
-    made.__repr__ = shown
-    globals()[name] = made
-    return made
-
-
-def shown(self: Any) -> str:
-    """All of them, one below the other."""
-    parts = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
-    return f"torch.return_types.{type(self).__name__}(\n{parts})"
+globals().update(RETURN_TYPES)
+__all__ = [*RETURN_TYPES]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from . import where
+from . import source_info
 
 # The open transforms in words, or "" outside all of them. `core.interpreter` puts the real one here.
 describe_chain: Callable[[], str] = str
@@ -35,12 +35,12 @@ class FxgradError(Exception):
         *,
         hint: str | None = None,
         chain: str | None = None,
-        site: where.Site | None = None,
+        site: source_info.Site | None = None,
     ):
         super().__init__(message)
         self.hint = hint
         self.chain = describe_chain() if chain is None else chain
-        self.site = where.caller() if site is None else site
+        self.site = source_info.caller() if site is None else site
 
     def __str__(self) -> str:
         parts = {"in:": self.chain, "at:": self.site.describe(), "try:": self.hint}
@@ -445,7 +445,7 @@ def describe(value: object) -> str:
 
 
 def reword(
-    error: Exception, operation: str, operands: Iterable[object], site: where.Site | None = None
+    error: Exception, operation: str, operands: Iterable[object], site: source_info.Site | None = None
 ) -> Exception:
     """What to raise, `from error`, when a NumPy kernel raised `error` inside a transform.
 

@@ -1,9 +1,9 @@
 """Graph: the traced function. Typed, flat, in A-normal form; it prints like mathematics, checks and runs itself.
 
 graph(x: f64[3]) → f64[]
-  a = sin(x)      f64[3]  demo.py:3
-  b = a * x       f64[3]  demo.py:3
-  c = sum(b)      f64[]   demo.py:3
+  a = sin(x)      f64[3]  demo/training.py:3
+  b = a * x       f64[3]  demo/training.py:3
+  c = sum(b)      f64[]   demo/training.py:3
   return c
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import where
+from . import source_info
 from .aval import Aval, aval_of
 from .errors import GraphError
 
@@ -195,17 +195,17 @@ class Graph:
         return self
 
     def __repr__(self) -> str:
-        from . import text
+        from . import graph_text  # which reads Graphs
 
-        return text.render(self)
+        return graph_text.render(self)
 
     def _repr_svg_(self) -> str | None:
-        from . import picture
+        from . import picture  # which reads Graphs
 
         return picture.svg(self)
 
     def _repr_html_(self) -> str:
-        from . import picture
+        from . import picture  # which reads Graphs
 
         return picture.html(self)
 
@@ -216,7 +216,7 @@ def evaluated(frame: FrameType) -> Any:
     return equation and equation.site
 
 
-where.SITES[evaluated.__code__.co_filename] = evaluated
+source_info.SITES[evaluated.__code__.co_filename] = evaluated
 
 
 def names() -> Iterator[str]:
@@ -231,3 +231,15 @@ def names() -> Iterator[str]:
                 digits.append(letters[digit])
             yield "".join(reversed(digits))
         width += 1
+
+
+def subgraphs(value: Any, path: str = "") -> Iterator[tuple[str, Graph]]:
+    """(path, Graph) for the Graphs among params: `body`, `branches[0]`, …"""
+    if isinstance(value, Graph):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from subgraphs(item, key)
+    elif isinstance(value, tuple | list):
+        for index, item in enumerate(value):
+            yield from subgraphs(item, f"{path}[{index}]")

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
-from . import errors, where
+from . import errors, source_info
 from .aval import PLAIN, Aval
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
 
@@ -34,7 +34,7 @@ class Context:
     A level that watches must see even operations on plain arrays (a NaN checker, say), which go straight to the
     kernel otherwise. What takes several operations but is one step to the user is handed to it as a whole: see
     `transforms.debug_nans.Watch`. `modes` are switches of an interpreter that records (None: as they are at first;
-    see `compat.modes`).
+    see `compat._core.modes`).
     """
 
     __slots__ = ("interpreter", "modes", "watching")
@@ -113,7 +113,7 @@ def leave(error: BaseException, outer: Context) -> None:
     """Prepare an error for leaving the library: its traceback has none of our frames, no level stays open (Ctrl-C may
     come between the opening of a level and the `try` that closes it). To be followed by a bare raise."""
     CURRENT.set(outer)
-    where.hide_frames(error)
+    source_info.hide_frames(error)
     if str(error) == "setting an array element with a sequence." and isinstance(error.__cause__, FxgradError):
         raise error.__cause__ from None  # NumPy's words for what ours explain: buffer[0] = x
 
@@ -168,7 +168,7 @@ def as_value(value: Any, what: object = "an operand") -> Any:
         return value
     if isinstance(value, list | tuple):
         return from_sequence(value)  # type: ignore[misc]
-    from . import arrays
+    from . import arrays  # which admits tracers as they are
 
     return arrays.read(value, what)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .tree import _registry as nodes
+from .pytree import _registry as nodes
 
 # Types of which equal instances cannot be told apart.
 EXACT = frozenset({type(None), bool, int, str, bytes, type(...)})

@@ -6,8 +6,8 @@ from html import escape
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-from . import text
-from .graph import Var
+from . import graph_text
+from .graph import Var, subgraphs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ _STYLE = "font-family: monospace; white-space: pre; line-height: 1.4; text-align
 def html(graph: Graph) -> str:
     """The listing of a graph as one HTML element; the user's source line shows where the pointer rests."""
     rows = []
-    for line in text.listing(graph):
+    for line in graph_text.listing(graph):
         title = "" if line.site is None else f' title="{escape(line.site.describe())}"'
         rows.append(f"<div{title}>{escape(line.text)}</div>")
     return f'<div style="{_STYLE}">{"".join(rows)}</div>'
@@ -51,7 +51,7 @@ def draw(drawing: Any, graph: Graph, prefix: str) -> None:
     """Add the nodes of a graph. `prefix` keeps the nodes of sub-graphs, each in its own frame, apart."""
     from graphviz import escape as quoted
 
-    called = text.variable_names(graph)
+    called = graph_text.variable_names(graph)
     made: dict[Var, str] = {}  # variable → the node that makes it
 
     def arrows(atoms: Sequence[Any], node: str) -> None:
@@ -65,13 +65,13 @@ def draw(drawing: Any, graph: Graph, prefix: str) -> None:
     for number, equation in enumerate(graph.equations):
         node = f"{prefix}equation{number}"
         tooltip = "" if equation.site is None else quoted(equation.site.describe())
-        drawing.node(node, quoted(text.statement(equation, called)), tooltip=tooltip)
+        drawing.node(node, quoted(graph_text.statement(equation, called)), tooltip=tooltip)
         arrows(equation.inputs, node)
         made.update((var, node) for var in equation.outputs)
-        for path, sub in text.subgraphs(equation.params):
+        for path, sub in subgraphs(equation.params):
             with drawing.subgraph(name=f"cluster_{node}_{path}") as frame:
                 frame.attr(label=quoted(f"{path}: {sub.name}"), **_FONT)
                 draw(frame, sub, f"{node}_{path}_")
-    results = ", ".join(text.atom(a, called) for a in graph.outputs)
+    results = ", ".join(graph_text.atom(a, called) for a in graph.outputs)
     drawing.node(f"{prefix}return", quoted(f"return {results}"), style="rounded")
     arrows(graph.outputs, f"{prefix}return")

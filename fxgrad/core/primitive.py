@@ -13,12 +13,12 @@ import numpy as np
 
 from .aval import PLAIN, Aval
 from .errors import FxgradError, NotDifferentiableError, UnsupportedError, reword
+from .graph import Graph, subgraphs
 from .interpreter import CURRENT, EVAL, VALUES, as_value, describe_chain, named_axes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .graph import Graph
 
 # Every declared primitive by name. Filled while fxgrad.ops is imported, not changed afterwards.
 REGISTRY: dict[str, Primitive] = {}
@@ -85,8 +85,6 @@ class Primitive:
 
     def bodies(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
         """The Graphs that the operation carries out."""
-        from .text import subgraphs
-
         return [graph for _, graph in subgraphs(params)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:

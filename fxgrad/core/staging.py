@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import where
+from . import source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, check_kind, float0
 from .errors import ConcretizationError
+from .fp_errors import STATE
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import Interpreter, Tracer, ensure_open, opened
-from .silence import STATE
 from .snapshot import Snapshots
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class GraphInterpreter(Interpreter):
                 return self.bind_outer(primitive, args, params)
         inputs = [self.atom(a) for a in args]
         avals = primitive.abstract([a.aval for a in inputs], params)
-        site = where.caller() if self.sites else None
+        site = source_info.caller() if self.sites else None
         outputs = [Var(a) for a in (avals if primitive.multiple_results else (avals,))]
         quiet = STATE.get() is not self.ambient and {*np.geterr().values()} == {"ignore"}
         self.equations.append(Equation(primitive, inputs, outputs, params, site, quiet))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
-from ..core import tree, where
+from ..core import pytree, source_info
 from ..core.aval import aval_of
 from ..core.errors import AxisError, ShapeError, StructureError
 from ..core.interpreter import boundary
@@ -39,7 +39,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     >>> lax.associative_scan(np.maximum, np.array([1.0, 3.0, 2.0, 5.0]))
     array([1., 3., 3., 5.])
     """
-    site = where.caller()
+    site = source_info.caller()
     leaves, structure = flattened("associative_scan: elems", (elems,))
     (inner,) = structure.children()
     axes = []
@@ -61,7 +61,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         ]
 
     def combined(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-        results, found = tree.flatten(fn(tree.unflatten(inner, a), tree.unflatten(inner, b)))
+        results, found = pytree.flatten(fn(pytree.unflatten(inner, a), pytree.unflatten(inner, b)))
         if found != inner:
             raise StructureError(
                 f"associative_scan: fn has a result of structure {found}, elems has {inner}", site=site
@@ -97,4 +97,4 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     results = prefixes(flipped, sizes.pop() if sizes else 0)
     if reverse:
         results = [ops.flip(v, axes=(a,)) for v, a in zip(results, axes)]
-    return tree.unflatten(inner, released(results, leaves))
+    return pytree.unflatten(inner, released(results, leaves))

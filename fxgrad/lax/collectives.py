@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import numpy as fnp
 from .. import ops
-from ..core import tree
+from ..core import pytree
 from ..core.aval import SCALARS
 from ..core.errors import ShapeError, UnsupportedError
 from ..numpy.composite import axis_index as normalized
@@ -99,14 +99,14 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
             x = collective.psum(x, axis_name=name)
         return x
 
-    return tree.map(total, x)
+    return pytree.map(total, x)
 
 
 @composite()
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     """The mean over a mapped axis; as `psum`."""
     count = axis_size(axis_name)
-    return tree.map(lambda y: y / count, psum(x, axis_name, axis_index_groups=axis_index_groups))
+    return pytree.map(lambda y: y / count, psum(x, axis_name, axis_index_groups=axis_index_groups))
 
 
 def extremum(reduce: Callable[..., Any], x: Any, axis_name: Any) -> Any:
@@ -115,7 +115,7 @@ def extremum(reduce: Callable[..., Any], x: Any, axis_name: Any) -> Any:
             x = reduce(collective.all_gather(operand(x), axis_name=name, axis=0), 0)
         return x
 
-    return tree.map(over_all, x)
+    return pytree.map(over_all, x)
 
 
 @composite()
@@ -183,7 +183,7 @@ def all_gather(
             x = collective.all_gather(x, axis_name=name, axis=at)
         return merged(x, at, len(names(axis_name)) + tiled)
 
-    return tree.map(gathered, x)
+    return pytree.map(gathered, x)
 
 
 @composite()
@@ -213,7 +213,7 @@ def psum_scatter(
             at = matching(x, scatter_dimension, size, "psum_scatter")
         return collective.psum_scatter(x, axis_name=name, axis=at)
 
-    return tree.map(scattered, x)
+    return pytree.map(scattered, x)
 
 
 @composite()
@@ -235,7 +235,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
             raise ShapeError(
                 f"ppermute: {list(pairs)} are not pairs of different entries of an axis of size {size}"
             )
-    return tree.map(lambda x: collective.ppermute(operand(x), axis_name=name, perm=pairs), x)
+    return pytree.map(lambda x: collective.ppermute(operand(x), axis_name=name, perm=pairs), x)
 
 
 @composite()
@@ -282,7 +282,7 @@ def all_to_all(
         x = collective.all_to_all(x, axis_name=name, split_axis=at, concat_axis=to)
         return merged(x, to) if tiled else x
 
-    return tree.map(exchanged, x)
+    return pytree.map(exchanged, x)
 
 
 @composite()

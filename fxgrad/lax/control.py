@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core import tree, where
+from ..control.branches import switch as switch_operation
+from ..control.stepwise import scan_loop
+from ..control.stepwise import while_loop as while_operation
+from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
 from ..core.interpreter import boundary, concrete
-from ..transforms.branches import switch as switch_operation
-from ..transforms.inputs import Named, leaf_path
-from ..transforms.steps import scan_loop
-from ..transforms.steps import while_loop as while_operation
+from ..transforms.arguments import Named, leaf_path
 from ..transforms.vmap import vmap
 from .functions import (
     Function,
@@ -104,7 +104,7 @@ def branched(
     place: str, index: Any, functions: Sequence[Callable], names: Sequence[str], operands: tuple
 ) -> Any:
     """The result of the function that the index says."""
-    site = where.caller()
+    site = source_info.caller()
     leaves, structure = flattened(place, operands)
     avals = [aval_of(v) for v in leaves]
     branches = [Function(f, structure, avals, f"{place}: {name}", site) for f, name in zip(functions, names)]
@@ -126,7 +126,7 @@ def branched(
     graphs, consts = closed_together(*(b.converted(common).graph for b in branches))
     values = [*consts, *leaves]
     results = switch_operation(index, *values, branches=tuple(graphs))
-    return tree.unflatten(first.out_structure, released(results, values))
+    return pytree.unflatten(first.out_structure, released(results, values))
 
 
 @boundary
@@ -167,7 +167,7 @@ def repeated(
     place: str, cond_fun: Callable, body_fun: Callable, init_val: Any, max_steps: int | None = None
 ) -> Any:
     """The while loop."""
-    site = where.caller()
+    site = source_info.caller()
     leaves, structure = flattened(f"{place}: init_val", (init_val,))
     (inner,) = structure.children()
     body, avals = settled(
@@ -183,13 +183,13 @@ def repeated(
     outs = decide.graph.out_avals
     if not decide.out_structure.num_leaves == 1 == len(outs) or outs[0].shape or outs[0].dtype.kind != "b":
         raise DTypeError(
-            f"{place}: cond_fun must give one boolean, not {tree.unflatten(decide.out_structure, outs)!r}",
+            f"{place}: cond_fun must give one boolean, not {pytree.unflatten(decide.out_structure, outs)!r}",
             site=site,
         )
     (goes_on, step), consts = closed_together(decide.graph, body.graph)
     values = [*consts, *(as_aval(v, a) for v, a in zip(leaves, avals))]
     results = while_operation(*values, cond=goes_on, body=step, consts=len(consts), max_steps=max_steps)
-    return tree.unflatten(inner, released(results, values))
+    return pytree.unflatten(inner, released(results, values))
 
 
 @boundary
@@ -290,7 +290,7 @@ def scanned(
     place: str, f: Callable, init: Any, xs: Any, length: int | None, reverse: bool
 ) -> tuple[Any, Any]:
     """The scan."""
-    site = where.caller()
+    site = source_info.caller()
     leaves, structure = flattened(place, (init, xs))
     carry_structure, _ = structure.children()
     count = carry_structure.num_leaves
@@ -310,7 +310,7 @@ def scanned(
     results = scan_loop(
         steps, *values, body=graph, consts=len(consts), carry=count, length=steps, reverse=bool(reverse)
     )
-    return tree.unflatten(body.out_structure, released(results, values))
+    return pytree.unflatten(body.out_structure, released(results, values))
 
 
 def common_length(place: str, xs: Sequence[Any], structure: Any, length: int | None) -> int:
@@ -378,12 +378,12 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     mapped, done = vmap(f), whole * batch_size
     parts = []
     if whole or not length:
-        rows = tree.map(lambda x: chunked(x, whole, batch_size), xs)
+        rows = pytree.map(lambda x: chunked(x, whole, batch_size), xs)
         ys = scanned("map: f", lambda _, x: (None, mapped(x)), None, rows, None, False)[1]
-        parts.append(tree.map(lambda y: ops.reshape(y, shape=(done, *y.shape[2:])), ys))
+        parts.append(pytree.map(lambda y: ops.reshape(y, shape=(done, *y.shape[2:])), ys))
     if done < length:
-        parts.append(mapped(tree.map(lambda x: rows_of(x, slice(done, length, None)), xs)))
-    return parts[0] if len(parts) == 1 else tree.map(lambda *ys: ops.concatenate(*ys, axis=0), *parts)
+        parts.append(mapped(pytree.map(lambda x: rows_of(x, slice(done, length, None)), xs)))
+    return parts[0] if len(parts) == 1 else pytree.map(lambda *ys: ops.concatenate(*ys, axis=0), *parts)
 
 
 def rows_of(x: Any, rows: slice) -> Any:

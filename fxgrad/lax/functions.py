@@ -6,16 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
-from ..core import tree
+from ..core import pytree
 from ..core.aval import Aval, aval_of
 from ..core.errors import StructureError, describe
 from ..core.graph import Graph, Var
 from ..core.interpreter import is_plain
 from ..core.staging import stage
 from ..ops.shaping import result_dtype
-from ..transforms.bodies import interned
-from ..transforms.inputs import Named, admit_arguments, admit_or_float0, leaf_path, unshared
-from ..transforms.staged import name_of
+from ..transforms.arguments import Named, admit_arguments, admit_or_float0, leaf_path, unshared
+from ..transforms.jit import name_of
+from ..transforms.subgraphs import interned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class Function:
         self.fun, self.structure, self.avals, self.place, self.site = fun, structure, avals, place, site
 
         def flat(*tracers: Any) -> Sequence[Any]:
-            results, self.out_structure = tree.flatten(fun(*tree.unflatten(structure, tracers)))
+            results, self.out_structure = pytree.flatten(fun(*pytree.unflatten(structure, tracers)))
             for i, r in enumerate(results):
                 results[i] = admit_or_float0(
                     r, Named(f"{place}: the result", leaf_path, self.out_structure, i)
@@ -62,7 +62,7 @@ class Function:
 
 def flattened(place: str, args: tuple) -> tuple[list[Any], Any]:
     """(leaves, structure) of a tuple of arguments, which are checked."""
-    leaves, structure = tree.flatten(args)
+    leaves, structure = pytree.flatten(args)
     return admit_arguments(place, leaves, structure), structure
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
-from ..core import tree
+from ..core import pytree
 from ..core.errors import ShapeError
 from ..numpy.composite import at_axis, axes_tuple, axis_index, cast, composite, dtype_of, kind
 from ..numpy.composite import operand as array
@@ -89,8 +89,8 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     >>> fx.lax.reduce(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 0.0, fnp.hypot, (1,))
     array([2.23606798, 5.        ])
     """
-    leaves, structure = tree.flatten(operands)
-    rows = tree.leaves(init_values)
+    leaves, structure = pytree.flatten(operands)
+    rows = pytree.leaves(init_values)
     if len(rows) != len(leaves) or len({array(x).shape for x in leaves}) != 1:
         raise ShapeError("reduce: the operands must have one shape, and there is one initial value for each")
     leaves = [array(x) for x in leaves]
@@ -102,10 +102,10 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
 
     known = MONOIDS.get(computation) if len(leaves) == 1 else None
     if known is not None and all(shape[i] for i in axes):
-        return tree.unflatten(structure, [computation(first[0][0], known(leaves[0], axes))])
+        return pytree.unflatten(structure, [computation(first[0][0], known(leaves[0], axes))])
 
     def combine(a: list[Any], b: list[Any]) -> list[Any]:
-        return tree.leaves(computation(tree.unflatten(structure, a), tree.unflatten(structure, b)))
+        return pytree.leaves(computation(pytree.unflatten(structure, a), pytree.unflatten(structure, b)))
 
     for _ in range(1 + len(left)):
         combine = vmap(combine)
@@ -118,7 +118,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
         rows = (
             [ops.concatenate(y, x[2 * half :], axis=0) for y, x in zip(pairs, rows)] if count % 2 else pairs
         )
-    return tree.unflatten(structure, [x[0] for x in rows])
+    return pytree.unflatten(structure, [x[0] for x in rows])
 
 
 @composite()

@@ -6,16 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
-from ..core import tree, where
+from ..control.linear_solve import linear_solve
+from ..core import pytree, source_info
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import EscapedTracerError, StructureError
 from ..core.interpreter import boundary, is_plain
 from ..core.staging import stage
 from ..ops.transpose import transpose_graph
-from ..transforms.custom_call import Call, custom_jvp_call, zero_tangent
-from ..transforms.inputs import admit
+from ..transforms.arguments import admit
+from ..transforms.custom.call import Call, custom_jvp_call, zero_tangent
 from ..transforms.jvp import push, split_aux
-from ..transforms.solves import linear_solve
 from .functions import Function, as_aval, closed_together, flattened, mismatch, released
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def custom_linear_solve(
     >>> fx.grad(lambda a: fnp.sum(solution(a)))(np.array([1.0, 2.0]))
     array([-1., -2.])
     """
-    site = where.caller()
+    site = source_info.caller()
     leaves, structure = flattened("custom_linear_solve: b", (b,))
     (inner,) = structure.children()
     avals = [aval_of(v).update(dtype=aval_of(v).dtype) for v in leaves]
@@ -82,9 +82,9 @@ def custom_linear_solve(
     forward = function(matvec, "matvec")
 
     def vecmat(ct: Any) -> Any:
-        cts = transpose_graph(forward.graph, [], len(avals), tree.leaves(ct))
-        return tree.unflatten(
-            inner, [ops.zeros_like(v) if c is None else c for c, v in zip(cts, tree.leaves(ct))]
+        cts = transpose_graph(forward.graph, [], len(avals), pytree.leaves(ct))
+        return pytree.unflatten(
+            inner, [ops.zeros_like(v) if c is None else c for c, v in zip(cts, pytree.leaves(ct))]
         )
 
     solver = function(lambda b: solve(matvec, b), "solve", has_aux)
@@ -100,7 +100,7 @@ def custom_linear_solve(
     results = linear_solve(
         *values, matvec=product, solve=solution, transpose_solve=backward, consts=len(consts)
     )
-    return tree.unflatten(solver.out_structure, released(results, values))
+    return pytree.unflatten(solver.out_structure, released(results, values))
 
 
 @boundary
@@ -138,7 +138,7 @@ def custom_root(
     >>> float(root(4.0)), float(fx.grad(root)(4.0))
     (2.0, 0.25)
     """
-    site = where.caller()
+    site = source_info.caller()
     guess, structure = flattened("custom_root: initial_guess", (initial_guess,))
     (inner,) = structure.children()
     avals = [aval_of(v).update(dtype=aval_of(v).dtype) for v in guess]
@@ -154,14 +154,14 @@ def custom_root(
     box: dict[str, Any] = {}
 
     def solution(closed: Callable[[Any], Any], start: Sequence[Any]) -> list[Any]:
-        out = solve(closed, tree.unflatten(inner, start))
+        out = solve(closed, pytree.unflatten(inner, start))
         x, aux = split_aux(out, "custom_root") if has_aux else (out, None)
-        xs, found = tree.flatten(x)
+        xs, found = pytree.flatten(x)
         if found != inner:
             raise StructureError(
                 f"custom_root: solve has a result of structure {found}, initial_guess has {inner}", site=site
             )
-        extra, box["aux"] = tree.flatten(aux)
+        extra, box["aux"] = pytree.flatten(aux)
         return [admit(r, "custom_root: a result of solve") for r in (*xs, *extra)]
 
     def solved(*by_graph: Graph) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -173,7 +173,7 @@ def custom_root(
             if solver:
                 return solver[0](*values)
             fixed, start = values[:count], values[count:]
-            return solution(lambda x: tree.unflatten(inner, graph(*fixed, *tree.leaves(x))), start)
+            return solution(lambda x: pytree.unflatten(inner, graph(*fixed, *pytree.leaves(x))), start)
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             results = custom_jvp_call(*primals, call=call)
@@ -185,11 +185,11 @@ def custom_root(
                 return [ops.zeros_like(x) if t is None else t for t, x in zip(ts, xs)]
 
             def linear(x: Any) -> Any:
-                return tree.unflatten(inner, along([None] * count, tree.leaves(x)))
+                return pytree.unflatten(inner, along([None] * count, pytree.leaves(x)))
 
-            right = tree.unflatten(inner, [ops.negative(t) for t in along(moving, [None] * len(xs))])
+            right = pytree.unflatten(inner, [ops.negative(t) for t in along(moving, [None] * len(xs))])
             found = custom_linear_solve(linear, right, tangent_solve, tangent_solve)
-            return results, [*tree.leaves(found), *map(zero_tangent, aux)]
+            return results, [*pytree.leaves(found), *map(zero_tangent, aux)]
 
         call = Call(fun, rule, name="solve of custom_root")
         values = [*consts, *(as_aval(v, a) for v, a in zip(guess, avals))]
@@ -200,5 +200,5 @@ def custom_root(
     except EscapedTracerError:  # solve closes over traced values, which are to be operands
         staged = stage(lambda *start: solution(f, start), avals, "solve", site, level="custom_root: solve")
         results, values = solved(staged)
-    x = tree.unflatten(inner, released(results[: len(guess)], values))
-    return (x, tree.unflatten(box["aux"], results[len(guess) :])) if has_aux else x
+    x = pytree.unflatten(inner, released(results[: len(guess)], values))
+    return (x, pytree.unflatten(box["aux"], results[len(guess) :])) if has_aux else x

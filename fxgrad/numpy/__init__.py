@@ -31,7 +31,6 @@ from . import (
     statistics,
     updates,
 )
-from .absent import error_for
 from .at_index import at
 from .contraction import *
 from .creation import *
@@ -42,6 +41,7 @@ from .histograms import *
 from .indexing import *
 from .inspection import *
 from .manipulation import *
+from .missing import error_for
 from .padding import *
 from .polynomial import *
 from .reductions import *

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core import tree
+from ..core import pytree
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
 from ..core.interpreter import CURRENT, EVAL
@@ -39,7 +39,7 @@ def over_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, .
     rank = len(shape)
     flat = [ops.reshape(x, shape=(length(shape), *aval_of(x).shape[rank:])) for x in rows]
     results = vmap(function, control="split")(*flat)
-    return tree.map(lambda y: ops.reshape(y, shape=(*shape, *aval_of(y).shape[1:])), results)
+    return pytree.map(lambda y: ops.reshape(y, shape=(*shape, *aval_of(y).shape[1:])), results)
 
 
 # -- along axes ------------------------------------------

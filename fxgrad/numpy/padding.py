@@ -118,7 +118,7 @@ def ramps(x: Any, widths: Any, end_values: Any) -> Any:
 
 def statistics(x: Any, widths: Any, mode: str, stat_length: Any) -> Any:
     """A statistic of all entries along the axis, or of so many next to the edge."""
-    from .. import numpy as fnp
+    from .. import numpy as fnp  # the whole namespace: statistics by their names
 
     reduce = getattr(fnp, STATISTICS[mode])
     lengths = np.broadcast_to(np.asarray(stat_length, object), (x.ndim, 2))

@@ -17,8 +17,8 @@ from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.errors import ArrayConversionError, FxgradError, ImmutableError, IndexingError, UnsupportedError
 from ..core.interpreter import VALUES, Tracer, as_value, concrete
-from .absent import ABSENT, WRITING
 from .composite import axes_tuple, axis_index, cast, operand
+from .missing import ABSENT, WRITING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

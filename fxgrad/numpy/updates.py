@@ -15,10 +15,10 @@ import numpy as np
 from .. import ops
 from ..core.errors import ImmutableError, ShapeError
 from ..core.interpreter import as_value, concrete
-from .absent import WRITING
 from .composite import axis_index, cast, composite, dtype_of, operand
 from .indexing import known_mask, positions
 from .manipulation import length, ravel, taken
+from .missing import WRITING
 
 
 # -- entries in and out ------------------------------------------

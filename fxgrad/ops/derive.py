@@ -16,8 +16,9 @@ from ..core.graph import Graph
 from ..core.interpreter import is_plain
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
-from ..kernels.source import INDENT, Source, compile_graph
+from ..kernels.codegen.source import INDENT, Source, compile_graph
 from .masked import Masked, Support, dense, scaled
+from .projection import project
 from .transpose import transpose_graph
 
 if TYPE_CHECKING:
@@ -55,8 +56,6 @@ class Rule(PullbackRule):
 
     def pull(self, ct: Any, *residuals: Any) -> list[Any]:
         """Cotangents for a cotangent of any kind. The last residuals are the avals of the projected operands."""
-        from .kinds import project
-
         count = len(residuals) - len(self.projected)
         masked = ct if type(ct) is Masked else None
         if masked is not None and self.finite is None:
@@ -79,8 +78,6 @@ def compile_rule(
     name: str,
 ) -> Rule:
     """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
-    from .kinds import project
-
     layout: list[str] = []
     places: dict[int, int] = {}  # operand → position among the staged results
     clean: list[int] = []  # the positions of supports that are needed only if somebody asks for them

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..core.aval import Aval, aval_of
 from .elementwise import convert_kernel
-from .kinds import linear, project
+from .kinds import linear
+from .projection import project
 from .reduction import kernel_dtype
 from .vocabulary import ops
 

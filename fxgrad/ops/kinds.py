@@ -24,7 +24,6 @@ from ..core.aval import (
     aval_of,
     check_dtype,
     is_differentiable,
-    kind_of,
     sample,
 )
 from ..core.cache import Cache
@@ -35,6 +34,7 @@ from ..core.primitive import KERNEL_ERRORS, Primitive, bind, explain, register
 from ..core.pullback import PullbackRule
 from .derive import elementwise_rule, general_rule
 from .masked import Masked, Support, dense, scaled
+from .projection import lift, project
 from .vocabulary import ops
 
 if TYPE_CHECKING:
@@ -84,42 +84,6 @@ def broadcast_shapes(avals: Sequence[Aval], operation: str) -> tuple[int, ...]:
                     )
                 shape[i] = n
     return tuple(shape)
-
-
-def project(ct: Any, aval: Aval) -> Any:
-    """A cotangent of a broadcast, promoted operand, as a cotangent of the operand itself: summed over the
-    broadcast axes, its real part taken where the operand is real, converted to the operand's dtype."""
-    masked = ct if type(ct) is Masked else None
-    value = ct.value if masked else ct
-    shape = getattr(value, "shape", ())
-    if shape != aval.shape:
-        extra = len(shape) - len(aval.shape)
-        axes = (*range(extra), *(i for i, n in enumerate(aval.shape, extra) if n == 1 and shape[i] != 1))
-        value = ops.reshape(ops.reduce_sum(dense(ct), axes=axes), shape=aval.shape)
-        if masked:
-
-            def any_of(mask: Any) -> Any:
-                return ops.reshape(
-                    ops.reduce_any(ops.broadcast_to(mask, shape=shape), axes=axes), shape=aval.shape
-                )
-
-            masked = Masked(value, Support(any_of, ct.support), True)
-    dtype = aval_of(value).dtype
-    if dtype != aval.dtype:
-        if kind_of(dtype) == "c" and kind_of(aval.dtype) != "c":
-            value = ops.real(value)
-        value = ops.convert(value, dtype=aval.dtype)
-    return Masked(value, masked.support, masked.clean) if masked else value
-
-
-def lift(tangent: Any, aval: Aval) -> Any:
-    """A tangent of one operand as a tangent of the result: converted (real part of complex), broadcast."""
-    have = aval_of(tangent)
-    if have.dtype != aval.dtype or have.weak:
-        if kind_of(have.dtype) == "c" and kind_of(aval.dtype) != "c":
-            tangent = ops.real(tangent)
-        tangent = ops.convert(tangent, dtype=aval.dtype)
-    return tangent if have.shape == aval.shape else ops.broadcast_to(tangent, shape=aval.shape)
 
 
 def is_weak(value: Any) -> bool:

@@ -7,7 +7,7 @@
 * `strategies`: for property-based tests with hypothesis.
 """
 
-from ..transforms.measure import inner, measured_jvp, random_like
+from ..checking.finite_differences import inner, measured_jvp, random_like
 from . import strategies
 from .gradients import check_grads, check_jvp, check_vjp, check_vmap
 from .table import coverage

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core import tree
+from ..checking.compare import Point, compare, compare_pullback, pushed, same
+from ..checking.finite_differences import Tolerance, direction, on_host, precision, random_like
+from ..core import pytree
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import CheckError, StructureError
-from ..transforms.check import Point, compare, compare_pullback, pushed, same
+from ..transforms.jit import name_of
 from ..transforms.jvp import jvp
-from ..transforms.measure import Tolerance, direction, on_host, precision, random_like
-from ..transforms.staged import name_of
 from ..transforms.vjp import vjp
 from ..transforms.vmap import vmap
 
@@ -72,17 +72,17 @@ def along(f: Callable[..., Any], args: Sequence[Any], mode: str) -> Callable[...
     """The derivative of `f` for a fixed random tangent or cotangent, as a function of the arguments: flat."""
     rng = np.random.default_rng(2)
     if mode == "fwd":
-        leaves, structure = tree.flatten(tuple(args))
-        ts = tree.unflatten(structure, random_like(rng, *leaves))
+        leaves, structure = pytree.flatten(tuple(args))
+        ts = pytree.unflatten(structure, random_like(rng, *leaves))
         return lambda *args: floating(jvp(f, args, ts)[1])
-    leaves, structure = tree.flatten(f(*args))
-    cts = tree.unflatten(structure, random_like(rng, *leaves))
+    leaves, structure = pytree.flatten(f(*args))
+    cts = pytree.unflatten(structure, random_like(rng, *leaves))
     return lambda *args: floating(vjp(f, *args)[1](cts))
 
 
 def floating(values: Any) -> list[Any]:
     """The leaves that carry derivatives."""
-    return [v for v in tree.leaves(values) if is_differentiable(aval_of(v).dtype)]
+    return [v for v in pytree.leaves(values) if is_differentiable(aval_of(v).dtype)]
 
 
 def check_jvp(
@@ -116,7 +116,7 @@ def check_jvp(
     results = point.results(*point.values)
     tolerance = Tolerance([*point.values, *results], atol, rtol, eps)
     ts = direction(point.values)
-    same(point.what, tree.leaves(f_jvp(point.args, point.tangents(ts))[0]), results, tolerance.root**2)
+    same(point.what, pytree.leaves(f_jvp(point.args, point.tangents(ts))[0]), results, tolerance.root**2)
     compare(point, ts, pushed(point, f_jvp), tolerance)
 
 
@@ -143,10 +143,12 @@ def check_vjp(
     results = point.results(*point.values)
     tolerance = Tolerance([*point.values, *results], atol, rtol, eps)
     value, pullback = f_vjp(*args)
-    values, structure = tree.flatten(value)
+    values, structure = pytree.flatten(value)
     same(point.what, values, results, tolerance.root**2)
     cts = random_like(np.random.default_rng(1), *results)
-    compare_pullback(point, floating(cts), tree.leaves(pullback(tree.unflatten(structure, cts))), tolerance)
+    compare_pullback(
+        point, floating(cts), pytree.leaves(pullback(pytree.unflatten(structure, cts))), tolerance
+    )
 
 
 def check_vmap(
@@ -177,12 +179,12 @@ def check_vmap(
     name = name_of(f)
     for axes, batch in [(in_axes, tuple(args))] if in_axes is not None else batches(tuple(args)):
         what = f"check_vmap of {name}: in_axes={axes}"
-        found = tree.leaves(vmap(f, axes)(*batch))
-        leaves, structure = tree.flatten(batch)
-        places = tree.flatten_prefix(tuple(axes) if isinstance(axes, list) else axes, batch, what)
+        found = pytree.leaves(vmap(f, axes)(*batch))
+        leaves, structure = pytree.flatten(batch)
+        places = pytree.flatten_prefix(tuple(axes) if isinstance(axes, list) else axes, batch, what)
         size = next(np.shape(x)[a] for x, a in zip(leaves, places) if a is not None)
         rows = [[x if a is None else np.take(x, k, a) for x, a in zip(leaves, places)] for k in range(size)]
-        results = [tree.leaves(f(*tree.unflatten(structure, row))) for row in rows]
+        results = [pytree.leaves(f(*pytree.unflatten(structure, row))) for row in rows]
         for i, (y, *single) in enumerate(zip(found, *results)):
             dtype = aval_of(single[0]).dtype
             if aval_of(y).dtype != dtype:
@@ -203,7 +205,7 @@ def batches(args: tuple) -> Iterator[tuple[tuple, tuple]]:
             yield (
                 axes,
                 tuple(
-                    arg if axis is None else tree.map(partial(stacked, axis=axis), arg)
+                    arg if axis is None else pytree.map(partial(stacked, axis=axis), arg)
                     for arg, axis in zip(args, axes)
                 ),
             )

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core import tree
+from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, Aval, aval_of, check_dtype, is_differentiable, kind_of
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError, StructureError, UnsupportedError
 from ..core.interpreter import Tracer, as_value, boundary
 from ..core.primitive import Primitive, bind
 from ..ops import kinds
-from .inputs import Named, leaf_path
+from .arguments import Named, leaf_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class Call:
         leaves = [next(rest) if leaf is VALUE else leaf for leaf in self.fixed]
         # Arrays are the function's own: it may keep them, and write into them.
         leaves = [leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves]
-        args, kwargs = tree.unflatten(self.structure, leaves)
+        args, kwargs = pytree.unflatten(self.structure, leaves)
         return self.function(*args, **kwargs)
 
 
@@ -48,7 +48,7 @@ def flat_call(name: str, function: Callable[..., Any], args: tuple, kwargs: dict
     """(the function of flat values, the values among the leaves of the arguments)."""
     if not callable(function):
         raise StructureError(f"{name} takes a function, not a {type(function).__name__}")
-    leaves, structure = tree.flatten((args, kwargs))
+    leaves, structure = pytree.flatten((args, kwargs))
     given = [is_value(leaf) for leaf in leaves]
     fixed = [VALUE if g else leaf for leaf, g in zip(leaves, given)]
     return Call(function, fixed, structure), [leaf for leaf, g in zip(leaves, given) if g]
@@ -220,7 +220,7 @@ class Returning:
     __name__ = property(lambda self: self.call.__name__)
 
     def __call__(self, *values: Any) -> list[Any]:
-        results, structure = tree.flatten(self.call(*values))
+        results, structure = pytree.flatten(self.call(*values))
         if structure != self.structure:
             raise StructureError(
                 f"pure_callback: {self.__name__} returned the structure {structure}, declared is {self.structure}"
@@ -360,7 +360,7 @@ def pure_callback(
             f"pure_callback: there is no vmap_method {vmap_method!r}",
             hint=f"{', '.join(map(repr, METHODS))} or None",
         )
-    declared, structure = tree.flatten(result_shape_dtypes)
+    declared, structure = pytree.flatten(result_shape_dtypes)
     avals = []
     for index, leaf in enumerate(declared):
         aval = aval_of(leaf)
@@ -370,4 +370,4 @@ def pure_callback(
     results = pure_callback_call(
         *values, callback=Returning(call, structure), avals=tuple(avals), method=vmap_method
     )
-    return tree.unflatten(structure, results)
+    return pytree.unflatten(structure, results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ..core import tree, where
+from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of
 from ..core.errors import StructureError
 from ..core.graph import Graph
@@ -14,10 +14,10 @@ from ..core.primitive import Primitive
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
 from ..ops import transpose
-from .inputs import unshared
+from .arguments import unshared
+from .jit import apart, as_positions, name_of, staged
 from .jvp import push
-from .staged import apart, as_positions, name_of, staged
-from .tape import LinearizeInterpreter, backward
+from .reverse import LinearizeInterpreter, backward
 from .vjp import unwrapped
 from .vmap import batch
 
@@ -133,11 +133,13 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
     @wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         applied, dynamic, _ = apart(fun, args, static, "checkpoint")
-        leaves = tree.leaves((dynamic, kwargs))
-        graph, out_structure = staged(applied, dynamic, kwargs, "checkpoint", name_of(fun), where.caller())
+        leaves = pytree.leaves((dynamic, kwargs))
+        graph, out_structure = staged(
+            applied, dynamic, kwargs, "checkpoint", name_of(fun), source_info.caller()
+        )
         closed, captured = graph.closed()
         values = [*captured, *leaves]
         results = unshared(closed(*values), values) if is_plain(values) else remat_call(*values, graph=closed)
-        return tree.unflatten(out_structure, results)
+        return pytree.unflatten(out_structure, results)
 
     return checkpointed

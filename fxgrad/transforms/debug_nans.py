@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core import where
+from ..core import source_info
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, aval_of, is_differentiable, kind_of
 from ..core.errors import NonFiniteError, describe
@@ -55,7 +55,7 @@ class Watch(Interpreter):
         if not self.looks():
             return run()
         if not primitive.runs_user_code:
-            result = self.step(where.caller, run)
+            result = self.step(source_info.caller, run)
         else:
             if self.outer.interpreter is EVAL.interpreter and is_plain(args):
                 run = partial(primitive.kernel, *args, **params)  # in our own context: we see what it does
@@ -70,7 +70,7 @@ class Watch(Interpreter):
 
     def whole(self, name: str, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
         """The result of a function that is one step."""
-        result = self.step(where.caller, partial(function, *args, **kwargs))
+        result = self.step(source_info.caller, partial(function, *args, **kwargs))
         self.look(name, [("the result", result)], labelled("operand", (*args, *kwargs.values())))
         return result
 
@@ -79,7 +79,7 @@ class Watch(Interpreter):
         run = partial(primitive.jvp, primals, tangents, params)
         if not self.looks():
             return run()
-        y, t = run() if primitive.rules_run_user_code else self.step(where.caller, run)
+        y, t = run() if primitive.rules_run_user_code else self.step(source_info.caller, run)
         self.look_forward(primitive, y, primals, params)
         operands = [*labelled("operand", primals), *labelled("tangent", tangents)]
         self.look(primitive.name, [("the tangent of the result", t)], operands)
@@ -87,7 +87,7 @@ class Watch(Interpreter):
 
     def pullback(self, interpreter: Interpreter, primitive: Any, rule: Any) -> WatchedRule:
         """The rule of an operation that `interpreter` records, as one step of its backward pass."""
-        return WatchedRule(self, interpreter, primitive.name, rule, (_inside.get() or where.caller)())
+        return WatchedRule(self, interpreter, primitive.name, rule, (_inside.get() or source_info.caller)())
 
     def step(self, site: Callable[[], Any], run: Callable[[], Any]) -> Any:
         """Run a step, inside which nothing is reported; `site` tells the user's line behind it."""
@@ -256,10 +256,10 @@ class debug_nans:
         self.kinds = [kind for kind, wanted in {"NaN": nans, "inf": infs}.items() if wanted]
 
     def __enter__(self) -> None:
-        self.level = opened(Watch(self.kinds, where.caller()))
+        self.level = opened(Watch(self.kinds, source_info.caller()))
         self.level.__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         self.level.__exit__()
         if error is not None:
-            where.hide_frames(error)
+            source_info.hide_frames(error)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core import tree
+from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import ConcretizationError, DTypeError, FxgradError, StructureError
 from ..core.interpreter import boundary, concrete
-from .inputs import Named, admit, chosen_path, restricted
+from .arguments import Named, admit, chosen_path, restricted
+from .jit import eval_shape, name_of
 from .jvp import jvp, linearize
-from .staged import eval_shape, name_of
 from .vjp import grad, vjp
 from .vmap import vmap
 
@@ -120,23 +120,23 @@ def jacobian(
 
         of_chosen = restricted(fun, args, kwargs, positions)
         chosen = tuple(args[p] for p in positions)
-        leaves, structure = tree.flatten(chosen)
+        leaves, structure = pytree.flatten(chosen)
         for index, leaf in enumerate(leaves):
             name = Named("jacobian: the argument", chosen_path, positions, structure, index)
             leaves[index] = differentiable(leaf, name, mode, holomorphic, allow_int)
-        chosen = tree.unflatten(structure, leaves)
+        chosen = pytree.unflatten(structure, leaves)
         forward = mode == "fwd" or (
             mode == "auto" and prefers_forward(of_chosen, chosen, has_aux, holomorphic)
         )
         columns = columns_forward if forward else rows_reverse
         blocks, out_structure, aux = columns(of_chosen, chosen, has_aux, holomorphic, chunk_size)
         if check:
-            from .check import check_jacobian
+            from ..checking.compare import check_jacobian  # a program over the transforms
 
             value_of = restricted(fun, args, kwargs, positions, has_aux)
             check_jacobian(f"jacobian of {name_of(fun)}", value_of, chosen, positions, blocks)
-        result = [tree.unflatten(structure, row) for row in blocks]
-        result = tree.unflatten(out_structure, [row[0] for row in result] if single else result)
+        result = [pytree.unflatten(structure, row) for row in blocks]
+        result = pytree.unflatten(out_structure, [row[0] for row in result] if single else result)
         return (result, aux) if has_aux else result
 
     return jacobian_of
@@ -166,7 +166,7 @@ def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holom
 
     Found without computing, where the function can be staged; otherwise by calling it.
     """
-    given = [aval_of(v) for v in tree.leaves(chosen)]
+    given = [aval_of(v) for v in pytree.leaves(chosen)]
     if any((a.dtype.kind == "c" and not holomorphic) or not is_differentiable(a.dtype) for a in given):
         return False
 
@@ -174,9 +174,9 @@ def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holom
         return fun(*arguments)[0] if has_aux else fun(*arguments)
 
     try:
-        results = tree.leaves(eval_shape(value, *chosen))
+        results = pytree.leaves(eval_shape(value, *chosen))
     except FxgradError:  # depends on values
-        results = tree.leaves(value(*chosen))
+        results = pytree.leaves(value(*chosen))
     found = [aval_of(v) for v in results]
     if any((a.dtype.kind == "c" and not holomorphic) or not is_differentiable(a.dtype) for a in found):
         return True
@@ -220,11 +220,11 @@ def columns_forward(
     fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None
 ) -> tuple:
     out, push, *aux = linearize(fun, *chosen, has_aux=has_aux)
-    leaves, structure = tree.flatten(chosen)
+    leaves, structure = pytree.flatten(chosen)
     avals = [aval_of(v) for v in leaves]
-    results, out_structure = tree.flatten(out)
+    results, out_structure = pytree.flatten(out)
     check_results(results, holomorphic, "fwd")
-    mapped = vmap(lambda *ts: tree.leaves(push(*tree.unflatten(structure, ts))), chunk_size=chunk_size)
+    mapped = vmap(lambda *ts: pytree.leaves(push(*pytree.unflatten(structure, ts))), chunk_size=chunk_size)
     blocks = []
     # One for each leaf of the result, its columns along the leading axis.
     for column, result in zip(mapped(*basis(leaves)), map(aval_of, results)):
@@ -246,14 +246,14 @@ def rows_reverse(
     fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None
 ) -> tuple:
     out, pull, *aux = vjp(fun, *chosen, has_aux=has_aux)
-    results, out_structure = tree.flatten(out)
+    results, out_structure = pytree.flatten(out)
     check_results(results, holomorphic, "rev")
     avals = [aval_of(v) for v in results]
-    arguments = [aval_of(v) for v in tree.leaves(chosen)]
+    arguments = [aval_of(v) for v in pytree.leaves(chosen)]
     floating = [is_differentiable(a.dtype) for a in arguments]
 
     def row(*cts: Any) -> list[Any]:
-        found = tree.leaves(pull(tree.unflatten(out_structure, cts)))
+        found = pytree.leaves(pull(pytree.unflatten(out_structure, cts)))
         return [ct for ct, f in zip(found, floating) if f]
 
     found = iter(vmap(row, chunk_size=chunk_size)(*basis(results)))

@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core import tree, where
+from ..core import pytree, source_info
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
 from ..core.errors import StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
 from ..core.staging import GraphInterpreter
-from .inputs import (
-    admit_arguments,
-    admit_or_float0,
-    admit_tangents,
-    float0_zeros,
-    tangent_dtype,
-    unshared,
-)
-from .tape import may_share
+from .arguments import admit_arguments, admit_or_float0, admit_tangents, float0_zeros, tangent_dtype, unshared
+from .reverse import may_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,25 +126,25 @@ def jvp(
     >>> float(y), float(t)
     (0.0, 2.0)
     """
-    site = where.caller()
+    site = source_info.caller()
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise StructureError(
             f"jvp: primals and tangents must be tuples or lists, not {type(primals).__name__} and "
             f"{type(tangents).__name__}",
             hint="fx.jvp(f, (x,), (t,))",
         )
-    values, structure = tree.flatten(tuple(primals))
-    given, tangent_structure = tree.flatten(tuple(tangents))
+    values, structure = pytree.flatten(tuple(primals))
+    given, tangent_structure = pytree.flatten(tuple(tangents))
     values = admit_arguments("jvp", values, structure)
     given = admit_tangents("jvp", "tangent", values, structure, given, tangent_structure)
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
-        result = fun(*tree.unflatten(structure, tracers))
+        result = fun(*pytree.unflatten(structure, tracers))
         if has_aux:
             result, aux = split_aux(result, "jvp")
             box["aux"] = strip(aux, CURRENT.get().interpreter)
-        results, box["structure"] = tree.flatten(result)
+        results, box["structure"] = pytree.flatten(result)
         return [r if type(r) is JVPTracer else admit_or_float0(r, "jvp: a result") for r in results]
 
     active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
@@ -161,9 +154,9 @@ def jvp(
     ]  # arrays closed over
     ts = [filled_tangent(y, t) for y, t in zip(ys, ts)]
     results = unshared([*ys, *ts], [*values, *given])
-    out = tuple(tree.unflatten(box["structure"], part) for part in (results[: len(ys)], results[len(ys) :]))
+    out = tuple(pytree.unflatten(box["structure"], part) for part in (results[: len(ys)], results[len(ys) :]))
     if check:
-        from .check import check_jvp
+        from ..checking.compare import check_jvp  # a program over the transforms
 
         check_jvp(fun, primals, tangents, has_aux)
     return (*out, box["aux"]) if has_aux else out
@@ -180,7 +173,7 @@ def strip(aux: Any, interpreter: Interpreter) -> Any:
             ensure_open(value, "an auxiliary result")
         return value.copy() if type(value) is np.ndarray else value
 
-    return tree.map(stripped, aux)
+    return pytree.map(stripped, aux)
 
 
 def split_aux(result: Any, name: str) -> tuple[Any, Any]:
@@ -213,18 +206,18 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> float(y), float(f_jvp(1.0))
     (8.0, 12.0)
     """
-    site = where.caller()
-    values, structure = tree.flatten(primals)
+    site = source_info.caller()
+    values, structure = pytree.flatten(primals)
     values = admit_arguments("linearize", values, structure)
     staging = GraphInterpreter(site, "linearize")
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
-        result = fun(*tree.unflatten(structure, tracers))
+        result = fun(*pytree.unflatten(structure, tracers))
         if has_aux:
             result, aux = split_aux(result, "linearize")
             box["aux"] = strip(aux, CURRENT.get().interpreter)
-        results, box["structure"] = tree.flatten(result)
+        results, box["structure"] = pytree.flatten(result)
         return [r if type(r) is JVPTracer else admit_or_float0(r, "linearize: a result") for r in results]
 
     avals = [aval_of(v) for v in values]
@@ -243,13 +236,13 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     @boundary
     def f_jvp(*tangents: Any) -> Any:
-        given, tangent_structure = tree.flatten(tangents)
+        given, tangent_structure = pytree.flatten(tangents)
         given = admit_tangents("linearized function", "tangent", avals, structure, given, tangent_structure)
         # A level that watches is to see the user's operations rather than those that their rules left in the Graph.
         ts = graph(*given) if CURRENT.get().watching is None else pushed(given)[1]
-        return tree.unflatten(box["structure"], unshared(ts, [*given, *graph.captured.values()]))
+        return pytree.unflatten(box["structure"], unshared(ts, [*given, *graph.captured.values()]))
 
     f_jvp.graph = graph
     ys = [y.copy() if hasattr(y, "copy") else y for y in ys]
-    out = tree.unflatten(box["structure"], ys), f_jvp
+    out = pytree.unflatten(box["structure"], ys), f_jvp
     return (*out, box["aux"]) if has_aux else out

@@ -16,7 +16,7 @@ from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.errors import ShapeError
 from ..core.interpreter import concrete
-from .inputs import Named, leaf_path
+from .arguments import Named, leaf_path
 from .vmap import BatchInterpreter, run
 
 if TYPE_CHECKING:

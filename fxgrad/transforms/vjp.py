@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core import tree, where
+from ..core import pytree, source_info
 from ..core.aval import PLAIN, Aval, aval_of, float0, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
 from ..core.graph import Graph, Literal
 from ..core.interpreter import CURRENT, Context, Tracer, boundary, ensure_open, leave, opened
 from ..core.staging import stage
-from ..ops.kinds import Elementwise, Linear, project
+from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import dense
+from ..ops.projection import project
 from ..ops.transpose import transpose_graph
-from .inputs import (
+from .arguments import (
     FLOAT,
     Named,
     admit,
@@ -29,7 +30,7 @@ from .inputs import (
     float0_zeros,
 )
 from .jvp import split_aux, strip
-from .tape import LinearizeInterpreter, LinearTracer, backward, finished
+from .reverse import LinearizeInterpreter, LinearTracer, backward, finished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,16 +88,16 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     >>> [float(ct) for ct in pullback(1.0)]
     [4.0, 3.0]
     """
-    interpreter = LinearizeInterpreter("vjp", where.caller())
-    values, structure = tree.flatten(primals)
+    interpreter = LinearizeInterpreter("vjp", source_info.caller())
+    values, structure = pytree.flatten(primals)
     values = admit_arguments("vjp", values, structure)
     inputs = [interpreter.new(v) for v in values]
     aux = None
     with opened(interpreter):
-        result = fun(*tree.unflatten(structure, inputs))
+        result = fun(*pytree.unflatten(structure, inputs))
     if has_aux:
         result, aux = split_aux(result, "vjp")
-    results, out_structure = tree.flatten(result)
+    results, out_structure = pytree.flatten(result)
     pairs = [unwrapped(interpreter, r) for r in results]
     interpreter.own.clear()
     ys = [admit_or_float0(y, "vjp: a result") for y, _ in pairs]
@@ -107,14 +108,14 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
 
     @boundary
     def pullback(ct: Any) -> tuple:
-        given, given_structure = tree.flatten(ct)
+        given, given_structure = pytree.flatten(ct)
         given = admit_tangents("vjp", "cotangent", avals, out_structure, given, given_structure)
         given = [as_cotangent(c, a) for c, a in zip(given, avals)]
-        return tree.unflatten(structure, cotangents(nodes, given, inputs, False))
+        return pytree.unflatten(structure, cotangents(nodes, given, inputs, False))
 
-    out = tree.unflatten(out_structure, ys), pullback
+    out = pytree.unflatten(out_structure, ys), pullback
     if check:
-        from .check import check_vjp
+        from ..checking.compare import check_vjp  # a program over the transforms
 
         check_vjp(fun, primals, has_aux, *out)
     return (*out, strip(aux, interpreter)) if has_aux else out
@@ -226,7 +227,7 @@ def differentiator(
     positions: tuple[Any, ...] = (argnums,) if single else tuple(argnums)
 
     def compute(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
-        interpreter = LinearizeInterpreter(name, where.caller())
+        interpreter = LinearizeInterpreter(name, source_info.caller())
         count = len(args)
         chosen: dict[int, Any] = {}  # position → argument
         place = 0
@@ -239,12 +240,12 @@ def differentiator(
             chosen[place] = args[place]
         if len(chosen) < len(positions):
             raise StructureError(f"{name}: argnums={argnums} names an argument twice")
-        leaves, structure = tree.flatten(chosen[place] if single else tuple(chosen.values()))
+        leaves, structure = pytree.flatten(chosen[place] if single else tuple(chosen.values()))
         for index, leaf in enumerate(leaves):
             if holomorphic or (
                 type(leaf) is not float and (type(leaf) is not np.ndarray or leaf.dtype is not FLOAT)
             ):
-                whole = tree.structure((chosen[place],)) if single else structure
+                whole = pytree.structure((chosen[place],)) if single else structure
                 leaf_name = Named(f"{name}: the argument", chosen_path, chosen, whole, index)
                 leaves[index] = differentiable(leaf, leaf_name, holomorphic, allow_int)
         inputs = list(map(interpreter.new, leaves))
@@ -265,7 +266,7 @@ def differentiator(
         return value, structure.unflatten(gradients), strip(aux, interpreter) if has_aux else None
 
     def checked(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
-        from .check import check_gradient
+        from ..checking.compare import check_gradient  # a program over the transforms
 
         found = compute(args, kwargs)
         check_gradient(name, fun, positions, has_aux, args, kwargs, found[1])
@@ -337,13 +338,13 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     >>> transposed(np.ones(2))
     (array([3., 3.]),)
     """
-    site = where.caller()
-    leaves, structure = tree.flatten(primals)
+    site = source_info.caller()
+    leaves, structure = pytree.flatten(primals)
     avals = [aval_of(v) for v in leaves]
     box: dict[str, Any] = {}
 
     def flat(*tracers: Any) -> Sequence[Any]:
-        results, box["structure"] = tree.flatten(fun(*tree.unflatten(structure, tracers)))
+        results, box["structure"] = pytree.flatten(fun(*pytree.unflatten(structure, tracers)))
         return results
 
     graph = stage(flat, avals, "linear_transpose", site)
@@ -358,7 +359,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
 
     @boundary
     def transposed(ct: Any) -> tuple:
-        given, given_structure = tree.flatten(ct)
+        given, given_structure = pytree.flatten(ct)
         outs, places = graph.out_avals, (box["structure"], given, given_structure)
         given = admit_tangents("linear_transpose", "cotangent", outs, *places, dtype_for=lambda dtype: dtype)
         cts = transpose_graph(graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, outs)])
@@ -367,7 +368,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
             np.zeros(a.shape, a.dtype) if c is None else finished(dense(project(c, a)), seen)
             for c, a in zip(cts, avals)
         ]
-        return tree.unflatten(structure, found)
+        return pytree.unflatten(structure, found)
 
     return transposed
 

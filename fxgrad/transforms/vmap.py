@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core import tree, where
+from ..core import pytree, source_info
 from ..core.aval import PLAIN, Aval, aval_of, float0
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
-from .inputs import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshared
+from .arguments import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -187,14 +187,14 @@ def vmap(
     @boundary
     @wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        site = where.caller()
+        site = source_info.caller()
         if isinstance(in_axes, tuple | list) and len(in_axes) != len(args):
             raise StructureError(
                 f"vmap: in_axes has {len(in_axes)} entries for a call with {len(args)} positional arguments",
                 hint="in_axes=0, or one entry for every argument",
             )
-        leaves, structure = tree.flatten((args, kwargs))
-        axes = tree.flatten_prefix(
+        leaves, structure = pytree.flatten((args, kwargs))
+        axes = pytree.flatten_prefix(
             tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "vmap: in_axes"
         )
         axes += [0] * (len(leaves) - len(axes))
@@ -206,8 +206,8 @@ def vmap(
         box: dict[str, Any] = {}
 
         def flat(*values: Any) -> Sequence[Any]:
-            call_args, call_kwargs = tree.unflatten(structure, values)
-            results, found = tree.flatten(fun(*call_args, **call_kwargs))
+            call_args, call_kwargs = pytree.unflatten(structure, values)
+            results, found = pytree.flatten(fun(*call_args, **call_kwargs))
             if box.setdefault("structure", found) != found:
                 raise StructureError(
                     f"vmap: the function returns {box['structure']} for some entries and {found} for others"
@@ -221,11 +221,11 @@ def vmap(
                 name = axis_name if count == size else None  # a part of the axis has no collectives
                 results, flags = run(BatchInterpreter(site, count, name), flat, values, batched)
             else:
-                from .split import batch_in_groups
+                from .split import batch_in_groups  # an interpreter made of this one
 
                 results, flags = batch_in_groups(flat, values, batched, count, site, lambda: box["structure"])
-            places = tree.flatten_prefix(
-                out_axes, tree.unflatten(box["structure"], results), "vmap: out_axes"
+            places = pytree.flatten_prefix(
+                out_axes, pytree.unflatten(box["structure"], results), "vmap: out_axes"
             )
             box["places"] = places
             return [
@@ -236,12 +236,12 @@ def vmap(
         step = chunk_size or max(size, 1)
         chunks = [chunk(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
         if len(chunks) == 1:
-            return tree.unflatten(box["structure"], unshared(chunks[0], leaves))
+            return pytree.unflatten(box["structure"], unshared(chunks[0], leaves))
         joined = [
             parts[0] if place is None else ops.concatenate(*parts, axis=place % parts[0].ndim)
             for place, parts in zip(box["places"], zip(*chunks))
         ]
-        return tree.unflatten(box["structure"], joined)
+        return pytree.unflatten(box["structure"], joined)
 
     return mapped
 

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ops
-from ...core import where
+from ...core import source_info
 from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.interpreter import CURRENT, EVAL, Context, levels, within
 from ...core.primitive import Primitive
-from ...ops.kinds import project
-from .. import duals
-from ..accumulation import handed_out, taken
-from ..aspects import Aspect, Same, base_of, derived, is_view, version
-from ..errors import ArgumentError, TensorError
-from ..inplace import rebase
-from ..memory import MEMORIES, is_array
-from ..modes import current_modes, with_modes
-from ..tape import BASE, Edge, TapeInterpreter, current_tape, serial
-from ..tensor import LEAF, Tensor, current, lower, make, new_tensor, parent_of, unwrap, wrap
+from ...ops.projection import project
+from .._core import duals
+from .._core.backward.accumulation import handed_out, taken
+from .._core.errors import ArgumentError, TensorError
+from .._core.inplace import rebase, write_tangent
+from .._core.memory import MEMORIES, is_array
+from .._core.modes import current_modes, with_modes
+from .._core.tape import BASE, Edge, TapeInterpreter, current_tape, serial
+from .._core.tensor import LEAF, Tensor, current, lower, make, new_tensor, parent_of, unwrap, wrap
+from .._core.views import Aspect, Same, base_of, derived, is_view, version
 from .function import Ctx, Function, Output, has_setup
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def recorded(node: Any, ctx: Any, args: tuple, outputs: tuple, recording: bool) 
         node.count = len(outputs)
         for t in ctx.dirty_tensors:
             if is_array(t.value):
-                MEMORIES.modified(t.value, node.name(), where.caller())
+                MEMORIES.modified(t.value, node.name(), source_info.caller())
         node.order = serial()
     finished = []
     for i, t in enumerate(outputs):
@@ -294,7 +294,7 @@ def follow(node: Any, args: tuple, outputs: Sequence[Any]) -> None:
                 check_view(tangent, [t for a, t in zip(args, given) if t is not None and base_of(a) is base])
             duals.set_tangent(output, tangent, level)
         elif given[origin] is None:
-            duals.written(output, duals.Tangent(level, tangent), None)
+            write_tangent(output, duals.Tangent(level, tangent), None)
 
 
 def check_view(tangent: Tensor, given: Sequence[Tensor]) -> None:
@@ -409,7 +409,7 @@ class Application(Primitive):
     def batch(
         self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        from .vmapped import mapped
+        from .vmapped import mapped  # which calls Functions
 
         args = filled(params["layout"], values)
         flags = iter(batched)

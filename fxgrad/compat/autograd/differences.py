@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.aval import kind_of
-from ..creation import from_numpy
-from ..errors import ArgumentValueError, TensorError
-from ..memory import is_array
-from ..tensor import Tensor, current
+from .._core.errors import ArgumentValueError, TensorError
+from .._core.memory import is_array
+from .._core.tensor import Tensor, current
+from .._make.creation import from_numpy
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...core.interpreter import CURRENT, boundary, within
-from ..duals import LEVEL, Level, ensure_outermost, set_tangent, tangent_of
-from ..errors import ArgumentError, ArgumentValueError, TensorError
-from ..memory import address, is_array, root
-from ..modes import current_modes, with_modes
-from ..ops.parts import alias
-from ..tensor import Tensor
+from .._core.duals import LEVEL, Level, ensure_outermost, set_tangent, tangent_of
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.memory import address, is_array, root
+from .._core.modes import current_modes, with_modes
+from .._core.tensor import Tensor
+from ..ops.slicing import alias
 
 
 class UnpackedDualTensor(NamedTuple):

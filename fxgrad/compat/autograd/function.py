@@ -11,14 +11,14 @@ import warnings
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ...core import tree, where
+from ...core import pytree, source_info
 from ...core.interpreter import boundary
 from ...core.pullback import PullbackRule
-from ..errors import NotSupportedError, TensorError
-from ..memory import ensure_unmodified
-from ..modes import current_modes
-from ..tape import FREED, FREED_MESSAGE, Edge, Node
-from ..tensor import Tensor, current, make
+from .._core.errors import NotSupportedError, TensorError
+from .._core.memory import ensure_unmodified
+from .._core.modes import current_modes
+from .._core.tape import FREED, FREED_MESSAGE, Edge, Node
+from .._core.tensor import Tensor, current, make
 from .grad_mode import no_grad
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class BackwardCFunction(Node, PullbackRule):
 
     def __init__(self, tape: Any, needs_input_grad: tuple) -> None:
         """The other parts of a Node come with the outputs."""
-        site = where.caller()
+        site = source_info.caller()
         self.code, self.lasti = site.code, site.lasti
         self.tape, self.needs_input_grad = tape, needs_input_grad
         self.attributes: dict[str, Any] = {"needs_input_grad": needs_input_grad}
@@ -157,7 +157,7 @@ class BackwardCFunction(Node, PullbackRule):
 
     def pull(self, cts: dict) -> list[Any]:
         """See `Node`: the user's `backward`."""
-        from .custom import pulled
+        from .custom import pulled  # which records Functions
 
         return pulled(self, cts)
 
@@ -320,7 +320,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @boundary
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """The outputs of `forward`, with a history that leads to `backward`."""
-        from .custom import called
+        from .custom import called  # which records Functions
 
         if has_setup(cls):
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
@@ -390,7 +390,7 @@ class NestedIOFunction(Function):
     @staticmethod
     def forward(ctx: Any, structure: Any, *leaves: Any) -> tuple:
         output = ctx._forward_cls.forward_extended(ctx, *structure.unflatten(leaves))
-        outputs, ctx.structure = tree.flatten(output)
+        outputs, ctx.structure = pytree.flatten(output)
         return ctx.structure, *outputs
 
     @staticmethod
@@ -398,12 +398,12 @@ class NestedIOFunction(Function):
         given = ctx.structure.unflatten(grads)
         found = ctx._forward_cls.backward_extended(ctx, *(given if isinstance(given, tuple) else (given,)))
         found = found if isinstance(found, tuple) else (found,)
-        return None, *tree.flatten(found, lambda x: x is None)[0]
+        return None, *pytree.flatten(found, lambda x: x is None)[0]
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """The outputs of `forward_extended`, nested as it gives them."""
-        leaves, structure = tree.flatten(args)
+        leaves, structure = pytree.flatten(args)
         structure, *outputs = super().apply(structure, *leaves)
         return structure.unflatten(outputs)
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.interpreter import CURRENT, boundary, within
-from ..creation import from_numpy, ones_like, zeros_like
-from ..errors import ArgumentError, NotSupportedError, TensorError
-from ..modes import current_modes, with_modes
+from .._core.errors import ArgumentError, NotSupportedError, TensorError
+from .._core.modes import current_modes, with_modes
+from .._core.tape import BASE, current_tape
+from .._core.tensor import Tensor
+from .._make.creation import from_numpy, ones_like, zeros_like
 from ..ops.joining import stack
-from ..tape import BASE, current_tape
-from ..tensor import Tensor
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
 

@@ -12,10 +12,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from ...core.interpreter import CURRENT
-from ..errors import ArgumentError
-from ..modes import current_modes, with_modes
-from ..operation import exposed
-from ..tensor import Tensor
+from .._core.errors import ArgumentError
+from .._core.modes import current_modes, with_modes
+from .._core.tensor import Tensor
+from .._declare.operation import exposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

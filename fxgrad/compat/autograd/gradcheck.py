@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.interpreter import CURRENT, boundary, within
-from ..creation import from_numpy, zeros_like
-from ..modes import with_modes
+from .._core.modes import with_modes
+from .._core.tensor import Tensor, current
+from .._make.creation import from_numpy, zeros_like
 from ..ops.joining import stack
-from ..tensor import Tensor, current
 from .differences import (
     GradcheckError,
     Problem,

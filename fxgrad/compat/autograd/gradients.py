@@ -9,14 +9,14 @@ import numpy as np
 
 from ...core.aval import Aval, aval_of, kind_of
 from ...core.interpreter import boundary
-from ..accumulation import apart, memories, of_output, own, taken
-from ..dtypes import from_numpy_dtype
-from ..engine import run
-from ..errors import ArgumentError, ArgumentValueError, TensorError
-from ..modes import current_modes
-from ..operation import exposed
-from ..tape import BASE, LEAF, Edge, as_edge, current_tape
-from ..tensor import Size, Tensor, current, make, parent_of
+from .._core.backward.accumulation import apart, memories, of_output, own, taken
+from .._core.backward.engine import run
+from .._core.dtypes import from_numpy_dtype
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.modes import current_modes
+from .._core.tape import BASE, LEAF, Edge, as_edge, current_tape
+from .._core.tensor import Size, Tensor, current, make, parent_of
+from .._declare.operation import exposed
 from .graph import GradientEdge
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import where
+from ...core import source_info
 from ...core.aval import aval_of
-from ..errors import TensorError
-from ..memory import MEMORIES, is_array
-from ..tape import Node, as_edge
-from ..tensor import Tensor, current, parent_of
+from .._core.errors import TensorError
+from .._core.memory import MEMORIES, is_array
+from .._core.tape import Node, as_edge
+from .._core.tensor import Tensor, current, parent_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     was computed of them before. Inference Tensors have no count."""
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not t.is_inference_tensor and is_array(current(t).value):
-            MEMORIES.modified(t.value, "increment_version", where.caller())
+            MEMORIES.modified(t.value, "increment_version", source_info.caller())
 
 
 __all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version"]

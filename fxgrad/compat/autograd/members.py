@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.interpreter import boundary
 from ...transforms.jvp import JVPInterpreter
-from ..aspects import detached, exchange, replace, stopped
-from ..dtypes import from_numpy_dtype
-from ..errors import ArgumentError, TensorError
-from ..hooks import HookList, RemovableHandle, hooks_of
-from ..memory import alias, is_array
-from ..modes import current_modes
-from ..operation import exposed
-from ..tape import LEAF, as_edge, leaf_of
-from ..tensor import Tensor, current, follow_history, parent_of
+from .._core.dtypes import from_numpy_dtype
+from .._core.errors import ArgumentError, TensorError
+from .._core.hooks import HookList, RemovableHandle, hooks_of
+from .._core.memory import alias, is_array
+from .._core.modes import current_modes
+from .._core.tape import LEAF, as_edge, leaf_of
+from .._core.tensor import Tensor, current, follow_history, parent_of
+from .._core.views import detached, exchange, replace, stopped
+from .._declare.operation import exposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

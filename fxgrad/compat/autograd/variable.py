@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..creation import tensor
-from ..errors import ArgumentError
-from ..tensor import Tensor
+from .._core.errors import ArgumentError
+from .._core.tensor import Tensor
+from .._make.creation import tensor
 
 
 class VariableMeta(type):

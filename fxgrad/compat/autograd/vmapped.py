@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import ops
 from ...core.aval import aval_of
-from ...ops.kinds import project
-from ..errors import TensorError
-from ..func.levels import flatten, returned
+from ...ops.projection import project
+from .._core.errors import TensorError
+from .._core.tensor import Tensor, unwrap
+from ..func.transform_levels import flatten, returned
 from ..func.vectorize import entered, spread
-from ..tensor import Tensor, unwrap
 from .function import Function, FunctionCtx, backward_of
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """What `torch.func` has."""
 
 from .. import _surface  # Tensors have all their methods
-from ..nn.stateless import functional_call, stack_module_state
 from .forward import jvp, linearize
+from .functional_call import functional_call, stack_module_state
 from .functionalization import functionalize
 from .jacobian import hessian, jacfwd, jacrev
 from .reverse import grad, grad_and_value, vjp

@@ -6,19 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import ops
-from ...core import tree, where
+from ...core import pytree, source_info
 from ...core.aval import aval_of
 from ...core.interpreter import boundary, opened
 from ...transforms import jvp as forward
 from ...transforms.jvp import JVPTracer
-from ..accumulation import apart, memories
-from ..dtypes import from_numpy_dtype
-from ..duals import ensure_outermost
-from ..errors import TensorError
-from ..memory import MEMORIES, ensure_unmodified
-from ..tape import serial
-from ..tensor import Size, Tensor, lower, make, unwrap, wrap
-from .levels import (
+from .._core.backward.accumulation import apart, memories
+from .._core.dtypes import from_numpy_dtype
+from .._core.duals import ensure_outermost
+from .._core.errors import TensorError
+from .._core.memory import MEMORIES, ensure_unmodified
+from .._core.tape import serial
+from .._core.tensor import Size, Tensor, lower, make, unwrap, wrap
+from .sharing import Outside
+from .transform_levels import (
     InnerTape,
     PushInterpreter,
     ensure_tensors,
@@ -29,7 +30,6 @@ from .levels import (
     pair,
     returned,
 )
-from .sharing import Outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,13 +81,13 @@ def pushed(
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
             f"structure {tangent_structure}"
         )
-    interpreter = PushInterpreter(where.caller())
+    interpreter = PushInterpreter(source_info.caller())
     duals = [JVPTracer(interpreter, unwrap(x), fitting(t, x)) for x, t in zip(leaves, given)]
     with opened(interpreter):
         tape = InnerTape(interpreter.site)
         with opened(tape):
             inputs = [make(tape, d) for d in duals]
-            others = tree.map(partial(entering, tape), constants, is_leaf=is_none)
+            others = pytree.map(partial(entering, tape), constants, is_leaf=is_none)
             outside = OutsideTangents(tape, [*leaves, *given, *flatten(constants)[0]], interpreter)
             for x, stand_in in zip([*leaves, *flatten(constants)[0]], [*inputs, *flatten(others)[0]]):
                 outside.note(stand_in, x)

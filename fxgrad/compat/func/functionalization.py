@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ..errors import TensorError
+from .._core.errors import TensorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,12 +10,12 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...core.aval import aval_of
-from ..errors import ArgumentValueError, TensorError
-from ..tape import current_tape
-from ..tensor import Tensor, make, unwrap
+from .._core.errors import ArgumentValueError, TensorError
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, make, unwrap
 from .forward import pushed
-from .levels import flatten, partial_call, returned, selected
 from .reverse import pullback_of
+from .transform_levels import flatten, partial_call, returned, selected
 from .vectorize import vmap
 
 if TYPE_CHECKING:

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ops
-from ...core import tree, where
+from ...core import pytree, source_info
 from ...core.aval import aval_of, kind_of
 from ...core.interpreter import CURRENT, boundary
 from ...numpy import contraction
-from ..accumulation import apart, memories, of_output
-from ..dtypes import from_numpy_dtype
-from ..duals import handed, in_parts, seed
-from ..engine import run
-from ..errors import TensorError
-from ..memory import is_array
-from ..tape import leaf_of
-from ..tensor import Tensor, current, parent_of, unwrap
-from .levels import (
+from .._core.backward.accumulation import apart, memories, of_output
+from .._core.backward.engine import run
+from .._core.dtypes import from_numpy_dtype
+from .._core.duals import handed, in_parts, seed
+from .._core.errors import TensorError
+from .._core.memory import is_array
+from .._core.tape import leaf_of
+from .._core.tensor import Tensor, current, parent_of, unwrap
+from .sharing import Outside
+from .transform_levels import (
     GradTape,
     ensure_tensors,
     entering,
@@ -34,7 +35,6 @@ from .levels import (
     running,
     selected,
 )
-from .sharing import Outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,7 +113,7 @@ class Pulled:
     """A function evaluated on a tape of its own: its results, and the way back through it."""
 
     def __init__(self, name: str, func: Callable[..., Any], args: tuple, argnums: Any, has_aux: bool):
-        self.tape = tape = GradTape(where.caller())
+        self.tape = tape = GradTape(source_info.caller())
         chosen, self.structure = flatten(selected(args, argnums))
         self.leaves = [leaf(tape, x) for x in chosen]
         given, structure = flatten(args)
@@ -217,7 +217,7 @@ def pullback_of(func: Callable[..., Any], primals: tuple, argnums: Any, has_aux:
             for i, (ct, aval) in enumerate(zip(given, pulled.avals))
         ]
         gradients = pulled.apply(values, retain=retain_graph)
-        return tree.map(partial(apart, taken=memories(given)), gradients, is_leaf=is_none)
+        return pytree.map(partial(apart, taken=memories(given)), gradients, is_leaf=is_none)
 
     output, *aux = pulled.results(has_aux)
     return output, vjp_fn, *aux

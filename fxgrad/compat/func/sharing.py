@@ -10,19 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.interpreter import CURRENT, levels, within
-from ..accumulation import apart, memories
-from ..aspects import Step, Steps, base_of, stage, transferred, version
-from ..inplace import assign, ensure_modifiable
-from ..memory import is_array, root
-from ..modes import current_modes, with_modes
-from ..tape import BASE
-from ..tensor import Tensor, current
-from .levels import flatten, lowered, returned
+from .._core.backward.accumulation import apart, memories
+from .._core.inplace import assign, ensure_modifiable
+from .._core.memory import is_array, root
+from .._core.modes import current_modes, with_modes
+from .._core.tape import BASE
+from .._core.tensor import Tensor, current
+from .._core.views import Step, Steps, base_of, stage, transferred, version
+from .transform_levels import flatten, lowered, returned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..tape import TapeInterpreter
+    from .._core.tape import TapeInterpreter
 
 
 # The modes that make a view of that creation.

@@ -6,21 +6,21 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from ... import ops
-from ...core import tree, where
+from ...core import pytree, source_info
 from ...core.aval import aval_of
 from ...core.errors import StructureError
 from ...core.interpreter import boundary, opened, within
 from ...transforms.vmap import BatchTracer
-from .. import generators
-from ..aspects import Steps, context_of
-from ..duals import carried, handed, is_pair
-from ..errors import ArgumentValueError, DimensionError, TensorError
-from ..memory import is_array
-from ..modes import with_modes
-from ..operation import exposed
-from ..tensor import Tensor, current, lower, make, unwrap
-from .levels import InnerTape, VmapInterpreter, entering, flatten, lowered, returned
+from .._core.duals import carried, handed, is_pair
+from .._core.errors import ArgumentValueError, DimensionError, TensorError
+from .._core.memory import is_array
+from .._core.modes import with_modes
+from .._core.tensor import Tensor, current, lower, make, unwrap
+from .._core.views import Steps, context_of
+from .._declare.operation import exposed
+from .._make import generators
 from .sharing import Outside
+from .transform_levels import InnerTape, VmapInterpreter, entering, flatten, lowered, returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,7 +133,7 @@ def entered(
 ) -> tuple[OutsideBatch, Any, list[Any]]:
     """(what Tensors inside stand for, result, leaves of the result as values for the level) of a function of a flat
     sequence of arguments."""
-    interpreter = VmapInterpreter(where.caller(), size, randomness)
+    interpreter = VmapInterpreter(source_info.caller(), size, randomness)
     batches = [
         None if d is None else BatchTracer(interpreter, ops.move_axis(unwrap(x), d, 0))
         for x, d in zip(leaves, dims)
@@ -263,7 +263,7 @@ def spread(dims: Any, whole: Any, leaves: Sequence[Any], error: Callable[[], Exc
     try:
         # In the tree of arguments None is a leaf, so the leaves stand there as their own numbers.
         numbered = flatten(whole)[1].unflatten(range(len(leaves)))
-        found = tree.flatten_prefix(dims, numbered, "")
+        found = pytree.flatten_prefix(dims, numbered, "")
     except StructureError:
         raise error() from None
     if any(isinstance(d, str) for d in found):

@@ -7,11 +7,11 @@ import warnings
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from .._core.errors import ArgumentValueError
+from .._core.tensor import Tensor
+from .._make.sampling import randperm
 from ..autograd.grad_mode import no_grad
-from ..errors import ArgumentValueError
 from ..ops.decompositions import linalg_qr
-from ..sampling import randperm
-from ..tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

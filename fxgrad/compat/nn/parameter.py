@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
-from ..creation import empty
-from ..interop import copied
-from ..printing import text
-from ..tensor import TENSORS, Tensor, as_subclass, current, make
+from .._core.tensor import TENSORS, Tensor, as_subclass, current, make
+from .._make.creation import empty
+from .._read.printing import text
+from .._read.python_protocols import copied
 
 
 def as_member(data: Tensor | None, cls: type) -> Any:

@@ -1,6 +1,6 @@
 """All operations: those of each file are declared when it is imported."""
 
-from ..operation import SPACES, exposed
+from .._declare.operation import SPACES, exposed
 from . import (
     arithmetic,
     arrangement,
@@ -8,6 +8,7 @@ from . import (
     comparison,
     complex,
     contractions,
+    copying,
     cumulative,
     decompositions,
     exponential,
@@ -16,12 +17,11 @@ from . import (
     joining,
     linalg,
     matmul,
-    memory,
     operators,
-    parts,
     pointwise,
     reduction,
     scatter,
+    slicing,
     sorting,
     statistics,
     viewing,

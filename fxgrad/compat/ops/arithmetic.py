@@ -10,11 +10,11 @@ from ... import ops
 from ...core.aval import SCALARS, aval_of
 from ...ops.kinds import Elementwise, named
 from ...ops.masked import Masked
-from ..errors import TensorError
-from ..operation import operation, promoted
-from ..precision import dtype_of
-from ..primitives import declare
-from .families import aliased, binary, by_operands, flat, kind, refuse, steps, suited
+from .._core.errors import TensorError
+from .._core.precision import dtype_of
+from .._core.primitives import declare
+from .._declare.operation import operation, promoted
+from .declarers import aliased, binary, by_operands, flat, kind, refuse, steps, suited
 
 ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True}
 FLOAT: dict[str, Any] = {"promote": "float", "inplace": True}

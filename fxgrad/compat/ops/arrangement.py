@@ -10,14 +10,14 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of, kind_of
-from ..dtypes import as_numpy_dtype
-from ..errors import TensorError
-from ..memory import is_array
-from ..operation import exposed, operation
-from ..out import with_out
-from ..rearrangement import Reordering
-from ..tape import current_tape
-from ..tensor import Tensor, make
+from .._core.dtypes import as_numpy_dtype
+from .._core.errors import TensorError
+from .._core.memory import is_array
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, make
+from .._declare.operation import exposed, operation
+from .._declare.out import with_out
+from .._declare.rearrangement import Reordering
 from .dimensions import dimension, dimensions
 from .sizes import as_sizes, at, variadic
 from .viewing import movedim, reshape

@@ -6,8 +6,9 @@ from typing import Any
 
 from ... import ops
 from ...core.aval import aval_of
-from ..dtypes import as_numpy_dtype
-from ..operation import operation
+from .._core import inplace
+from .._core.dtypes import as_numpy_dtype
+from .._declare.operation import operation
 
 
 def copied(value: Any) -> Any:
@@ -20,3 +21,6 @@ def to_copy(input: Any, dtype: Any) -> Any:
     """A copy in another dtype."""
     target = as_numpy_dtype(dtype)
     return ops.convert(input, dtype=target) if aval_of(input).dtype != target else copied(input)
+
+
+inplace.to_copy = to_copy

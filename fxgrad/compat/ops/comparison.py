@@ -10,13 +10,13 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import SCALARS, aval_of
 from ...core.interpreter import concrete
-from ..dtypes import from_numpy_dtype, number_in, short_name
-from ..errors import TensorError
-from ..operation import exposed, in_dtype, operation, promoted
-from ..refusals import refusal
-from ..tensor import Tensor, unwrap
+from .._core.dtypes import from_numpy_dtype, number_in, short_name
+from .._core.error_messages import refusal
+from .._core.errors import TensorError
+from .._core.tensor import Tensor, unwrap
+from .._declare.operation import exposed, in_dtype, operation, promoted
+from .declarers import aliased, binary, kind, refuse, unary
 from .dimensions import flattened
-from .families import aliased, binary, kind, refuse, unary
 
 
 # -- order ------------------------------------------

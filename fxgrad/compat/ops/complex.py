@@ -11,10 +11,10 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import aval_of
-from ..dtypes import short_name
-from ..errors import TensorError
-from ..operation import exposed, operation
-from .families import kind, unary
+from .._core.dtypes import short_name
+from .._core.errors import TensorError
+from .._declare.operation import exposed, operation
+from .declarers import kind, unary
 
 
 def check_parts(first: Any, second: Any) -> None:

@@ -11,10 +11,10 @@ from ...core.aval import aval_of
 from ...core.errors import FxgradError
 from ...numpy import contraction
 from ...numpy.linalg import norms, solving
-from ..dtypes import default_numpy
-from ..errors import ArgumentValueError, TensorError
-from ..operation import exposed, operation
-from .families import kind
+from .._core.dtypes import default_numpy
+from .._core.errors import ArgumentValueError, TensorError
+from .._declare.operation import exposed, operation
+from .declarers import kind
 from .matmul import check_alike
 
 if TYPE_CHECKING:

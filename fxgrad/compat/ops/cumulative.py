@@ -9,11 +9,11 @@ import numpy as np
 from ... import ops
 from ...core.aval import aval_of
 from ...lax import reductions
-from ..errors import TensorError
-from ..operation import exposed, operation, promoted
-from ..tensor import Tensor
+from .._core.errors import TensorError
+from .._core.tensor import Tensor
+from .._declare.operation import exposed, operation, promoted
+from .declarers import kind
 from .dimensions import dimension
-from .families import kind
 from .reduction import elements, summand
 
 

@@ -12,9 +12,9 @@ from ...core.aval import aval_of
 from ...numpy.linalg import decompositions
 from ...ops.linalg import adjoint, identity, transposed
 from ...ops.linalg import lower as lower_part
-from ..errors import TensorError
-from ..operation import exposed, operation
-from ..return_types import results
+from .._core.errors import TensorError
+from .._declare.named_results import results
+from .._declare.operation import exposed, operation
 from .elimination import INFO, indefinite_minor, lu, parts, permutation, permuted_identity
 from .linalg import (
     check_floating,

@@ -7,8 +7,8 @@ from typing import Any
 
 from ... import ops
 from ...core.aval import aval_of
-from ..errors import TensorError
-from ..refusals import dimension_error
+from .._core.error_messages import dimension_error
+from .._core.errors import TensorError
 
 
 def dimension(dim: Any, ndim: int) -> int:

@@ -12,7 +12,7 @@ from ... import ops
 from ...core.aval import Aval, aval_of
 from ...ops.kinds import General
 from ...ops.linalg import columns, field, lower, product, supported, transposed, upper
-from ..primitives import declare
+from .._core.primitives import declare
 
 INFO = np.dtype(np.int32)
 

@@ -15,8 +15,8 @@ from ... import ops
 from ...core.aval import Aval, aval_of
 from ...ops.kinds import General
 from ...ops.linalg import field, supported, total, transposed
-from ..operation import exposed, operation
-from ..primitives import declare
+from .._core.primitives import declare
+from .._declare.operation import exposed, operation
 from .linalg import check_square
 
 # Of the numerator of degree 13, from the highest power down; good to rounding in double precision up to norm 5.37.

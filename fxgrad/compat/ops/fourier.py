@@ -11,11 +11,11 @@ from ...core.aval import aval_of, is_differentiable
 from ...numpy import fft
 from ...numpy.composite import axes_tuple, axis_index
 from ...ops.fourier import OPPOSITE
-from ..dtypes import as_numpy_dtype, from_numpy_dtype, get_default_dtype, short_name
-from ..errors import DimensionError, TensorError
-from ..operation import as_float, exposed, operation
-from ..tape import current_tape
-from ..tensor import LEAF, make
+from .._core.dtypes import as_numpy_dtype, from_numpy_dtype, get_default_dtype, short_name
+from .._core.errors import DimensionError, TensorError
+from .._core.tape import current_tape
+from .._core.tensor import LEAF, make
+from .._declare.operation import as_float, exposed, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

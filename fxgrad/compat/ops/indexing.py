@@ -18,19 +18,19 @@ from ... import ops
 from ...core.aval import aval_of, kind_of
 from ...core.errors import ConcretizationError, UnsupportedError
 from ...core.interpreter import Tracer, concrete
-from .. import strides
-from ..dtypes import short_name
-from ..errors import ArgumentValueError, DimensionError, TensorError
-from ..inplace import modifying
-from ..operation import exposed, operation
-from ..out import with_out
-from ..rearrangement import Rearrangement
-from ..tape import current_tape
-from ..tensor import Tensor, current, make
+from .._core import strides
+from .._core.dtypes import short_name
+from .._core.errors import ArgumentValueError, DimensionError, TensorError
+from .._core.inplace import modifying
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, current, make
+from .._declare.operation import exposed, operation
+from .._declare.out import with_out
+from .._declare.rearrangement import Rearrangement
 from .dimensions import dimension
 from .joining import cat
-from .parts import alias
 from .sizes import at
+from .slicing import alias
 from .viewing import broadcast_shapes, expanded, reshape, unsqueeze
 
 CHOICE: dict[str, Any] = {"out": False, "composite": Rearrangement}

@@ -10,12 +10,12 @@ import numpy as np
 
 from ... import ops
 from ...ops.kinds import Linear
-from ..dtypes import from_numpy_dtype, result_numpy
-from ..errors import ArgumentError, ArgumentValueError, TensorError
-from ..operation import exposed, operation
-from ..primitives import declare
-from ..rearrangement import Reordering
-from ..tensor import Tensor
+from .._core.dtypes import from_numpy_dtype, result_numpy
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.primitives import declare
+from .._core.tensor import Tensor
+from .._declare.operation import exposed, operation
+from .._declare.rearrangement import Reordering
 from .casting import to_copy
 from .dimensions import dimension
 from .sizes import at

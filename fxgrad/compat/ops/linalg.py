@@ -21,13 +21,13 @@ from ...core.interpreter import concrete
 from ...numpy.composite import axes_tuple
 from ...numpy.linalg import norms, solving
 from ...ops.linalg import column, transposed
-from ..dtypes import as_numpy_dtype, short_name
-from ..errors import LinAlgError, TensorError
-from ..operation import SPACES, exposed, operation
-from ..return_types import results
-from ..tensor import make
+from .._core.dtypes import as_numpy_dtype, short_name
+from .._core.errors import LinAlgError, TensorError
+from .._core.tensor import make
+from .._declare.named_results import results
+from .._declare.operation import SPACES, exposed, operation
 from .elimination import zero_pivot
-from .parts import diagonal
+from .slicing import diagonal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

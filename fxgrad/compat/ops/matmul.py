@@ -13,12 +13,12 @@ from ...numpy import contraction
 from ...ops.contraction import contract_aval
 from ...ops.kinds import Bilinear
 from ...ops.masked import dense
-from ..dtypes import c_name
-from ..errors import ArgumentError, NotSupportedError, TensorError
-from ..operation import exposed, operation
-from ..primitives import declare
+from .._core.dtypes import c_name
+from .._core.errors import ArgumentError, NotSupportedError, TensorError
+from .._core.primitives import declare
+from .._declare.operation import exposed, operation
 from .arithmetic import check_factor
-from .families import suited
+from .declarers import suited
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.interpreter import Tracer, concrete
-from ...core.where import hide_frames
-from ..errors import ArgumentError, ArgumentValueError, TensorError
-from ..operation import SPACES, exposed
-from ..tensor import Tensor, unwrap
+from ...core.source_info import hide_frames
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.tensor import Tensor, unwrap
+from .._declare.operation import SPACES, exposed
 from . import arithmetic, comparison, pointwise
 
 if TYPE_CHECKING:

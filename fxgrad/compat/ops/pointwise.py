@@ -8,12 +8,12 @@ from typing import Any
 from ... import numpy as fnp
 from ... import ops
 from ...ops.kinds import Elementwise
-from ..errors import NotSupportedError, TensorError
-from ..operation import exposed, operation
-from ..primitives import declare
-from ..return_types import results
-from ..tensor import Tensor
-from .families import aliased, by_operands, flat, kind, refuse, steps, suited, unary
+from .._core.errors import NotSupportedError, TensorError
+from .._core.primitives import declare
+from .._core.tensor import Tensor
+from .._declare.named_results import results
+from .._declare.operation import exposed, operation
+from .declarers import aliased, by_operands, flat, kind, refuse, steps, suited, unary
 
 # -- exponentials, logarithms, roots ------------------------------------------
 exp = unary("exp", ops.exp, "eˣ.")

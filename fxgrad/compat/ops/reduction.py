@@ -8,15 +8,15 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import aval_of
-from ..dtypes import as_numpy_dtype, default_numpy, short_name
-from ..errors import DimensionError, TensorError
-from ..functions import with_numpy_names
-from ..operation import exposed, operation
-from ..return_types import results
-from ..tensor import Tensor
+from .._core.dtypes import as_numpy_dtype, default_numpy, short_name
+from .._core.errors import DimensionError, TensorError
+from .._core.tensor import Tensor
+from .._declare.entry import with_numpy_names
+from .._declare.named_results import results
+from .._declare.operation import exposed, operation
 from .arithmetic import maximum, minimum, power
+from .declarers import aliased, dtype_of, kind, steps
 from .dimensions import dimension, dimensions, extent, flattened, kept_shape
-from .families import aliased, dtype_of, kind, steps
 from .linalg import linalg_matrix_norm
 
 

@@ -9,16 +9,16 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of, is_differentiable, kind_of
-from ..dtypes import number_in, short_name
-from ..errors import DimensionError, TensorError
-from ..inplace import modifying
-from ..operation import exposed, in_dtype, operation
-from ..out import with_out
-from ..tape import current_tape
-from ..tensor import Tensor, make
+from .._core.dtypes import number_in, short_name
+from .._core.errors import DimensionError, TensorError
+from .._core.inplace import modifying
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, make
+from .._declare.operation import exposed, in_dtype, operation
+from .._declare.out import with_out
 from .dimensions import dimension
 from .indexing import check_alike, check_index, index_put, places
-from .parts import as_strided, diagonal, select, sliced
+from .slicing import as_strided, diagonal, select, sliced
 from .viewing import expanded, reshape
 
 if TYPE_CHECKING:

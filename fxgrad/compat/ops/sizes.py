@@ -7,8 +7,8 @@ from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from ..errors import TensorError
-from ..operation import exposed
+from .._core.errors import TensorError
+from .._declare.operation import exposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

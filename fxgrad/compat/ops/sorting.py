@@ -9,11 +9,11 @@ import numpy as np
 from ... import ops
 from ...core.aval import SCALARS, aval_of
 from ...core.interpreter import concrete
-from ..errors import DimensionError, TensorError
-from ..operation import exposed, in_dtype, operation
-from ..tensor import Tensor
+from .._core.errors import DimensionError, TensorError
+from .._core.tensor import Tensor
+from .._declare.operation import exposed, in_dtype, operation
+from .declarers import dtype_of, kind
 from .dimensions import dimension, dimensions, flattened
-from .families import dtype_of, kind
 from .reduction import at, elements
 
 

@@ -10,12 +10,12 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
 from ...core.interpreter import concrete
-from ..dtypes import SHORT_NAMES, default_numpy
-from ..errors import TensorError
-from ..operation import exposed, operation
-from ..return_types import results
-from ..tensor import Tensor
-from .families import dtype_of, kind
+from .._core.dtypes import SHORT_NAMES, default_numpy
+from .._core.errors import TensorError
+from .._core.tensor import Tensor
+from .._declare.named_results import results
+from .._declare.operation import exposed, operation
+from .declarers import dtype_of, kind
 
 
 # -- covariances ------------------------------------------

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from .. import strides
-from ..dtypes import from_numpy_dtype
-from ..errors import ArgumentError, TensorError
-from ..formats import layout, viewable
-from ..inplace import reshaping
-from ..memory import is_array
-from ..operation import exposed, operation
-from ..rearrangement import Rearrangement
-from ..tensor import Size, Tensor
+from .._core import strides
+from .._core.dtypes import from_numpy_dtype
+from .._core.errors import ArgumentError, TensorError
+from .._core.inplace import reshaping
+from .._core.layout import layout, viewable
+from .._core.memory import is_array
+from .._core.tensor import Size, Tensor
+from .._declare.operation import exposed, operation
+from .._declare.rearrangement import Rearrangement
 from .dimensions import dimension, dimensions
 from .sizes import as_sizes, inferred, variadic
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.errors import ArgumentValueError, TensorError
 from ..autograd.grad_mode import enable_grad, no_grad
-from ..errors import ArgumentValueError, TensorError
 from ..ops.joining import cat
-from ..ops.parts import view_as_real
+from ..ops.slicing import view_as_real
 from .optimizer import Optimizer, ensure
 
 if TYPE_CHECKING:

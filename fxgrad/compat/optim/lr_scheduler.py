@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, ArgumentValueError
+from .._core.errors import ArgumentError, ArgumentValueError
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:

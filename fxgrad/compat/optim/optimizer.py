@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core import where
+from ...core import source_info
 from ...core.interpreter import boundary
-from ..aspects import replace
+from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
+from .._core.memory import MEMORIES, ensure_separate, is_array
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, current, make
+from .._core.views import replace
 from ..autograd.grad_mode import enable_grad
-from ..errors import ArgumentError, ArgumentValueError, NotSupportedError
-from ..memory import MEMORIES, ensure_separate, is_array
+from ..nn.modules.functional_modules import parsed
 from ..nn.modules.module import clear_grad
-from ..nn.modules.thin import parsed
-from ..tape import current_tape
-from ..tensor import Tensor, current, make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -129,7 +129,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        site = where.caller()
+        site = source_info.caller()
         with np.errstate(all="ignore"):
             for group in self.param_groups:
                 for p in group["params"]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..creation import full_like, tensor
-from ..errors import ArgumentValueError
-from ..ops.parts import view_as_real
+from .._core.errors import ArgumentValueError
+from .._make.creation import full_like, tensor
+from ..ops.slicing import view_as_real
 from .optimizer import Optimizer, ensure
 
 WAYS = "foreach=None, maximize=False, differentiable=False"

@@ -13,19 +13,20 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from ...core import tree
+from ...core import pytree
 from ...core.aval import aval_of
 from ...core.interpreter import EVAL, boundary, within
-from .. import engine, generators
+from .._core.backward import engine
+from .._core.errors import ArgumentValueError, TensorError
+from .._core.memory import ensure_unmodified
+from .._core.modes import current_modes, with_modes
+from .._core.tape import BASE, FREED, AccumulateGrad, Node, as_edge, current_tape, serial
+from .._core.tensor import Tensor
+from .._make import generators
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.gradients import backward
-from ..errors import ArgumentValueError, TensorError
-from ..func.levels import flatten, recording
-from ..memory import ensure_unmodified
-from ..modes import current_modes, with_modes
-from ..tape import BASE, FREED, AccumulateGrad, Node, as_edge, current_tape, serial
-from ..tensor import Tensor
+from ..func.transform_levels import flatten, recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -255,7 +256,7 @@ def made_since(start: int, result: Any) -> list[Node]:
 
 def metadata(node: Node) -> list[Any]:
     """The shapes and dtypes of what a node keeps."""
-    return [aval_of(v) for v in tree.leaves(node.residuals) if hasattr(v, "shape") and hasattr(v, "dtype")]
+    return [aval_of(v) for v in pytree.leaves(node.residuals) if hasattr(v, "shape") and hasattr(v, "dtype")]
 
 
 # What `set_checkpoint_early_stop` says, over what the calls say; None: nothing.

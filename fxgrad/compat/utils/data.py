@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
-from ..creation import as_tensor, tensor
-from ..dtypes import PUBLIC
-from ..errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.dtypes import PUBLIC
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.tensor import Tensor
+from .._make.creation import as_tensor, tensor
+from .._make.sampling import multinomial, randint, randperm
 from ..ops.joining import stack
-from ..sampling import multinomial, randint, randperm
-from ..tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,5 +1,5 @@
 """torch.utils.hooks: the handle that every registration of a hook returns."""
 
-from ..hooks import RemovableHandle
+from .._core.hooks import RemovableHandle
 
 __all__ = ["RemovableHandle"]

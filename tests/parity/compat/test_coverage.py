@@ -11,7 +11,7 @@ import torch
 import torch.utils.checkpoint
 
 import fxgrad.compat as fxt
-from fxgrad.compat.operation import OPERATIONS, SPACES, Operation
+from fxgrad.compat._declare.operation import OPERATIONS, SPACES, Operation
 
 from . import differences
 from .case import gathered

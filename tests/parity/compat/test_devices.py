@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fxgrad.compat as fxt
-from fxgrad.compat import devices
+from fxgrad.compat._make import devices
 
 
 class There(np.ndarray):

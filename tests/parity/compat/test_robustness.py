@@ -16,11 +16,11 @@ import torch
 
 import fxgrad.compat as fxt
 import fxgrad.compat.autograd.forward_ad as fwAD
-from fxgrad.compat import engine
-from fxgrad.compat.duals import LEVEL
-from fxgrad.compat.operation import OPERATIONS
+from fxgrad.compat._core.backward import engine
+from fxgrad.compat._core.duals import LEVEL
+from fxgrad.compat._declare.operation import OPERATIONS
+from fxgrad.core.fp_errors import SILENT, STATE
 from fxgrad.core.interpreter import CURRENT, EVAL
-from fxgrad.core.silence import SILENT, STATE
 
 BOTH = pytest.mark.parametrize("library", [torch, fxt], ids=["torch", "fxgrad"])
 X = np.linspace(0.1, 1, 6).reshape(2, 3)

@@ -1,7 +1,7 @@
 """What `torch.nn.modules` has."""
 
 from ... import _surface  # Tensors have all their methods
-from . import convolution, losses, normalization, thin
+from . import convolution, functional_modules, losses, normalization
 from .attention import MultiheadAttention
 from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .embedding import Embedding, EmbeddingBag
@@ -9,7 +9,7 @@ from .linear import Bilinear, Flatten, Identity, Linear, PReLU, Unflatten
 from .module import Module
 from .normalization import GroupNorm, LayerNorm, RMSNorm
 
-MODULES = {**thin.MODULES, **losses.MODULES, **convolution.MODULES, **normalization.MODULES}
+MODULES = {**functional_modules.MODULES, **losses.MODULES, **convolution.MODULES, **normalization.MODULES}
 globals().update(MODULES)
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...creation import empty, zeros_like
-from ...errors import ArgumentValueError, NotSupportedError
+from ..._core.errors import ArgumentValueError, NotSupportedError
+from ..._make.creation import empty, zeros_like
 from .. import functional, init
 from ..parameter import Parameter
 from .linear import Linear

@@ -6,7 +6,7 @@ from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from ...tensor import Tensor
+from ..._core.tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, indented
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...creation import empty
-from ...errors import ArgumentValueError
+from ..._core.errors import ArgumentValueError
+from ..._make.creation import empty
 from .. import functional, init
 from ..parameter import Parameter
 from .module import Module

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...creation import empty
+from ..._make.creation import empty
 from .. import functional, init
 from ..parameter import Parameter
+from .functional_modules import parsed
 from .module import Module
-from .thin import parsed
 
 if TYPE_CHECKING:
     import inspect

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .functional_modules import thin
 from .module import Module
-from .thin import thin
 
 
 class Loss(Module):

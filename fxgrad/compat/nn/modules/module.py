@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....core.aval import is_differentiable
+from ..._core.dtypes import as_numpy_dtype, is_dtype
+from ..._core.errors import ArgumentError
+from ..._core.tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...dtypes import as_numpy_dtype, is_dtype
-from ...errors import ArgumentError
-from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
-from .calling import Hooked
+from .call_hooks import Hooked
 from .state import Stateful
 
 if TYPE_CHECKING:

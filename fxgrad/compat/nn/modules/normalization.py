@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...creation import empty, ones, tensor, zeros
-from ...dtypes import int64
-from ...errors import ArgumentValueError
+from ..._core.dtypes import int64
+from ..._core.errors import ArgumentValueError
+from ..._make.creation import empty, ones, tensor, zeros
 from .. import functional, init
 from ..parameter import Parameter
 from .module import Module

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._core.errors import ArgumentError, TensorError
+from ..._core.tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ...errors import ArgumentError, TensorError
-from ...tensor import Tensor
 from ..parameter import Parameter
 
 if TYPE_CHECKING:

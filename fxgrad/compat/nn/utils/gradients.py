@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..._core.errors import TensorError
+from ..._core.tensor import Tensor
+from ..._make.creation import tensor
 from ...autograd.grad_mode import no_grad
-from ...creation import tensor
-from ...errors import TensorError
 from ...ops.joining import stack
 from ...ops.linalg import linalg_vector_norm
-from ...tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

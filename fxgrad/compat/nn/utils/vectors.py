@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import ArgumentError
+from ..._core.errors import ArgumentError
+from ..._core.tensor import Tensor
 from ...ops.joining import cat
-from ...tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

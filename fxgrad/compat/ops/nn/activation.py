@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import ops
-from ....kernels.normal import normal_cdf_kernel
+from ....kernels.normal_cdf import normal_cdf_kernel
 from ....ops.activation import in_blocks
 from ....ops.kinds import Elementwise
-from ...dtypes import short_name
-from ...errors import ArgumentValueError, TensorError
-from ...inplace import inplace_method
-from ...operation import exposed, operation
-from ...out import with_out
-from ...precision import dtype_of
-from ...primitives import declare
-from ..families import kind, suited
+from ..._core.dtypes import short_name
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.precision import dtype_of
+from ..._core.primitives import declare
+from ..._declare.entry import inplace_method
+from ..._declare.operation import exposed, operation
+from ..._declare.out import with_out
+from ..declarers import kind, suited
 
 if TYPE_CHECKING:
     from collections.abc import Callable

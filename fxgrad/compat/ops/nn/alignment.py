@@ -9,9 +9,9 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of
 from ....core.interpreter import concrete
-from ...errors import ArgumentValueError, TensorError
-from ...operation import SPACES, exposed, operation
-from ...tensor import Tensor, current
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.tensor import Tensor, current
+from ..._declare.operation import SPACES, exposed, operation
 
 NEVER = -1e30  # the logarithm of what is impossible, with which one can still compute
 

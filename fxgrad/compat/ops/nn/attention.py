@@ -10,8 +10,8 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
-from ...errors import TensorError
-from ...operation import exposed, operation
+from ..._core.errors import TensorError
+from ..._declare.operation import exposed, operation
 from .dropout import kept
 
 

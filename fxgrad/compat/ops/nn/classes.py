@@ -10,10 +10,10 @@ from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
 from ....core.interpreter import Tracer
-from ...dtypes import type_name
-from ...errors import ArgumentValueError, DimensionError, TensorError
-from ...operation import exposed, operation
-from ...tensor import Tensor, current
+from ..._core.dtypes import type_name
+from ..._core.errors import ArgumentValueError, DimensionError, TensorError
+from ..._core.tensor import Tensor, current
+from ..._declare.operation import exposed, operation
 from .loss import legacy, reduced
 from .softmax import log_softmax
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from .... import ops
 from ....core.aval import aval_of
-from ...dtypes import short_name
-from ...errors import TensorError
-from ...operation import operation
+from ..._core.dtypes import short_name
+from ..._core.errors import TensorError
+from ..._declare.operation import operation
 from .spatial import each, with_batch, without_batch
 
 CONVOLUTION = {"spaces": "function nn.functional", "out": False, "node": "ConvolutionBackward0"}

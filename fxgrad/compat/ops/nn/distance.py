@@ -8,8 +8,8 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import aval_of
-from ...errors import ArgumentValueError, TensorError
-from ...operation import exposed, operation
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._declare.operation import exposed, operation
 from ..reduction import norm_of
 from .loss import legacy, non_negative, reduced
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentValueError, TensorError
-from ...generators import draw
-from ...operation import exposed
-from ...tensor import wrap
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.tensor import wrap
+from ..._declare.operation import exposed
+from ..._make.generators import draw
 from .activation import leaky_relu
 from .softmax import softmax
 

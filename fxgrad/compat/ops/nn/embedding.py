@@ -9,10 +9,10 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of, kind_of
 from ....core.interpreter import CURRENT, Tracer, within
-from ...dtypes import type_name
-from ...errors import ArgumentValueError, DimensionError, TensorError
-from ...modes import with_modes
-from ...operation import exposed, operation
+from ..._core.dtypes import type_name
+from ..._core.errors import ArgumentValueError, DimensionError, TensorError
+from ..._core.modes import with_modes
+from ..._declare.operation import exposed, operation
 from ..reduction import norm_of
 
 ROWS = (ops.ARRAY, slice(None, None, None))

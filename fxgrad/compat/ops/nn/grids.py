@@ -11,8 +11,8 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of
-from ...errors import ArgumentValueError, TensorError
-from ...operation import exposed, operation
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._declare.operation import exposed, operation
 from .embedding import ROWS
 
 MODES = ("bilinear", "nearest", "bicubic")

@@ -7,9 +7,9 @@ from typing import Any
 from .... import ops
 from ....core.aval import aval_of
 from ....ops.contraction import LETTERS
-from ...dtypes import short_name
-from ...errors import TensorError
-from ...operation import operation
+from ..._core.dtypes import short_name
+from ..._core.errors import TensorError
+from ..._declare.operation import operation
 
 
 def check_dtypes(what: str, *operands: Any) -> None:

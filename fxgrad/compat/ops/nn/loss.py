@@ -10,9 +10,9 @@ from .... import ops
 from ....core.aval import aval_of
 from ....core.interpreter import Tracer
 from ....ops.kinds import Elementwise
-from ...errors import ArgumentValueError, TensorError
-from ...operation import exposed, operation
-from ...primitives import declare
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.primitives import declare
+from ..._declare.operation import exposed, operation
 
 LOSS = {"spaces": "nn.functional", "out": False}
 

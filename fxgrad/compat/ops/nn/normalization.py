@@ -13,10 +13,10 @@ from ....core.aval import Aval, aval_of
 from ....core.interpreter import CURRENT, within
 from ....kernels.normalization import deflated_kernel, standardized_kernel
 from ....ops.kinds import General
-from ...errors import ArgumentValueError, TensorError
-from ...modes import with_modes
-from ...operation import exposed, operation
-from ...primitives import declare
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.modes import with_modes
+from ..._core.primitives import declare
+from ..._declare.operation import exposed, operation
 from ..dimensions import dimension
 
 

@@ -10,9 +10,9 @@ from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of
 from ....numpy.padding import is_zero
-from ...errors import NotSupportedError, TensorError
-from ...operation import exposed, operation
-from ..families import suited
+from ..._core.errors import NotSupportedError, TensorError
+from ..._declare.operation import exposed, operation
+from ..declarers import suited
 
 # torch's modes, and NumPy's that fill in the same way.
 MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}

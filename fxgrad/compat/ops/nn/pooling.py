@@ -11,9 +11,9 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
-from ...dtypes import short_name
-from ...errors import NotSupportedError, TensorError
-from ...operation import exposed, operation
+from ..._core.dtypes import short_name
+from ..._core.errors import NotSupportedError, TensorError
+from ..._declare.operation import exposed, operation
 from ..arithmetic import whole_quotient
 from .spatial import each, with_batch, without_batch
 

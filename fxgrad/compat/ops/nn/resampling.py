@@ -10,8 +10,8 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import aval_of
-from ...errors import ArgumentValueError, NotSupportedError, TensorError
-from ...operation import exposed, operation
+from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
+from ..._declare.operation import exposed, operation
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}

@@ -9,8 +9,8 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import aval_of
-from ...dtypes import as_numpy_dtype
-from ...operation import exposed, operation
+from ..._core.dtypes import as_numpy_dtype
+from ..._declare.operation import exposed, operation
 
 
 def in_given(x: Any, dtype: Any) -> Any:

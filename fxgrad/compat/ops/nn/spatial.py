@@ -6,7 +6,7 @@ from typing import Any
 
 from .... import ops
 from ....core.aval import aval_of
-from ...errors import TensorError
+from ..._core.errors import TensorError
 
 
 def each(value: Any, rank: int, name: str = "") -> tuple[int, ...]:

@@ -1,0 +1,416 @@
+"""dtypes under torch's names, and torch's rules of type promotion."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...core.aval import SCALARS, aval_of, kind_of
+from ...core.errors import DTypeError
+from .errors import ArgumentError, ArgumentValueError, TensorError
+
+
+class dtype:
+    """The type of a Tensor's elements, as `torch.float32`; `dtype.numpy` is NumPy's.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.float32, torch.float32.is_floating_point, torch.int64.itemsize
+    (torch.float32, True, 8)
+    """
+
+    __slots__ = ("is_complex", "is_floating_point", "itemsize", "name", "numpy")
+
+    def __init__(self, name: str, numpy: np.dtype):
+        self.name, self.numpy, self.itemsize = name, numpy, numpy.itemsize
+        kind = kind_of(numpy)
+        self.is_floating_point, self.is_complex = kind == "f", kind == "c"
+
+    is_signed = property(lambda self: kind_of(self.numpy) in "ifc")
+
+    def to_real(self) -> dtype:
+        """The dtype of the parts of a complex one."""
+        return from_numpy_dtype(np.dtype(f"f{self.itemsize // 2}")) if self.is_complex else self
+
+    def to_complex(self) -> dtype:
+        """The complex dtype whose parts have this one."""
+        return self if self.is_complex else complex64 if self.itemsize <= 4 else complex128
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return from_name, (self.name,)
+
+
+def bfloat16_numpy() -> np.dtype:
+    """The extension dtype of ml_dtypes, which is imported when it is first asked for."""
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+NAMES = {
+    "float16": "f2",
+    "float32": "f4",
+    "float64": "f8",
+    "complex64": "c8",
+    "complex128": "c16",
+    "uint8": "u1",
+    "uint16": "u2",
+    "uint32": "u4",
+    "uint64": "u8",
+    "int8": "i1",
+    "int16": "i2",
+    "int32": "i4",
+    "int64": "i8",
+    "bool": "?",
+}
+ALIASES = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+}
+
+
+@cache
+def from_name(name: str) -> dtype:
+    """The dtype of a name, `bfloat16` included."""
+    name = ALIASES.get(name, name)
+    return dtype(name, bfloat16_numpy() if name == "bfloat16" else np.dtype(NAMES[name]))
+
+
+BY_NUMPY = {np.dtype(code): from_name(name) for name, code in NAMES.items()}
+float16, float32, float64 = map(from_name, ("float16", "float32", "float64"))
+complex64, complex128 = map(from_name, ("complex64", "complex128"))
+uint8, uint16, uint32, uint64 = map(from_name, ("uint8", "uint16", "uint32", "uint64"))
+int8, int16, int32, int64 = map(from_name, ("int8", "int16", "int32", "int64"))
+
+
+def from_numpy_dtype(numpy: Any) -> dtype:
+    """The dtype that stands for one of NumPy's."""
+    found = BY_NUMPY.get(numpy)
+    if found is None:
+        numpy = np.dtype(numpy)
+        if numpy.name == "bfloat16":
+            return from_name("bfloat16")
+        found = BY_NUMPY.get(numpy.newbyteorder("=") if numpy.isnative else numpy)
+        if found is None:
+            raise DTypeError(f"can't convert np.ndarray of type {numpy}", hint="use a numeric or bool array")
+    return found
+
+
+PYTHON = (float, int, bool, complex)  # which stand for float64, int64, …
+
+
+def is_dtype(given: Any) -> bool:
+    """Whether it is a dtype, or a Python type that stands for one."""
+    return isinstance(given, dtype) or any(given is kind for kind in PYTHON)
+
+
+def as_numpy_dtype(given: Any) -> np.dtype:
+    """NumPy's dtype for a dtype given as torch's, NumPy's or a Python type."""
+    return given.numpy if isinstance(given, dtype) else np.dtype(given)
+
+
+_default = [float32]
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of Tensors made from Python floats."""
+    return _default[0]
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Choose the dtype of Tensors made from Python floats; complex ones take the complex dtype that fits.
+
+    Raises:
+        DTypeError: `d` is not a floating dtype.
+    """
+    if not isinstance(d, dtype):
+        raise DTypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise DTypeError("only floating-point types are supported as the default type", hint=f"not {d!r}")
+    _default[0] = d
+
+
+def default_numpy(kind: str) -> np.dtype:
+    """The dtype for Python numbers of a kind: 'b', 'i', 'f' or 'c'."""
+    if kind == "f":
+        return _default[0].numpy
+    if kind == "c":
+        return _default[0].to_complex().numpy
+    return np.dtype(bool) if kind == "b" else np.dtype(np.int64)
+
+
+CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+# torch's names in messages.
+SHORT_NAMES = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+}
+C_NAMES = {
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long int",
+    "bool": "bool",
+}
+LATE = {"uint16", "uint32", "uint64"}  # which torch added late, without promotion among integers
+
+
+def short_name(given: Any) -> str:
+    """torch's name in messages of a dtype, its own or NumPy's: 'Float'."""
+    return SHORT_NAMES[given.name if isinstance(given, dtype) else from_numpy_dtype(given).name]
+
+
+def c_name(numpy: Any) -> str:
+    """The type in C of its numbers, as in messages about products."""
+    name = from_numpy_dtype(numpy).name
+    return C_NAMES.get(name, name)
+
+
+def as_number(value: Any) -> Any:
+    """A number of Python's for one of NumPy's, be it an array without axes."""
+    if type(value) in SCALARS:
+        return value
+    array = np.asarray(value)
+    if array.shape or kind_of(array.dtype) not in "biufc":
+        raise ArgumentError(f"must be a number, not {type(value).__name__}", hint="torch.tensor(x)")
+    return array.item()
+
+
+COMPLEX, WHOLE = (complex, np.complexfloating), (int, np.integer)
+
+
+@cache
+def limits(numpy: np.dtype) -> tuple[Any, Any]:
+    """The least and the greatest number of a dtype; of one that NumPy does not know, infinities."""
+    if numpy.kind in "iu":
+        return int(np.iinfo(numpy).min), int(np.iinfo(numpy).max)
+    greatest = math.inf if numpy.kind == "V" else float(np.finfo(numpy).max)
+    return -greatest, greatest
+
+
+def number_in(value: Any, numpy: Any) -> np.ndarray:
+    """A Python number as an array of a dtype without fractions and imaginary parts that this does not have, if it is
+    otherwise in the range of the dtype; negative whole numbers of unsigned ones wrap."""
+    value = as_number(value)
+    kind, given, fits = kind_of(numpy), value, True
+    if kind == "b":
+        return np.asarray(bool(value))
+    least, greatest = limits(numpy)
+    if isinstance(value, COMPLEX):
+        fits = not greatest < abs(value.imag) < math.inf if kind == "c" else not value.imag
+        value = value if kind == "c" else value.real
+    if kind in "iu":
+        wraps = not least and isinstance(value, WHOLE)
+        fits = fits and (-greatest if wraps else least) <= value <= greatest
+    else:
+        fits = fits and not greatest < abs(value.real) < math.inf
+    if not fits:
+        name = f"{numpy.name}_t" if kind in "iu" else c_name(numpy)
+        raise TensorError(f"value cannot be converted to type {name} without overflow", hint=f"not {given}")
+    return np.asarray(int(value) if kind in "iu" else value).astype(numpy)
+
+
+def type_name(numpy: Any) -> str:
+    """What torch calls the Tensors of a dtype in messages: 'torch.FloatTensor'."""
+    return f"torch.{short_name(numpy)}Tensor"
+
+
+def complex_for(numpy: np.dtype) -> np.dtype:
+    """The complex dtype that has parts of a floating one, or the smallest where there is none."""
+    return np.dtype("c16" if numpy.itemsize == 8 else "c8")
+
+
+@cache
+def promote(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The common dtype of two operands of the same rank of importance."""
+    if a == b:
+        return a
+    low, high = sorted((a, b), key=lambda d: CATEGORY[kind_of(d)])
+    kinds = kind_of(low), kind_of(high)
+    if kinds == ("f", "c"):
+        return np.promote_types(high, complex_for(low))
+    if kinds[1] != "f" and not LATE.isdisjoint((a.name, b.name)):
+        names = " and ".join(SHORT_NAMES[d.name] for d in (a, b))
+        raise TensorError(
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {names}",
+            hint="convert one of them first: x.to(torch.int64)",
+        )
+    if CATEGORY[kinds[0]] != CATEGORY[kinds[1]]:
+        return high
+    if {a.name, b.name} == {"bfloat16", "float16"}:
+        return float32.numpy
+    return np.promote_types(a, b)
+
+
+def result_numpy(values: Any) -> np.dtype:
+    """torch's result dtype of an operation on values (arrays, traced values, Python numbers): of the highest category
+    among tensors with axes, tensors without, and numbers, the first in this order that reaches it decides.
+
+    Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+    """
+    ranks: list[np.dtype | None] = [None, None, None]
+    for v in values:
+        if v is None:
+            continue
+        if type(v) is np.ndarray:
+            rank, found = (0 if v.ndim else 1), v.dtype
+        else:
+            aval = aval_of(v)
+            rank, found = (0 if aval.shape else 1), aval.dtype
+            if aval.weak:
+                rank, found = 2, default_numpy(kind_of(aval.dtype))
+        have = ranks[rank]
+        ranks[rank] = found if have is None or have is found else promote(have, found)
+    result = None
+    for found in ranks:
+        if found is None:
+            continue
+        if result is None:
+            result = found
+        elif CATEGORY[kind_of(found)] > CATEGORY[kind_of(result)]:
+            # A complex number or Tensor without axes takes the precision of those that outrank it.
+            result = complex_for(result) if kind_of(result) == "f" else promote(result, found)
+    assert result is not None
+    return result
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The dtype in which operands of two dtypes meet.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.promote_types(torch.int32, torch.float16)
+    torch.float16
+    """
+    return from_numpy_dtype(promote(type1.numpy, type2.numpy))
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether results of one dtype may be written into a Tensor of the other: no category is lost."""
+    return CATEGORY[kind_of(from_.numpy)] <= CATEGORY[kind_of(to.numpy)]
+
+
+def checked(name: str, given: Any) -> dtype:
+    """The dtype for one given to finfo or iinfo, maybe as a Python type."""
+    if not is_dtype(given):
+        raise ArgumentError(
+            f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}"
+        )
+    return from_numpy_dtype(as_numpy_dtype(given))
+
+
+class finfo:
+    """The limits of a floating dtype.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.finfo(torch.float16).max
+    65504.0
+    """
+
+    def __init__(self, type: Any = None):
+        found = (get_default_dtype() if type is None else checked("finfo", type)).to_real()
+        if not found.is_floating_point:
+            raise DTypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
+        if found.name == "bfloat16":
+            import ml_dtypes
+
+            limits: Any = ml_dtypes.finfo(found.numpy)
+        else:
+            limits = np.finfo(found.numpy)
+        self.bits, self.dtype = 8 * found.itemsize, found.name
+        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.smallest_normal)
+        self.resolution = 10.0**-limits.precision
+
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{n}={getattr(self, n):g}' for n in names)}, dtype={self.dtype})"
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.iinfo(torch.int8)
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    def __init__(self, type: Any):
+        type = checked("iinfo", type)
+        if kind_of(type.numpy) == "b":
+            raise DTypeError("torch.bool is not supported by torch.iinfo")
+        if kind_of(type.numpy) not in "iu":
+            raise DTypeError(
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
+            )
+        limits = np.iinfo(type.numpy)
+        self.bits, self.dtype = 8 * type.itemsize, type.name
+        self.min, self.max = int(limits.min), int(limits.max)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+# What torch's namespace has, `torch.bool` and `torch.float` included.
+PUBLIC: dict[str, Any] = {
+    **{name: from_name(name) for name in NAMES},
+    **{alias: from_name(name) for alias, name in ALIASES.items()},
+    "can_cast": can_cast,
+    "finfo": finfo,
+    "iinfo": iinfo,
+    "promote_types": promote_types,
+}
+
+
+def check_dtype(numpy: Any) -> None:
+    """Raise for NumPy's dtypes that torch does not have."""
+    if numpy in BY_NUMPY:
+        return
+    if (
+        numpy.kind in "OSUTMm"
+        or (numpy.kind == "V" and numpy.name != "bfloat16")
+        or numpy.name == "longdouble"
+    ):
+        raise ArgumentError(
+            f"can't convert np.ndarray of type {numpy.type.__module__}.{numpy.type.__name__}. The only supported types "
+            "are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+            "uint8, and bool."
+        )
+    if not numpy.isnative:
+        raise ArgumentValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported."
+        )
+    from_numpy_dtype(numpy)

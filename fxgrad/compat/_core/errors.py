@@ -1,0 +1,41 @@
+"""The errors of the torch surface: the built-in class and the first line that torch has, and our parts below it."""
+
+from __future__ import annotations
+
+from ...core.errors import FxgradError
+
+
+class TensorError(FxgradError, RuntimeError):
+    """What torch refuses with a RuntimeError: most things.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.tensor([1.0, 2.0], requires_grad=True).backward()
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.TensorError: grad can be implicitly created only for scalar outputs
+    ...
+    """
+
+
+class DimensionError(FxgradError, IndexError):
+    """A dimension or index out of range."""
+
+
+class ArgumentError(FxgradError, TypeError):
+    """An argument of the wrong kind."""
+
+
+class ArgumentValueError(FxgradError, ValueError):
+    """An argument of the right kind with a value that cannot be."""
+
+
+class NotSupportedError(FxgradError, NotImplementedError):
+    """What torch does not implement either, or what this surface leaves out."""
+
+
+class LinAlgError(FxgradError, RuntimeError):
+    """A matrix with which the computation cannot be done: singular, not positive definite."""
+
+
+class DeviceError(TensorError, AssertionError):
+    """A device that is not there."""

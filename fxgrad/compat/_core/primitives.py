@@ -1,0 +1,21 @@
+"""The primitives that torch's operations need beside those of `fxgrad.ops`: of its conventions, or of its memory.
+
+They are in a registry of their own, from which tests are generated as from that of the others. Some have a namesake
+there, whose derivative is another one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...core.primitive import Primitive, register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PRIMITIVES: dict[str, Primitive] = {}
+
+
+def declare(kind: type[Primitive], name: str, *args: Any, **options: Any) -> Callable[..., Any]:
+    """Declare a primitive of a kind (see `ops.kinds`); its binding function."""
+    return register(kind(name, *args, **options), PRIMITIVES).call

@@ -1,0 +1,28 @@
+"""The named tuples in which operations give several results."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+RETURN_TYPES: dict[str, Any] = {}  # by their names: what `torch.return_types` has
+
+
+def results(name: str, *fields: str) -> Any:
+    """The class of named tuples of an operation.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.max(torch.tensor([1.0, 3.0]), dim=0).indices.item()
+    1
+    """
+    made: Any = namedtuple(name, fields)
+    made.__module__ = "fxgrad.compat.return_types"
+    made.__repr__ = shown
+    RETURN_TYPES[name] = made
+    return made
+
+
+def shown(self: Any) -> str:
+    """All of them, one below the other."""
+    parts = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
+    return f"torch.return_types.{type(self).__name__}(\n{parts})"

@@ -1,0 +1,117 @@
+"""What a Tensor is: its sizes, the kind of its elements, its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.dtypes import dtype as torch_dtype
+from .._core.dtypes import from_numpy_dtype, result_numpy
+from .._core.errors import ArgumentError, DimensionError
+from .._core.tensor import Tensor, unwrap
+from .._declare.operation import exposed
+from .devices import device_of
+
+
+# -- sizes ------------------------------------------
+@exposed("method")
+def size(self: Tensor, dim: Any = None) -> Any:
+    """The shape, or the size of one dimension."""
+    shape = self.shape
+    if dim is None:
+        return shape
+    if not hasattr(dim, "__index__"):
+        raise ArgumentError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+    if not -len(shape) <= dim < len(shape):
+        raise DimensionError(
+            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got {dim})"
+            if shape
+            else f"Dimension specified as {dim} but tensor has no dimensions"
+        )
+    return shape[dim]
+
+
+@exposed("method")
+@exposed("method", "ndimension")
+def dim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return len(self.shape)
+
+
+@exposed("function method")
+@exposed("method", "nelement")
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input.shape.numel()
+
+
+@exposed("method")
+def element_size(self: Tensor) -> int:
+    """The bytes of an element."""
+    return self.dtype.itemsize
+
+
+# -- kinds ------------------------------------------
+@exposed("function method")
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are floating-point numbers."""
+    return input.dtype.is_floating_point
+
+
+@exposed("function method")
+def is_complex(input: Tensor) -> bool:
+    """Whether the elements are complex numbers."""
+    return input.dtype.is_complex
+
+
+@exposed("function method")
+def is_signed(input: Tensor) -> bool:
+    """Whether the elements may be negative."""
+    return input.dtype.is_signed
+
+
+@exposed()
+def result_type(tensor1: Any, tensor2: Any) -> torch_dtype:
+    """The dtype in which arithmetic on two Tensors or numbers is done.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+    torch.float32
+    """
+    return from_numpy_dtype(result_numpy((unwrap(tensor1), unwrap(tensor2))))
+
+
+# -- place ------------------------------------------
+@exposed("function method")
+def get_device(input: Tensor) -> int:
+    """The number of the CUDA device; -1 on the CPU."""
+    index = device_of(input.value).index
+    return -1 if index is None else index
+
+
+@exposed(name="layout")
+class MemoryLayout:
+    """How the entries of a Tensor are stored: `torch.strided` is the only one here."""
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+
+strided = MemoryLayout()
+exposed(name="strided")(strided)
+
+# What is known without a call.
+ATTRIBUTES = {
+    "ndim": dim,
+    "itemsize": element_size,
+    "nbytes": lambda self: self.dtype.itemsize * self.shape.numel(),
+    "device": lambda self: device_of(self.value),
+    "is_cpu": lambda self: device_of(self.value).type == "cpu",
+    "is_cuda": lambda self: device_of(self.value).type == "cuda",
+    "layout": lambda self: strided,
+    "is_sparse": lambda self: False,
+    "is_quantized": lambda self: False,
+    "is_meta": lambda self: False,
+    "names": lambda self: (None,) * len(self.shape),
+}
+for name, get in ATTRIBUTES.items():
+    exposed("method", name)(property(get))

@@ -1,0 +1,191 @@
+"""What users give to make Tensors of: numbers, nested sequences, arrays, Tensors."""
+
+from __future__ import annotations
+
+import warnings
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core.aval import SCALARS, aval_of
+from ...core.interpreter import Tracer, concrete
+from .._core.dtypes import as_numpy_dtype, check_dtype, default_numpy, promote
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.memory import is_array
+from .._core.tensor import Tensor, current
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+KINDS = {bool: "b", int: "i", float: "f", complex: "c"}
+
+
+def copied(data: Any, dtype: Any = None) -> Any:
+    """A value of its own with the entries of `data`, in a dtype of torch's; None: the one that the entries suggest.
+
+    Raises:
+        ArgumentValueError: a ragged sequence, or a Tensor with several entries in one.
+        ArgumentError: text.
+        TensorError: an object that is no number, or a number that the dtype does not have.
+    """
+    if isinstance(data, Tensor):
+        data = current(data).value
+    numpy = None if dtype is None else as_numpy_dtype(dtype)
+    data = plain(data)
+    if is_array(data):
+        check_dtype(data.dtype)
+        return data.astype(data.dtype if numpy is None else numpy) if data.shape else np.array(data, numpy)
+    if isinstance(data, Tracer):
+        return ops.convert(data, dtype=numpy) if numpy is not None else ops.positive(data)
+    if isinstance(data, str | bytes):
+        raise ArgumentError(f"new(): invalid data type {type(data).__name__!r}")
+    shape = shape_of(data)
+    leaves = list(flattened(data, shape, 0))
+    if any(isinstance(x, Tensor) and isinstance(x.value, Tracer) for x in leaves):
+        return stacked(leaves, shape, numpy)
+    values = [entry(x) for x in leaves]
+    wanted = suggested(leaves) if numpy is None else numpy
+    try:
+        array = np.array(values, natural(values, wanted))
+    except OverflowError:
+        raise ArgumentValueError("Overflow when unpacking long long") from None
+    if numpy is not None:
+        check_range(array, values, wanted)
+    with np.errstate(all="ignore"):
+        return array.astype(wanted, copy=False).reshape(shape)
+
+
+def plain(data: Any) -> Any:
+    """Arrays of other libraries and subclasses of NumPy's, scalars included, as the array of their entries; all else as
+    it is. (A row of a matrix is a matrix, and a Series is not indexed by position.)"""
+    if is_array(data) or isinstance(data, Tensor | Tracer) or not hasattr(data, "__array__"):
+        return data
+    return np.asarray(data)
+
+
+def shape_of(data: Any) -> tuple[int, ...]:
+    """The shape of nested sequences by their first entries."""
+    shape: list[int] = []
+    data = plain(data)
+    while is_sequence(data):
+        shape.append(len(data))
+        if not shape[-1]:
+            break
+        data = plain(data[0])
+    return tuple(shape)
+
+
+def is_sequence(data: Any) -> bool:
+    """Whether it is taken for its entries."""
+    if isinstance(data, np.ndarray):
+        return data.ndim > 0
+    if isinstance(data, str | bytes | Tensor):
+        return False
+    return hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, dict)
+
+
+def flattened(data: Any, shape: Sequence[int], dim: int) -> Iterator[Any]:
+    """The entries of nested sequences one after the other."""
+    if type(data) in SCALARS and dim == len(shape):
+        yield data
+        return
+    data = plain(data)
+    if dim == len(shape):
+        if isinstance(data, str):
+            raise ArgumentValueError("too many dimensions 'str'")
+        if is_sequence(data):
+            raise ArgumentError(
+                f"{type(data).__name__!r} object cannot be interpreted as a number",
+                hint="all rows are of one length",
+            )
+        yield data
+        return
+    if not is_sequence(data):
+        raise ArgumentError("not a sequence", hint="all rows are of one length")
+    if len(data) != shape[dim]:
+        raise ArgumentValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
+    for part in data:
+        yield from flattened(part, shape, dim + 1)
+
+
+def entry(x: Any) -> Any:
+    """An entry as a number."""
+    if isinstance(x, Tensor):
+        value = concrete(current(x).value, "tensor()")
+        if value.size != 1:
+            raise ArgumentValueError(
+                "only one element tensors can be converted to Python scalars",
+                hint="torch.stack joins Tensors",
+            )
+        return value.item()
+    if isinstance(x, np.ndarray | np.generic):
+        check_dtype(x.dtype)
+        return x.item()
+    if not isinstance(x, int | float | complex):
+        raise TensorError(f"Could not infer dtype of {type(x).__name__}")
+    return x
+
+
+def suggested(leaves: Sequence[Any]) -> np.dtype:
+    """The dtype in which all entries meet: numbers have the default ones."""
+    found = {
+        x.dtype if isinstance(x, np.ndarray | np.generic) else aval_of(x.value).dtype if isinstance(x, Tensor)
+        else default_numpy(next((k for kind, k in KINDS.items() if isinstance(x, kind)), "i"))
+        for x in leaves
+    }  # fmt: skip
+    return reduce(promote, found) if found else default_numpy("f")
+
+
+def natural(values: Sequence[Any], wanted: np.dtype) -> Any:
+    """The dtype in which numbers are read, before they are converted."""
+    if any(isinstance(v, complex) for v in values):
+        if wanted.kind != "c":
+            raise ArgumentError("must be real number, not complex")
+        return np.complex128
+    if any(isinstance(v, float) for v in values):
+        return np.float64
+    return np.uint64 if wanted.kind == "u" and all(v >= 0 for v in values) else np.int64
+
+
+def check_range(array: np.ndarray, values: Sequence[Any], wanted: np.dtype) -> None:
+    """Raise where an integer dtype does not have a number; negative ones wrap around."""
+    if wanted.kind not in "iu" or not array.size:
+        return
+    limits = np.iinfo(wanted)
+    low = limits.min if wanted.kind == "i" else -limits.max
+    inside = np.isfinite(array) & (array >= low) & (array <= limits.max) if array.dtype.kind == "f" else None
+    if not (all(low <= v <= limits.max for v in values) if inside is None else inside.all()):
+        raise TensorError(f"value cannot be converted to type {wanted.name} without overflow")
+
+
+def stacked(leaves: Sequence[Any], shape: tuple[int, ...], numpy: Any) -> Any:
+    """The same of entries that are traced."""
+    wanted = suggested(leaves) if numpy is None else numpy
+    values = [x.value if isinstance(x, Tensor) else np.asarray(x) for x in leaves]
+    parts = [ops.reshape(ops.convert(v, dtype=wanted), shape=(1,)) for v in values]
+    return ops.reshape(ops.concatenate(*parts, axis=0), shape=shape)
+
+
+def shared(array: np.ndarray) -> np.ndarray:
+    """An array that a Tensor may have as its memory.
+
+    Raises:
+        ArgumentValueError: its strides are negative, or its bytes in another order.
+    """
+    check_dtype(array.dtype)
+    if any(s < 0 for s in array.strides):
+        raise ArgumentValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+    if not array.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return np.asarray(array)

@@ -1,0 +1,165 @@
+"""From one kind of Tensor to another: dtypes, devices, types by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.aval import aval_of
+from .._core.dtypes import as_numpy_dtype, from_name, is_dtype, short_name
+from .._core.errors import ArgumentError, ArgumentValueError
+from .._core.layout import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    is_contiguous_in,
+    layout,
+    preserve_format,
+)
+from .._core.tensor import Tensor, as_subclass
+from .._declare.operation import exposed
+from .._make.creation import TYPES, TensorType
+from .._make.devices import as_device, device_of, to_device
+from ..ops.casting import to_copy
+
+
+def converted(
+    tensor: Tensor, dtype: Any = None, target: Any = None, copy: bool = False, order: Any = None
+) -> Tensor:
+    """The Tensor itself where it is of the dtype and on the device (NumPy's dtype; None: as it is), or a copy."""
+    aval = aval_of(tensor.value)
+    made = tensor
+    if target is not None:
+        here = device_of(tensor.value)
+        if here.type != target.type or (target.index is not None and here.index != target.index):
+            made = to_device(made, target)
+    if dtype is not None and aval.dtype != dtype:
+        made = to_copy(made, dtype)
+    made = reordered(made, order)
+    return made.clone() if copy and made is tensor else made
+
+
+def reordered(tensor: Tensor, order: Any) -> Tensor:
+    """The Tensor with its entries in an order in memory; itself where it has that already. What is in no order at all
+    is contiguous enough for torch."""
+    if order is None or order is preserve_format:
+        return tensor
+    here = layout(tensor)
+    known = (f for f in (channels_last, channels_last_3d) if is_contiguous_in(here, f.order))
+    own = contiguous_format if is_contiguous_in(here) else next(known, contiguous_format)
+    return tensor if order is own else tensor.contiguous(memory_format=order)
+
+
+@exposed("method")
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    other: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """The Tensor in another dtype and on another device: to(dtype), to(device), to(device, dtype), to(other). It is the
+    Tensor itself where nothing changes and `copy` is not set. Differentiable. `non_blocking` changes nothing.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.tensor([1, 2]).to(torch.float64)
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    switches = []
+    for given in args:
+        if isinstance(given, bool):
+            switches.append(given)
+        elif isinstance(given, Tensor):
+            other = given
+        elif is_dtype(given):
+            if dtype is not None:
+                raise ArgumentError(
+                    "to() received an invalid combination of arguments", hint="to(device, dtype)"
+                )
+            dtype = given
+        elif given is not None:
+            device = given
+    copy = switches[1] if len(switches) > 1 else copy  # after non_blocking
+    if other is not None:
+        dtype, device = other.dtype, device_of(other.value)
+    return converted(
+        self,
+        None if dtype is None else as_numpy_dtype(dtype),
+        None if device is None else as_device(device),
+        copy,
+        memory_format,
+    )
+
+
+# method → dtype
+DTYPE_METHODS = {
+    **{name: name for name in ("float", "double", "half", "bfloat16", "cfloat", "cdouble")},
+    **{name: name for name in ("long", "int", "short", "bool")},
+    "byte": "uint8",
+    "char": "int8",
+}
+
+
+def conversion(method: str, name: str) -> None:
+    """`x.float()` and its kind."""
+
+    def converting(self: Tensor, memory_format: Any = None) -> Tensor:
+        return converted(self, from_name(name).numpy, order=memory_format)
+
+    converting.__name__ = method
+    converting.__doc__ = f"The Tensor in the dtype `torch.{name}`; itself where it has it."
+    exposed("method")(converting)
+
+
+for method, name in DTYPE_METHODS.items():
+    conversion(method, name)
+
+
+@exposed("method")
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The Tensor in NumPy's memory; itself where it is there."""
+    return converted(self, target=as_device("cpu"), order=memory_format)
+
+
+@exposed("method")
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The Tensor in the memory of a CUDA device; itself where it is there."""
+    return converted(self, target=as_device("cuda" if device is None else device), order=memory_format)
+
+
+def type_name(tensor: Tensor) -> str:
+    """The name of its class: 'torch.FloatTensor'."""
+    place = "cuda." if device_of(tensor.value).type == "cuda" else ""
+    return f"torch.{place}{short_name(tensor.dtype)}Tensor"
+
+
+@exposed("method", "type")
+def as_type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of its class, such as 'torch.FloatTensor'; or the Tensor as one of a dtype, or of the class named."""
+    if dtype is None:
+        return type_name(self)
+    target = None
+    if isinstance(dtype, str):
+        place, _, name = dtype.removeprefix("torch.").rpartition(".")
+        if name not in TYPES or not dtype.startswith("torch."):
+            raise ArgumentValueError(f"invalid type: {dtype!r}")
+        dtype, target = TYPES[name], as_device("cuda" if place == "cuda" else "cpu")
+    if isinstance(dtype, TensorType):
+        dtype = dtype.dtype
+    if not is_dtype(dtype):
+        raise ArgumentValueError(f"invalid type: {getattr(dtype, '__name__', dtype)!r}")
+    return converted(self, as_numpy_dtype(dtype), target)
+
+
+@exposed("method")
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The Tensor in the dtype and on the device of another."""
+    return to(self, other)
+
+
+@exposed("method", "as_subclass")
+def as_instance(self: Tensor, cls: type) -> Tensor:
+    """The same Tensor as one of a subclass of Tensor; operations on it return such as well."""
+    return as_subclass(self, cls)

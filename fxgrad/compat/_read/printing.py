@@ -1,0 +1,259 @@
+"""Tensors as text, as torch writes them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...core.aval import kind_of
+from ...core.interpreter import Tracer, levels
+from .._core.dtypes import get_default_dtype
+from .._core.duals import tangent_of
+from .._core.errors import ArgumentValueError, TensorError
+from .._core.memory import is_array
+from .._core.tensor import Tensor, current
+from .._declare.operation import exposed
+from .._make.devices import device_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True)
+class Options:
+    """How numbers are written: see `set_printoptions`."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+PROFILES = {
+    "default": Options(),
+    "short": Options(precision=2, edgeitems=2),
+    "full": Options(threshold=math.inf),
+}
+_options = [PROFILES["default"]]
+
+
+@exposed()
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Choose how Tensors are written.
+
+    Args:
+        precision: digits after the point (4).
+        threshold: a Tensor with more entries than this is shown by its edges (1000).
+        edgeitems: so many entries at each edge (3).
+        linewidth: characters in a line (80).
+        profile: "default", "short" or "full": all of these at once, before the others are changed.
+        sci_mode: whether numbers have an exponent; None, as it is after every call without it: where it helps.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
+    """
+    options = _options[0]
+    if profile is not None:
+        if profile not in PROFILES:
+            raise ArgumentValueError(f"no profile {profile!r}", hint=", ".join(PROFILES))
+        options = PROFILES[profile]
+    given = dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth)
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    _options[0] = replace(options, sci_mode=sci_mode, **chosen)
+
+
+@exposed()
+def get_printoptions() -> dict[str, Any]:
+    """The options of `set_printoptions`."""
+    return {field.name: getattr(_options[0], field.name) for field in fields(Options)}
+
+
+class Format(NamedTuple):
+    """How a number is written, and in so many characters."""
+
+    write: Callable[[Any], str]
+    width: int
+
+
+# -- numbers ------------------------------------------
+def real_format(values: np.ndarray, options: Options) -> Format:
+    """How to write numbers beside each other: all in one form, right-aligned."""
+    write: Callable[[Any], str] = str
+    if values.dtype.kind == "f":
+        values = values.astype(float)
+        values = values[np.isfinite(values) & (values != 0)]  # the others are written beside these
+        write = float_format(values, options)
+    width = max((len(write(v)) for v in values.tolist()), default=1)
+    return Format(lambda v: write(v).rjust(width), width)
+
+
+def float_format(values: np.ndarray, options: Options) -> Callable[[float], str]:
+    """How to write floating numbers of the kind of these: with a point alone where all are whole, else with so many
+    digits after it, and with an exponent where they are of very different sizes."""
+    finite = np.abs(values)
+    whole = bool((finite == np.ceil(finite)).all())
+    exponents = finite.size > 0 and options.sci_mode
+    if finite.size and exponents is None:
+        sizes = finite.max() / finite.min() > 1000 or finite.max() > 1e8
+        exponents = bool(sizes or (not whole and finite.min() < 1e-4))
+    if exponents:
+        return lambda v: f"{v:.{options.precision}e}"
+    if whole:
+        return lambda v: f"{v:.0f}." if math.isfinite(v) else f"{v:.0f}"
+    return lambda v: f"{v:.{options.precision}f}"
+
+
+def complex_format(values: Any, options: Options) -> Format:
+    """The same for complex numbers, real and imaginary parts each beside those of the others."""
+    real, imag = real_format(values.real, options), real_format(values.imag, options)
+
+    def write(v: complex) -> str:
+        part = imag.write(v.imag).lstrip()
+        return f"{real.write(v.real)}{'' if part.startswith('-') else '+'}{part}j"
+
+    return Format(write, real.width + imag.width + 1)
+
+
+# -- arrays ------------------------------------------
+def edges(array: np.ndarray, count: int) -> np.ndarray:
+    """The entries that are shown of a large array."""
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * count:
+            chosen = [*range(count), *range(array.shape[axis] - count, array.shape[axis])]
+            array = array.take(chosen, axis)
+    return array
+
+
+def rows(array: np.ndarray, indent: int, form: Format, summarize: bool, options: Options) -> str:
+    """Nested brackets, the first of which stands behind `indent` characters."""
+    if not array.ndim:
+        return form.write(array.item())
+    count = options.edgeitems
+    cut = summarize and len(array) > 2 * count
+    shown = [*array[:count], *array[len(array) - count :]] if cut else list(array)
+    if array.ndim == 1:
+        texts = [form.write(v.item()) for v in shown]
+        if cut:
+            texts.insert(count, " ...")
+        per_line = max(1, (options.linewidth - indent) // (form.width + 2))
+        lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    parts = [rows(part, indent + 1, form, summarize, options) for part in shown]
+    if cut:
+        parts.insert(count, "...")
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def written(array: np.ndarray, indent: int) -> str:
+    """The entries of an array."""
+    options = _options[0]
+    summarize = array.size > options.threshold
+    shown = edges(array, options.edgeitems) if summarize else array
+    if kind_of(array.dtype) == "f" and array.dtype.kind == "V":
+        array, shown = array.astype(np.float32), shown.astype(np.float32)
+    form = (complex_format if array.dtype.kind == "c" else real_format)(shown.reshape(-1), options)
+    return rows(array, indent, form, summarize, options)
+
+
+# -- Tensors ------------------------------------------
+def suffixes(tensor: Tensor, array: Any) -> list[str]:
+    """What is written behind the entries."""
+    found = []
+    place = device_of(tensor.value)
+    if place.type != "cpu":
+        found.append(f"device='{place}'")
+    default = get_default_dtype()
+    if not array.size:
+        if array.ndim != 1:
+            found.append(f"size={tuple(array.shape)}")
+        shown = tensor.dtype is default
+    else:
+        shown = tensor.dtype in (default, default.to_complex()) or tensor.dtype.name in ("int64", "bool")
+    if not shown:
+        found.append(f"dtype={tensor.dtype}")
+    return found
+
+
+def history(tensor: Tensor) -> list[str]:
+    """What is written of a Tensor's gradient."""
+    found = []
+    try:
+        node = tensor.grad_fn
+    except TensorError:  # a view that can have none any more: see `_core.views.refused`
+        found.append("grad_fn=<Invalid>")
+    else:
+        if node is not None:
+            found.append(f"grad_fn=<{node.name().rpartition('::')[2]}>")
+        elif tensor.requires_grad:
+            found.append("requires_grad=True")
+    tangent = tangent_of(tensor)
+    if tangent is not None:
+        found.append(f"tangent={tangent}")
+    return found
+
+
+def text(tensor: Tensor, prefix: str = "tensor(") -> str:
+    """`repr` of a Tensor."""
+    value = current(tensor).value
+    if not is_array(value):
+        return tracer_text(value, history(tensor))
+    array = value if type(value) is np.ndarray else value.get()
+    body = written(array, len(prefix)) if array.size else "[]"
+    return joined(prefix + body, [*suffixes(tensor, array), *history(tensor)], len(prefix))
+
+
+def joined(start: str, parts: Sequence[str], indent: int) -> str:
+    """Parts behind each other, in new lines where they would be too long."""
+    result, last = start, len(start) - start.rfind("\n") + 1  # as torch counts
+    for part in parts:
+        if last + len(part) + 2 > _options[0].linewidth:
+            result, last = f"{result},\n{' ' * indent}{part}", indent + len(part)
+        else:
+            result, last = f"{result}, {part}", last + len(part) + 2
+    return result + ")"
+
+
+def tracer_text(value: Any, notes: Sequence[str] = ()) -> str:
+    """A traced value: its level, counted from the outermost, and what is known of it there."""
+    opened = [level for level in levels() if level.name != "tape"]
+    number = len(opened) - opened.index(value.interpreter) if value.interpreter in opened else 0
+    kind = NAMES.get(type(value).__name__, type(value).__name__)
+    parts = [f"lvl={number}", f"{value.aval!r}", *notes]
+    inside = [tracer_text(v) if isinstance(v, Tracer) else array_text(v) for v in value.contents()]
+    if not inside:
+        return f"{kind}({', '.join(parts)})"
+    lines = ",\n".join(inside).replace("\n", "\n    ")
+    return f"{kind}({', '.join(parts)}, value=\n    {lines}\n)"
+
+
+# Traced values under torch's names.
+NAMES = {"BatchTracer": "BatchedTensor", "TapeTracer": "GradTrackingTensor", "JVPTracer": "DualTensor"}
+
+
+def array_text(value: Any) -> str:
+    return f"tensor({written(np.asarray(value), 7)})"
+
+
+@exposed("method", "__repr__")
+def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
+    """The entries, and what there is to say of dtype, device and gradient.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.tensor([1.0, 2.0], requires_grad=True) * 2
+    tensor([2., 4.], grad_fn=<MulBackward0>)
+    """
+    return text(self)

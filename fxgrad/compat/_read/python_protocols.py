@@ -1,0 +1,206 @@
+"""Tensors as values of Python and of other libraries: numbers, lists, arrays, DLPack, copies and pickles."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.interpreter import concrete
+from .._core.errors import ArgumentError, TensorError
+from .._core.memory import address, is_array, root, strided
+from .._core.modes import current_modes
+from .._core.tape import current_tape
+from .._core.tensor import LEAF, Tensor, as_subclass, current, make
+from .._declare.operation import exposed
+from .._make.devices import as_device, device_of, moved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# -- Python's ------------------------------------------
+@exposed("method")
+def item(self: Tensor) -> Any:
+    """The only element as a number of Python's.
+
+    Raises:
+        RuntimeError: there are none or several; or the Tensor stands for a batch.
+    """
+    value = concrete(current(self).value, "item()")
+    if value.size != 1:
+        raise TensorError(
+            f"a Tensor with {value.size} elements cannot be converted to Scalar", hint="x.tolist()"
+        )
+    return value.item()
+
+
+@exposed("method")
+def tolist(self: Tensor) -> Any:
+    """The entries as nested lists of numbers of Python's; a number where there are no dimensions."""
+    return concrete(current(self).value, "tolist()").tolist()
+
+
+@exposed("method", "__iter__")
+def entries(self: Tensor) -> Iterator[Tensor]:
+    """The entries along the first dimension."""
+    if not self.shape:
+        raise ArgumentError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+@exposed("method", "__format__")
+def formatted(self: Tensor, spec: str) -> str:
+    """A number formatted as one of Python's; other Tensors take no specification."""
+    if not self.shape:
+        return item(self).__format__(spec)
+    return object.__format__(self, spec)
+
+
+# -- NumPy's and others' ------------------------------------------
+@exposed("method")
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
+    """The array that the Tensor is; with `force` a copy where there is none on the CPU, or where it has a history.
+
+    Raises:
+        RuntimeError: it requires a gradient, outside no_grad; or it has no memory, for it is traced.
+        TypeError: it is on another device; or NumPy does not have its dtype.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.zeros(2)
+    >>> x.numpy()[0] = 1
+    >>> x
+    tensor([1., 0.])
+    """
+    if force:
+        self = self.detach().cpu()
+    if current_modes().recording and self.requires_grad:
+        raise TensorError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    place = device_of(self.value)
+    if place.type != "cpu":
+        raise ArgumentError(
+            f"can't convert {place} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+            "first."
+        )
+    if self.dtype.name == "bfloat16":
+        raise ArgumentError("Got unsupported ScalarType BFloat16", hint="x.float().numpy()")
+    if not is_array(self.value):
+        raise TensorError(
+            "Cannot access data pointer of Tensor that doesn't have storage",
+            hint="inside a transform it stands for values that are not known: compute with torch's functions",
+        )
+    return self.value
+
+
+@exposed("method", "__array__")
+def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """What NumPy's functions take it for."""
+    array = numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+@exposed("method", "__array_wrap__")
+def wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """The result of one of NumPy's functions as a Tensor; of bool as uint8, as torch has it."""
+    array = np.asarray(array)
+    return make(current_tape(), array.astype(np.uint8) if array.dtype == bool else array)
+
+
+@exposed("method", "__dlpack__")
+def to_dlpack(self: Tensor, **options: Any) -> Any:
+    """The memory by the DLPack protocol.
+
+    Raises:
+        BufferError: the Tensor requires a gradient, or it is traced.
+    """
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if not is_array(self.value):
+        raise BufferError("Can't export a Tensor that is traced")
+    return self.value.__dlpack__(**options)
+
+
+@exposed("method", "__dlpack_device__")
+def dlpack_device(self: Tensor) -> tuple[int, int]:
+    """The device by the DLPack protocol."""
+    return self.value.__dlpack_device__() if is_array(self.value) else (1, 0)
+
+
+# -- copies ------------------------------------------
+def place_in(array: np.ndarray, memory: np.ndarray) -> np.ndarray:
+    """The array that lies in the copied `memory` as `array` does in its own."""
+    return strided(memory, array.shape, array.strides, address(array) - address(root(array)), array.dtype)
+
+
+@exposed("method", "__deepcopy__")
+def deepcopied(self: Tensor, memo: dict) -> Tensor:
+    """A leaf with a copy of the memory, and of the gradient.
+
+    Raises:
+        RuntimeError: it is no leaf.
+    """
+    if id(self) in memo:
+        return memo[id(self)]
+    made = copied(self, memo)
+    if self._grad is not None:
+        made._grad = deepcopy(self._grad, memo)
+    return made
+
+
+def copied(self: Tensor, memo: dict) -> Tensor:
+    """A leaf with a copy of the memory: Tensors that are copied together share it afterwards as they did."""
+    if not self.is_leaf:
+        raise TensorError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    value = current(self).value
+    if type(value) is np.ndarray:
+        owner = root(value)
+        memory = memo.get(id(owner))
+        if memory is None:
+            memory = memo[id(owner)] = owner.copy(order="K")
+        value = place_in(value, memory)
+    elif is_array(value):
+        value = value.copy()
+    made = memo[id(self)] = as_subclass(
+        make(self.tape, value, LEAF if self.requires_grad else None), type(self)
+    )
+    for name, attribute in attributes(self).items():
+        setattr(made, name, deepcopy(attribute, memo))
+    return made
+
+
+# In a Tensor's __dict__, but not the user's.
+OWN = frozenset({"_grad", "count", "leaf", "retains", "generation", "replacements", "is_inference_tensor"})
+
+
+def attributes(tensor: Tensor) -> dict[str, Any]:
+    """What the user has written on a Tensor."""
+    return {name: value for name, value in tensor.__dict__.items() if name not in OWN}
+
+
+def rebuilt(cls: type, array: np.ndarray, device: str, requires_grad: bool, state: dict) -> Tensor:
+    """A Tensor from its pickle."""
+    made = as_subclass(
+        make(current_tape(), moved(array, as_device(device)), LEAF if requires_grad else None), cls
+    )
+    for name, attribute in state.items():
+        setattr(made, name, attribute)
+    return made
+
+
+@exposed("method", "__reduce_ex__")
+def reduced(self: Tensor, protocol: Any) -> Any:
+    """For `pickle` and `copy`: the data, whether it requires a gradient, and the user's attributes; no history."""
+    array = concrete(self.detach().cpu().value, "pickle")
+    return rebuilt, (type(self), array, str(device_of(self.value)), self.requires_grad, attributes(self))

@@ -1,0 +1,302 @@
+"""Memory: copies, what is written into a Tensor, strides and storage."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...core import source_info
+from ...core.aval import aval_of, kind_of
+from .._core import inference, strides, views
+from .._core.dtypes import dtype as torch_dtype
+from .._core.dtypes import number_in
+from .._core.errors import ArgumentError, NotSupportedError, TensorError
+from .._core.inplace import assign, ensure_modifiable
+from .._core.layout import (
+    FORMATS,
+    contiguous_format,
+    is_contiguous_in,
+    item_strides,
+    layout,
+    memory_format,
+    preserve_format,
+    standard_strides,
+)
+from .._core.memory import MEMORIES, address, is_array, root, same_place, strided
+from .._core.modes import current_modes
+from .._core.storage import TypedStorage, UntypedStorage, memory_of
+from .._core.tape import LEAF
+from .._core.tensor import Tensor, current, make
+from .._core.views import exchange
+from .._declare.operation import exposed, operation
+from .._declare.rearrangement import Rearrangement
+from .dimensions import dimension
+from .sizes import as_sizes, variadic
+from .slicing import first_place
+
+
+# -- copies ------------------------------------------
+def ordered(ndim: int, format: memory_format) -> tuple[int, ...]:
+    """The dimensions by decreasing stride in a memory format."""
+    order = format.order
+    if order is not None and len(order) != ndim:
+        raise TensorError(f"required rank {len(order)} tensor to use {format.name} format")
+    return order or ()
+
+
+@operation("input", out=False, composite=Rearrangement)
+def clone(input: Any, *, memory_format: Any = None) -> Any:
+    """A copy that has the same history; in the order of the operand in memory, unless a format is given."""
+    if memory_format is None or memory_format is preserve_format:
+        return strides.clone, (input,), {"order": None}
+    return strides.clone, (input,), {"order": ordered(input.ndim, memory_format)}
+
+
+@exposed("method")
+def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
+    """The Tensor itself if its entries lie one after the other in memory, a copy of which that is true otherwise."""
+    if memory_format is preserve_format:
+        raise TensorError("preserve memory format is unsupported by the contiguous operator")
+    here = layout(self)
+    order = ordered(here.ndim, memory_format)
+    return self if is_contiguous_in(here, order or None) else clone(self, memory_format=memory_format)
+
+
+# -- what is written into a Tensor ------------------------------------------
+def fitted(src: Any, shape: Any, dtype: Any) -> Any:
+    """A value broadcast to a shape, in a dtype."""
+    if aval_of(src).dtype != dtype:
+        src = ops.convert(
+            ops.real(src) if kind_of(src.dtype) == "c" and kind_of(dtype) != "c" else src, dtype=dtype
+        )
+    return src if src.shape == shape else ops.broadcast_to(src, shape=shape)
+
+
+copied = operation("src", spaces="", name="copy", node="torch::autograd::CopyBackwards", out=False)(fitted)
+spread = operation("src", spaces="", name="fill", out=False)(fitted)
+
+
+@exposed("method")
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write another Tensor, broadcast and converted, into this one.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    if not isinstance(src, Tensor):
+        raise ArgumentError(
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+        )
+    ensure_modifiable(self, (src,))
+    shape = tuple(self.shape)
+    check_broadcast(tuple(src.shape), shape)
+    assign(self, copied(src, shape, self.dtype.numpy), "copy_", anew=True)
+    return self
+
+
+def check_broadcast(have: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Raise unless `have` is broadcast to `shape`."""
+    for i in range(1, len(have) + 1):
+        n, m = have[-i], shape[-i] if i <= len(shape) else 1
+        if n not in (1, m):
+            raise TensorError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                f"{len(shape) - i}"
+                if len(have) <= len(shape)
+                else f"output with shape {list(shape)} doesn't match the broadcast shape {list(have)}"
+            )
+
+
+@exposed("method")
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write a number, or a Tensor without dimensions, into every entry."""
+    return filled(self, value, "fill_")
+
+
+exposed("function")(fill_)
+
+
+@operation("input", spaces="", inplace=True, out=False)
+def fill_diagonal(input: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """The Tensor with a number on its diagonal, which with `wrap` begins again below the end of a tall matrix."""
+    shape = aval_of(input).shape
+    if len(shape) < 2:
+        raise TensorError("dimensions must larger than 1")
+    if len(shape) > 2 and len({*shape}) > 1:
+        raise TensorError("all dimensions of input must be of equal length")
+    mask = np.zeros(shape, bool)
+    np.fill_diagonal(mask, True, wrap)
+    return ops.where(mask, number_in(fill_value, aval_of(input).dtype), input)
+
+
+@exposed("function method")
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros."""
+    return filled(self, 0, "zero_")
+
+
+def filled(target: Tensor, value: Any, name: str) -> Tensor:
+    """Write one value into every entry."""
+    shape, dtype = tuple(target.shape), target.dtype
+    if isinstance(value, Tensor) and value.shape:
+        raise TensorError(
+            f"{name} only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions."
+        )
+    ensure_modifiable(target, (value,), overlap=True)
+    if isinstance(value, Tensor):
+        result = spread(value, shape, dtype.numpy)
+    else:
+        result = make(target.tape, np.broadcast_to(number_in(value, dtype.numpy), shape))
+    assign(target, result, name, anew=True)
+    return target
+
+
+def resize_(self: Tensor, size: Any, *, memory_format: memory_format = contiguous_format) -> Tensor:
+    """Another shape, in the same memory as far as it reaches; what is new there is undefined (zero, here)."""
+    if self.requires_grad and not current_modes().inference:
+        raise TensorError("cannot resize variables that require grad")
+    shape, here = as_sizes(size), current(self).value
+    if not is_array(here):
+        raise TensorError("resize_: a traced Tensor has no memory", hint="use reshape or narrow")
+    if shape == here.shape:
+        return self
+    owner, item = root(here), here.itemsize
+    start = address(here) - address(owner) if here.size else 0
+    if start + prod(shape) * item > owner.nbytes:
+        memory = np.zeros(start // item + prod(shape), here.dtype)
+        memory.view(np.uint8)[: owner.nbytes] = np.frombuffer(owner.tobytes("A"), np.uint8)
+        here = memory[start // item :]
+    steps = standard_strides(shape, memory_format.order)
+    exchange(self, strides.restrided(here, shape, [s * item for s in steps]))
+    MEMORIES.modified(self.value, "resize_", source_info.caller())
+    return self
+
+
+variadic(resize_)
+
+
+@exposed("method")
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
+    """`resize_` to the shape of another Tensor."""
+    return resize_(self, tuple(the_template.shape), memory_format=memory_format)
+
+
+@exposed("method")
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Take the memory, shape and strides of another Tensor, or the memory of a storage; without any, none. A leaf is
+    another one then: graphs do not lead to it any more.
+
+    Raises:
+        RuntimeError: it is a leaf that requires a gradient, outside no_grad; the dtypes differ.
+        NotImplementedError: one of the Tensors has a history, outside no_grad, which would be lost.
+    """
+    if current_modes().grad:
+        if self.node is LEAF:
+            raise TensorError("a leaf Variable that requires grad is being used in an in-place operation.")
+        if self.requires_grad or (isinstance(source, Tensor) and source.requires_grad):
+            raise NotSupportedError("derivative for aten::set_ is not implemented", hint="under no_grad")
+    exchange(self, taken_from(source, self.dtype, storage_offset, size, stride))
+    self.leaf = None
+    MEMORIES.modified(self.value, "set_", source_info.caller())
+    return self
+
+
+def taken_from(source: Any, to: torch_dtype, storage_offset: int, size: Any, stride: Any) -> Any:
+    """The array that `set_` takes from a Tensor or a storage."""
+    dtype = to.numpy
+    if source is None:
+        return np.empty(0, dtype)
+    if isinstance(source, Tensor):
+        if source.dtype is not to:
+            raise TensorError(f"Could not set tensor of type {source.dtype} to a tensor of type {to}")
+        here = current(source).value
+        owner = root(here) if size is not None else here
+    elif isinstance(source, UntypedStorage):
+        here = owner = source.owner
+    else:
+        raise ArgumentError("set_() received an invalid combination of arguments", hint="x.set_(y)")
+    if isinstance(source, Tensor) and size is None:
+        return here
+    shape = as_sizes(size) if size is not None else (owner.nbytes // dtype.itemsize - storage_offset,)
+    steps = standard_strides(shape) if stride is None else as_sizes(stride)
+    item = dtype.itemsize
+    flat = strided(owner, (owner.nbytes // item,), (item,), 0) if owner.dtype == dtype else owner.view(dtype)
+    return strides.restrided(flat, shape, [s * item for s in steps], storage_offset * item)
+
+
+# -- strides and storage ------------------------------------------
+@exposed("method")
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """The distance in memory, in entries, of neighbours along each dimension, or along one."""
+    found = item_strides(layout(self))
+    return found if dim is None else found[dimension(dim, len(found))]
+
+
+@exposed("method")
+def storage_offset(self: Tensor) -> int:
+    """The place of the first entry in the memory, in entries."""
+    return first_place(layout(self))
+
+
+@exposed("method")
+def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
+    """Whether the entries lie one after the other in memory."""
+    return is_contiguous_in(layout(self), memory_format.order)
+
+
+@exposed("method")
+def data_ptr(self: Tensor) -> int:
+    """The address of the first entry; 0 where there is none."""
+    memory_of(self)
+    return address(self.value) if self.value.size else 0
+
+
+@exposed("method")
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory as bytes."""
+    return UntypedStorage(memory_of(self))
+
+
+@exposed("method")
+def storage(self: Tensor) -> TypedStorage:
+    """The memory as elements of the Tensor's dtype."""
+    return TypedStorage(memory_of(self), self.dtype)
+
+
+@exposed("function method")
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape."""
+    return input.shape == other.shape
+
+
+@exposed("method")
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes see the memory: never."""
+    return False
+
+
+@exposed("method")
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same entries of one memory."""
+    return memory_of(self) is memory_of(tensor) and same_place(self.value, tensor.value)
+
+
+@exposed("method")
+def share_memory_(self: Tensor) -> Tensor:
+    """The Tensor itself: memory is shared by all threads."""
+    return self
+
+
+for format in FORMATS:
+    exposed("function", format.name)(format)
+exposed("function")(memory_format)
+exposed("method", "_version")(property(inference.version))
+exposed("method", "_is_view")(views.is_view)
+exposed("method", "_base")(property(lambda self: self.aspect.base if views.is_view(self) else None))

@@ -1,0 +1,411 @@
+"""Views of parts: entries and slices, pieces, diagonals, windows, the parts of complex numbers."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core.aval import kind_of
+from .._core import strides
+from .._core.dtypes import from_numpy_dtype
+from .._core.errors import DimensionError, TensorError
+from .._core.inplace import reshaping
+from .._core.layout import item_strides, layout
+from .._core.memory import address, is_array, root
+from .._core.tensor import Tensor
+from .._core.views import base_of, is_view
+from .._declare.operation import exposed, operation
+from .._declare.out import with_out
+from .._declare.rearrangement import Partition, Rearrangement
+from .dimensions import dimension as place_of
+from .sizes import as_sizes, at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
+UNTRACKED: dict[str, Any] = {"by_value": True, "out": False, "composite": Partition, "results": tuple}
+PIECES = UNTRACKED | {"view": True}
+
+
+# -- entries and slices ------------------------------------------
+@operation("input", **VIEW)
+def select(input: Any, dim: int, index: int) -> Any:
+    """One entry along a dimension."""
+    if not input.ndim:
+        raise DimensionError("select() cannot be applied to a 0-dim tensor.")
+    d, index = place_of(dim, input.ndim), as_index(index)
+    if not -input.shape[d] <= index < input.shape[d]:
+        raise DimensionError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
+        )
+    return strides.part, (input,), {"index": at(d, index % input.shape[d])}
+
+
+@operation("input", name="slice", spaces="", **VIEW)
+def sliced(input: Any, dim: int, start: int, stop: int, step: int = 1) -> Any:
+    """Every step-th entry along a dimension from `start` on and before `stop`."""
+    return strides.part, (input,), {"index": at(dim, slice(start, stop, step))}
+
+
+@operation("input", spaces="", **VIEW)
+def alias(input: Any) -> Any:
+    """The whole as a view."""
+    return strides.part, (input,), {"index": (slice(None),) * input.ndim}
+
+
+def piece(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
+    """The entries from `start` on and before `stop` along a dimension that is there."""
+    return sliced(input, dim, start, stop)
+
+
+@exposed("function method")
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` entries along a dimension from `start` on."""
+    shape = input.shape
+    if not shape:
+        raise TensorError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise TensorError("narrow(): length must be non-negative.")
+    d, first = place_of(dim, len(shape)), as_index(start)
+    if not -shape[d] <= first <= shape[d]:
+        raise DimensionError(
+            f"Dimension out of range (expected to be in range of [{-shape[d]}, {shape[d]}], but got {first})"
+        )
+    first += shape[d] * (first < 0)
+    if first + length > shape[d]:
+        raise TensorError(f"start ({first}) + length ({length}) exceeds dimension size ({shape[d]}).")
+    return piece(input, d, first, first + length)
+
+
+@exposed("function method")
+@with_out
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A copy of what `narrow` gives."""
+    return narrow(input, dim, start, length).clone()
+
+
+# -- pieces ------------------------------------------
+@operation("input", **PIECES)
+def unbind(input: Any, dim: int = 0) -> Any:
+    """All entries along a dimension."""
+    if not input.ndim:
+        raise DimensionError("Dimension specified as 0 but tensor has no dimensions")
+    d = place_of(dim, input.ndim)
+    return [strides.part(input, index=at(d, i)) for i in range(input.shape[d])]
+
+
+def partition(input: Any, sizes: Any, dim: int) -> list[Any]:
+    """Slices of the given sizes one after the other."""
+    parts, start = [], 0
+    for n in sizes:
+        parts.append(strides.part(input, index=at(dim, slice(start, start + n, None))))
+        start += n
+    return parts
+
+
+@operation("input", spaces="", name="split", **PIECES)
+def equal_pieces(input: Any, split_size: int, dim: int) -> Any:
+    """Slices of one size; the last may be shorter."""
+    size = input.shape[dim]
+    starts = range(0, size, split_size) if size else [0]
+    return partition(input, [min(split_size, size - start) for start in starts], dim)
+
+
+@operation("input", **PIECES)
+def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
+    """Slices of the given sizes."""
+    d = place_of(dim, input.ndim)
+    if sum(split_sizes) != input.shape[d] or any(n < 0 for n in split_sizes):
+        raise TensorError(
+            f"split_with_sizes expects split_sizes to sum exactly to {input.shape[d]} (input tensor's size at "
+            "dimension "
+            f"{d}), but got split_sizes={list(split_sizes)}"
+        )
+    return partition(input, split_sizes, d)
+
+
+@exposed("method")
+def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of `split_size` entries along a dimension, or of as many each as a list says.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.arange(5).split([2, 3])
+    (tensor([0, 1]), tensor([2, 3, 4]))
+    """
+    if isinstance(split_size, tuple | list):
+        return split_with_sizes(self, as_sizes(split_size), dim)
+    if not self.shape:
+        raise TensorError("split expects at least a 1-dimensional tensor")
+    d, size = place_of(dim, len(self.shape)), as_index(split_size)
+    if size < 0 or (size == 0 and self.shape[d]):
+        raise TensorError(
+            f"split expects split_size be non-negative, but got split_size={size}"
+            if size < 0
+            else f"split_size can only be 0 if dimension size is 0, but got dimension size of {self.shape[d]}"
+        )
+    return equal_pieces(self, max(size, 1), d)
+
+
+@exposed("function", "split")
+def split_function(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`Tensor.split` as a function."""
+    return split(tensor, split_size_or_sections, dim)
+
+
+@exposed("function method")
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most so many views of equal size along a dimension; the last may be smaller."""
+    if not input.shape:
+        raise TensorError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise TensorError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    d = place_of(dim, len(input.shape))
+    size = -(-input.shape[d] // chunks)
+    if not size:
+        return split_with_sizes(input, (0,) * chunks, d)
+    return equal_pieces(input, size, d)
+
+
+@operation("input", **UNTRACKED)
+def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
+    """`split_with_sizes` with pieces that may be modified in place, of which the whole then knows nothing."""
+    return split_with_sizes.operation.function(input, split_sizes, dim)
+
+
+def untracked(input: Tensor, pieces: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
+    """Pieces of these sizes."""
+    return untracked_split(input, tuple([p.shape[dim] for p in pieces]), dim)
+
+
+@operation("input", name="unsafe_split", spaces="", **UNTRACKED)
+def untracked_split(input: Any, split_sizes: Any, dim: int) -> Any:
+    """See `unsafe_split`."""
+    return split_with_sizes.operation.function(input, split_sizes, dim)
+
+
+@exposed("function method")
+def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` with pieces that may be modified in place, of which the whole then knows nothing."""
+    return untracked(input, split(input.detach(), split_size, dim), dim)
+
+
+@exposed("function method")
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`chunk` with pieces that may be modified in place, of which the whole then knows nothing."""
+    return untracked(input, chunk(input.detach(), chunks, dim), dim)
+
+
+@exposed("function method")
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """So many views along a dimension, of sizes that differ by one at most; or split before given places."""
+    shape = input.shape
+    if not shape:
+        raise TensorError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    d = place_of(dim, len(shape))
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    if not isinstance(indices_or_sections, tuple | list):
+        sections = as_index(indices_or_sections)
+        if sections <= 0:
+            raise TensorError(f"number of sections must be larger than 0, got {sections}")
+        small, more = divmod(shape[d], sections)
+        sizes = [small + (i < more) for i in range(sections)]
+        indices_or_sections = [sum(sizes[: i + 1]) for i in range(sections - 1)]
+    bounds = [slice(None, stop).indices(shape[d])[1] for stop in indices_or_sections]
+    starts, stops = [0, *bounds], [*bounds, shape[d]]
+    return tuple([piece(input, d, a, max(a, b)) for a, b in zip(starts, stops)])
+
+
+def splitter(name: str, least: int, dim: int) -> Any:
+    """Make hsplit, vsplit or dsplit."""
+
+    def function(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        ndim = len(input.shape)
+        if ndim < least:
+            raise TensorError(
+                f"torch.{name} requires a tensor with at least {least} dimension{'s'[: least > 1]}, but got a tensor "
+                f"with {ndim} dimensions!"
+            )
+        d = min(dim, ndim - 1)
+        if (
+            not isinstance(indices_or_sections, tuple | list | Tensor)
+            and input.shape[d] % indices_or_sections
+        ):
+            raise TensorError(
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
+                f"{input.shape[d]} is "
+                f"not divisible by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(input, indices_or_sections, d)
+
+    function.__name__ = name
+    function.__doc__ = f"`tensor_split` along dimension {dim}."
+    return exposed("function method")(function)
+
+
+hsplit = splitter("hsplit", 1, 1)
+vsplit = splitter("vsplit", 2, 0)
+dsplit = splitter("dsplit", 3, 2)
+
+
+# -- diagonals and windows ------------------------------------------
+@operation("input", **VIEW)
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The diagonals of matrices in two dimensions, as the last dimension."""
+    dims = place_of(dim1, input.ndim), place_of(dim2, input.ndim)
+    if dims[0] == dims[1]:
+        raise TensorError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return strides.diagonal, (input,), {"offset": as_index(offset), "dims": dims}
+
+
+@operation("input", spaces="method", **VIEW)
+def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+    """Windows of `size` entries along a dimension, `step` apart, as the last dimension.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.arange(4).unfold(0, 2, 1).tolist()
+    [[0, 1], [1, 2], [2, 3]]
+    """
+    d = place_of(dimension, input.ndim)
+    have = input.shape[d] if input.ndim else 1
+    if size < 0:
+        raise TensorError(f"size is {size} but must be >= 0")
+    if size > have:
+        raise TensorError(f"maximum size for tensor at dimension {d} is {have} but size is {size}")
+    if step <= 0:
+        raise TensorError(f"step is {step} but must be > 0")
+    return strides.unfold, (input,), {"dim": d, "length": size, "step": step}
+
+
+@operation("input", spaces="", name="as_strided", **VIEW)
+def with_strides(input: Any, shape: Any, steps: Any, shift: int, layout: Any) -> Any:
+    """`as_strided` relative to the first entry, for an operand whose own strides are `layout`."""
+    return strides.as_strided, (input,), {"shape": shape, "strides": steps, "shift": shift, "layout": layout}
+
+
+def first_place(array: Any) -> int:
+    """The place of the first entry of an array in its memory, in entries."""
+    return (address(array) - address(root(array))) // array.itemsize
+
+
+@exposed("function method")
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """The view of these strides in the memory of a Tensor, whose first entry is the `storage_offset`-th there.
+
+    Strides may make one entry appear in several places; its derivative is then the sum over these.
+    """
+    size, stride = as_sizes(size), as_sizes(stride)
+    if len(size) != len(stride):
+        raise TensorError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise TensorError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+        )
+    here = layout(input)
+    owner, item = root(here), here.itemsize
+    offset = first_place(here) if storage_offset is None else storage_offset
+    # What is outside of the view has a history as well; a tangent is that of the view.
+    if is_view(input) and input.aspect.creation == "default" and input.aspect.tangent is None:
+        input = base_of(input)
+        here = layout(input)
+    needed = 0 if 0 in size else (offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1) * item
+    if needed > owner.nbytes:
+        raise TensorError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
+            f"requiring a storage size of {needed} are out of bounds for storage of size {owner.nbytes}"
+        )
+    return with_strides(input, size, stride, offset - first_place(here), item_strides(here))
+
+
+exposed("method")(reshaping(as_strided))
+
+
+# -- complex numbers ------------------------------------------
+@operation(
+    "input", out=False, view=lambda x, view: ops.make_complex(view, ops.imag(x)), spaces="", name="real"
+)
+def real_part(input: Any) -> Any:
+    """The real parts."""
+    return input.real if is_array(input) else ops.real(input)
+
+
+@operation(
+    "input", out=False, view=lambda x, view: ops.make_complex(ops.real(x), view), spaces="", name="imag"
+)
+def imaginary_part(input: Any) -> Any:
+    """The imaginary parts."""
+    return input.imag if is_array(input) else ops.imag(input)
+
+
+@exposed("function")
+def real(input: Tensor) -> Tensor:
+    """The real parts of complex numbers, a view; other Tensors as they are."""
+    return real_part(input) if input.dtype.is_complex else input
+
+
+@exposed("function")
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts of complex numbers, a view."""
+    if not input.dtype.is_complex:
+        raise TensorError("imag is not implemented for tensors with non-complex dtypes.")
+    return imaginary_part(input)
+
+
+def set_part(part: Any) -> Any:
+    """Make the setter of `real` or `imag`."""
+
+    def put(self: Tensor, value: Any) -> None:
+        part(self).copy_(value)
+
+    return put
+
+
+exposed("method", "real")(property(real, set_part(real)))
+exposed("method", "imag")(property(imag, set_part(imag)))
+
+
+def complex_from(pairs: Any) -> Any:
+    """Complex numbers from the real and imaginary parts in the last dimension of traced values."""
+    return ops.make_complex(pairs[..., 0], pairs[..., 1])
+
+
+def pairs_from(numbers: Any) -> Any:
+    """The real and imaginary parts of traced values as a last dimension."""
+    return ops.stacked([ops.real(numbers), ops.imag(numbers)], axis=len(numbers.shape))
+
+
+@operation("input", out=False, view=lambda x, view: complex_from(view), spaces="function")
+def view_as_real(input: Any) -> Any:
+    """Complex numbers as pairs of real ones in a last dimension."""
+    if kind_of(input.dtype) != "c":
+        raise TensorError("view_as_real is only supported for complex tensors")
+    if not is_array(input):
+        return pairs_from(input)
+    half = input.real.dtype.itemsize
+    return strides.restrided(input.real, (*input.shape, 2), (*input.strides, half))
+
+
+@operation("input", out=False, view=lambda x, view: pairs_from(view), spaces="function")
+def view_as_complex(input: Any) -> Any:
+    """Pairs of real numbers in the last dimension as complex ones."""
+    if kind_of(input.dtype) != "f" or input.dtype.itemsize == 2:
+        name = from_numpy_dtype(input.dtype)
+        raise TensorError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{name}"
+        )
+    if not input.ndim or input.shape[-1] != 2:
+        raise TensorError("Tensor must have a last dimension of size 2")
+    if not is_array(input):
+        return complex_from(input)
+    if input.size and (
+        input.strides[-1] != input.itemsize or any(s % (2 * input.itemsize) for s in input.strides[:-1])
+    ):
+        raise TensorError("Tensor must have a last dimension with stride 1")
+    return input.view(np.dtype(f"c{2 * input.itemsize}"))[..., 0]

@@ -1,0 +1,167 @@
+"""A Graph as text: the mathematics on the left, avals and the user's lines on the right.
+
+    loss(x: f64[3], y: f64[3]) → f64[]
+      k: f64[] = 0.5
+      a = x - y              f64[3]  demo/training.py:3
+      b = a ** 2             f64[3]  demo/training.py:3
+      c = sum(b, axes=(0,))  f64[]   demo/training.py:4
+      d = c * k              f64[]   demo/training.py:4
+      return d
+
+Inputs are x, y, z, captured values k, the others a, b, c, …; a sub-graph stands below its equation. The text
+holds no addresses and no order of a set: equal graphs print alike.
+"""
+
+from __future__ import annotations
+
+import re
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .aval import Aval, aval_of
+from .graph import Graph, Literal, Var, names, subgraphs
+from .primitive import REGISTRY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .graph import Equation
+
+WIDEST = 60  # a longer expression shifts the columns of its own line only
+
+
+class Line(NamedTuple):
+    """One line of a listing, with the user's line that it stems from."""
+
+    text: str
+    site: Any = None
+
+
+def render(graph: Graph) -> str:
+    """The listing of a graph."""
+    return "\n".join(line.text for line in listing(graph))
+
+
+def listing(graph: Graph, indent: str = "", label: str = "") -> list[Line]:
+    """The lines of a graph; those of its sub-graphs are indented. `label` stands before the header."""
+    called = variable_names(graph)
+    inner = indent + "  "
+    lines = [Line(f"{indent}{label}{header(graph, called)}")]
+    lines += [Line(f"{inner}{called[var]}: {captured(value)}") for var, value in graph.captured.items()]
+    rows = [(statement(e, called), ", ".join(repr(v.aval) for v in e.outputs), e) for e in graph.equations]
+    wide = max((len(text) for text, _, _ in rows if len(text) <= WIDEST), default=0)
+    wide_aval = max((len(aval) for _, aval, _ in rows), default=0)
+    for text, aval, equation in rows:
+        site = "" if equation.site is None else str(equation.site)
+        lines.append(Line(f"{inner}{text:<{wide}}  {aval:<{wide_aval}}  {site}".rstrip(), equation.site))
+        for path, sub in subgraphs(equation.params):
+            lines += listing(sub, inner + "  ", f"{path}: ")
+    lines.append(Line(f"{inner}return {', '.join(atom(a, called) for a in graph.outputs)}"))
+    return lines
+
+
+def header(graph: Graph, called: dict[Var, str]) -> str:
+    """`loss(x: f64[3], y: f64[]) → f64[]`."""
+    inputs = ", ".join(f"{called[v]}: {v.aval!r}" for v in graph.inputs)
+    results = ", ".join(map(repr, graph.out_avals))
+    return f"{graph.name}({inputs}) → {results if len(graph.outputs) == 1 else f'({results})'}"
+
+
+def captured(value: Any) -> str:
+    """The aval of a captured value; with the number where it is one."""
+    known = type(value) is np.ndarray and value.ndim == 0
+    return f"{aval_of(value)!r} = {value.item()!r}" if known else repr(aval_of(value))
+
+
+def variable_names(graph: Graph) -> dict[Var, str]:
+    """A name for every variable of a graph (those of its sub-graphs have their own)."""
+    count = len(graph.inputs)
+    called = dict(zip(graph.inputs, "xyz" if count <= 3 else (f"x{i}" for i in range(count))))
+    constants = ["k"] if len(graph.captured) == 1 else [f"k{i}" for i in range(len(graph.captured))]
+    called.update(zip(graph.captured, constants))
+    taken = set(called.values())
+    free = (name for name in names() if name not in taken and not iskeyword(name))
+    called.update((var, next(free)) for equation in graph.equations for var in equation.outputs)
+    return called
+
+
+def atom(a: Any, called: dict[Var, str]) -> str:
+    return repr(a) if type(a) is Literal else called[a]
+
+
+def statement(equation: Equation, called: dict[Var, str]) -> str:
+    """`a = sin(x)`."""
+    targets = ", ".join(called[v] for v in equation.outputs)
+    value = expression(equation, [atom(a, called) for a in equation.inputs])
+    return f"{targets} = {value}" if targets else value
+
+
+# -- the right-hand side
+def expression(equation: Equation, operands: Sequence[str]) -> str:
+    """An application of a primitive: by its own form, infix by its sign, or as a call."""
+    primitive, params = equation.primitive, equation.params
+    if REGISTRY.get(primitive.name) is primitive and primitive.name in FORMS:
+        return FORMS[primitive.name](*operands, **params)
+    if primitive.symbol is not None:
+        return infix(primitive.symbol, *operands)
+    return call(primitive.name.removeprefix("reduce_"), *operands, **params)
+
+
+def infix(sign: str, *operands: str) -> str:
+    """`a + b` or `-a`; a negative base of a power needs parentheses."""
+    if len(operands) == 1:
+        return sign + operands[0]
+    if sign == "**" and operands[0].startswith("-"):
+        operands = (f"({operands[0]})", *operands[1:])
+    return f" {sign} ".join(operands)
+
+
+def call(name: str, *operands: str, **params: Any) -> str:
+    """`name(a, b, axis=0)`."""
+    return f"{name}({', '.join([*operands, *(f'{key}={shown(value)}' for key, value in params.items())])})"
+
+
+def brackets(index: tuple, arrays: Sequence[str]) -> str:
+    """An index template (see `ops.indexing`) as it is written between brackets: `[1:, :, b]`."""
+    rest = iter(arrays)
+    return f"[{', '.join(next(rest) if e is Ellipsis else shown(e) for e in index) or '()'}]"
+
+
+def slice_text(s: slice) -> str:
+    start, stop, step = ("" if v is None else str(v) for v in (s.start, s.stop, s.step))
+    return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
+
+
+def dtype_name(dtype: Any) -> str:
+    return repr(Aval((), dtype)).removesuffix("[]")
+
+
+FORMS: dict[str, Callable[..., str]] = {
+    "contract": lambda a, b, *, spec: f'contract("{spec}", {a}, {b})',
+    "convert": lambda x, *, dtype: f"{dtype_name(dtype)}({x})",
+    "getitem": lambda x, *arrays, index: x + brackets(index, arrays),
+    "put": lambda u, *arrays, index, shape: f"zeros({shown(shape)}).at{brackets(index, arrays)}.add({u})",
+    "square": lambda x: infix("**", x, "2"),
+    "static_power": lambda x, *, p: infix("**", x, shown(p)),
+    "update": lambda x, u, *arrays, index: f"{x}.at{brackets(index, arrays)}.set({u})",
+}
+
+
+def shown(value: Any) -> str:
+    """The value of a param, without what differs from run to run."""
+    if isinstance(value, Graph):
+        return "…"
+    if isinstance(value, np.dtype):
+        return dtype_name(value)
+    if isinstance(value, slice):
+        return slice_text(value)
+    if type(value) in (tuple, list):
+        inside = ", ".join(map(shown, value)) + ("," if type(value) is tuple and len(value) == 1 else "")
+        return f"({inside})" if type(value) is tuple else f"[{inside}]"
+    if isinstance(value, np.ndarray):
+        return repr(aval_of(value))
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

@@ -1,0 +1,593 @@
+"""Pytrees: any nesting of containers, seen as a list of leaves and a structure.
+
+A *node* is a tuple, list, dict, OrderedDict, defaultdict, deque, namedtuple, None (a node without children)
+or an instance of a registered class; everything else is a *leaf*. optree does the walking. This module adds
+what the transforms need on top: short cuts for the trees that nearly every call passes (a lone leaf, a tuple
+of leaves), prefixes (`in_axes`), paths, and errors that name the place where two trees differ. `fxgrad.tree`
+is the public face of it, and has what only users need.
+
+The names are those of `jax.tree`, and so is what they do, but for four choices of optree, each more lenient:
+a deque is a node; dict keys that cannot be sorted keep their order of insertion; a dict is rebuilt in its own
+order of insertion; and a dict, an OrderedDict and a defaultdict with the same keys may be mapped together.
+"""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import functools
+import threading
+import warnings
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import nullcontext
+from typing import Any, NamedTuple, Self
+
+NAMESPACE = "fxgrad"
+IsLeaf = Callable[[Any], bool]
+
+
+# ----------------------------------------------------------------------------------------------- the registry
+
+
+class _Node(NamedTuple):
+    """How a registered class is taken apart and put together again."""
+
+    flatten: Callable[[Any], tuple[Iterable[Any], Hashable]]
+    unflatten: Callable[[Any, Any], Any]
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]] | None
+
+
+# Every node type that is recognized by its exact class; None for those that optree knows by itself. Named
+# tuples are recognized by their shape. (`frozendict` is a builtin from Python 3.15 on.)
+_registry: dict[type, _Node | None] = dict.fromkeys(
+    [type(None), tuple, list, dict, OrderedDict, defaultdict, deque, getattr(builtins, "frozendict", dict)]
+)
+_registry_lock = threading.RLock()
+
+
+class _Optree:
+    """optree, imported when the first node is met.
+
+    Importing it takes 12-15 ms, more than a third of what `import fxgrad` may cost, and no part of it can be
+    had for less: its C extension lies inside the package. Until then registrations wait in `_registry`. Each
+    function becomes an ordinary attribute when it is first used, so that later uses pay nothing.
+    """
+
+    def __init__(self) -> None:
+        self.loaded = False
+
+    def install(self, cls: type, node: _Node) -> None:
+        import optree
+
+        # optree warns where its own view of a namedtuple is replaced, which is what the user asks for.
+        quiet = warnings.catch_warnings(action="ignore") if issubclass(cls, tuple) else nullcontext()
+        with quiet:
+            optree.register_pytree_node(cls, node.flatten, node.unflatten, namespace=NAMESPACE)
+
+    def __getattr__(self, name: str) -> Any:
+        with _registry_lock:
+            import optree
+
+            if not self.loaded:
+                PyTreeDef.register(optree.PyTreeSpec)
+                for cls, node in _registry.items():
+                    if node is not None:
+                        self.install(cls, node)
+                self.loaded = True
+        value = getattr(optree, name)
+        setattr(self, name, value)
+        return value
+
+
+_optree = _Optree()
+
+
+def register_pytree_node(
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
+    unflatten_func: Callable[[Any, tuple[Any, ...]], Any],
+    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]] | None = None,
+) -> None:
+    """Make the instances of a class nodes of pytrees.
+
+    `flatten_func(x)` returns `(children, auxiliary)`, where the auxiliary data is part of the structure: it
+    is compared with `==` and hashed, and holds no arrays. `unflatten_func(auxiliary, children)` makes `x`
+    again; it must accept any objects as children, for transforms put tracers there. `flatten_with_keys_func`,
+    if given, returns `((key, child) pairs, auxiliary)` and is asked for paths only.
+
+    Raises ValueError if the class is registered already, TypeError if it is not a class. May be called from
+    any thread. A subclass of a registered class is not registered.
+
+    >>> import fxgrad as fx
+    >>> class Point:
+    ...     def __init__(self, x, y):
+    ...         self.x, self.y = x, y
+    >>> fx.tree.register_pytree_node(Point, lambda p: ((p.x, p.y), None), lambda _, xy: Point(*xy))
+    >>> fx.tree.leaves([Point(1, 2), 3])
+    [1, 2, 3]
+    """
+    if not isinstance(nodetype, type):
+        raise TypeError(f"register_pytree_node: a class is needed, not {nodetype!r}")
+    node = _Node(flatten_func, unflatten_func, flatten_with_keys_func)
+    with _registry_lock:
+        if nodetype in _registry:
+            raise ValueError(
+                f"register_pytree_node: {nodetype.__module__}.{nodetype.__qualname__} is a pytree node "
+                "already; a class has one way to be flattened: register a subclass of it instead"
+            )
+        if _optree.loaded:
+            _optree.install(nodetype, node)
+        _registry[nodetype] = node
+
+
+def is_tree_node(cls: type) -> bool:
+    """Whether the instances of a class are nodes.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.is_tree_node(list), fx.tree.is_tree_node(float)
+    (True, False)
+    """
+    return cls in _registry or _optree.is_namedtuple_class(cls) or _optree.is_structseq_class(cls)
+
+
+# --------------------------------------------------------------------------------------- leaves and structure
+
+
+class PyTreeDef(abc.ABC):
+    """The structure of a pytree, without its leaves: equal, and hashes equal, for trees of equal structure.
+
+    It has `compose(inner)` too. This class is for `isinstance` and annotations; `structure` makes instances.
+
+    >>> import fxgrad as fx
+    >>> treedef = fx.tree.structure({"a": 1, "b": (2, 3)})
+    >>> treedef.num_leaves, isinstance(treedef, fx.tree.PyTreeDef)
+    (3, True)
+    """
+
+    __slots__ = ()
+    num_leaves: int
+    num_nodes: int
+
+    @abc.abstractmethod
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this structure that has these leaves."""
+
+    @abc.abstractmethod
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """What stands in a tree in the places of the leaves; ValueError if it does not begin like this."""
+
+    @abc.abstractmethod
+    def children(self) -> list[PyTreeDef]:
+        """The structures of the children of the root."""
+
+
+class _Leaf(PyTreeDef):
+    """The structure of a lone leaf: equal to optree's, but there before optree is, and quicker."""
+
+    __slots__ = ()
+    num_leaves = num_nodes = 1
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        try:
+            (leaf,) = leaves
+        except ValueError as error:
+            raise ValueError(f"the structure is one leaf: {error}") from None
+        return leaf
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        return [tree]
+
+    def children(self) -> list[PyTreeDef]:
+        return []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_leaf_spec(), name)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, PyTreeDef) and _leaf_spec() == other)
+
+    def __hash__(self) -> int:
+        return hash(_leaf_spec())
+
+    def __repr__(self) -> str:
+        return "PyTreeSpec(*)"
+
+    def __reduce__(self) -> str:
+        return "LEAF"
+
+
+LEAF = _Leaf()
+
+
+@functools.cache
+def _leaf_spec() -> Any:
+    return _optree.treespec_leaf(namespace=NAMESPACE)
+
+
+@functools.lru_cache(maxsize=64)
+def _flat_tuple(length: int) -> PyTreeDef:
+    return _optree.tree_structure((0,) * length, namespace=NAMESPACE)
+
+
+def _spec(treedef: PyTreeDef) -> Any:
+    """The treedef as optree's functions take it."""
+    return _leaf_spec() if treedef is LEAF else treedef
+
+
+def _is_leaf(tree: Any) -> bool:
+    kind = type(tree)
+    return kind not in _registry and not (issubclass(kind, tuple) and is_tree_node(kind))
+
+
+def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
+    """Take a tree apart into the list of its leaves and its structure.
+
+    Dict entries come in the order of their sorted keys. A subtree for which `is_leaf(subtree)` is true is
+    taken for a leaf.
+
+    >>> import fxgrad as fx
+    >>> leaves, treedef = fx.tree.flatten({"b": [2, 3], "a": 1, "c": None})
+    >>> leaves
+    [1, 2, 3]
+    >>> fx.tree.unflatten(treedef, ["x", "y", "z"])
+    {'b': ['y', 'z'], 'a': 'x', 'c': None}
+    """
+    kind = type(tree)
+    if kind not in _registry and not issubclass(kind, tuple):
+        return [tree], LEAF
+    if kind is tuple and is_leaf is None:  # the arguments of a call, mostly: optree takes four times as long
+        for item in tree:
+            kind = type(item)
+            if kind in _registry or issubclass(kind, tuple):
+                break
+        else:
+            return list(tree), _flat_tuple(len(tree))
+    return _optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+
+
+def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """Put a tree together from its structure and its leaves: the inverse of `flatten`.
+
+    Raises ValueError if the number of leaves is not `treedef.num_leaves`.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.unflatten(fx.tree.structure((0, [0, 0])), "abc")
+    ('a', ['b', 'c'])
+    """
+    return treedef.unflatten(leaves)
+
+
+def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves of a tree, in order; `is_leaf` as in `flatten`.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.leaves([1, (2, None), {"a": 3}])
+    [1, 2, 3]
+    >>> fx.tree.leaves([1, (2, None)], is_leaf=lambda x: x is None)
+    [1, 2, None]
+    """
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
+    """The structure of a tree; `is_leaf` as in `flatten`.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.structure((1, [2, 3])) == fx.tree.structure(("a", ["b", "c"]))
+    True
+    """
+    return flatten(tree, is_leaf)[1]
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a tuple whose items have the given structures.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.treedef_tuple([fx.tree.structure(1), fx.tree.structure([2])])
+    PyTreeSpec((*, [*]))
+    """
+    return _optree.treespec_tuple([_spec(treedef) for treedef in treedefs], namespace=NAMESPACE)
+
+
+# -------------------------------------------------------------------------------------------------------- map
+
+
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """Apply a function to each leaf of a tree, and to what stands in its place in the trees of `rest`.
+
+    `tree` may be a prefix of each tree of `rest`: `f` is then given whole subtrees of those. Returns a tree
+    with the structure of `tree`. Raises StructureError (a ValueError), naming the path, where `rest` has
+    another structure.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
+    {'a': 11, 'b': (22, 33)}
+    """
+    found, treedef = flatten(tree, is_leaf)
+    if not rest:
+        return treedef.unflatten([f(leaf) for leaf in found])
+    columns = _columns(treedef, tree, rest, is_leaf)
+    return treedef.unflatten([f(*row) for row in zip(found, *columns)])
+
+
+def _columns(treedef: PyTreeDef, tree: Any, rest: tuple[Any, ...], is_leaf: IsLeaf | None) -> list[list[Any]]:
+    """What stands, in each tree of `rest`, in the place of the leaves of `tree`."""
+    return [
+        _flatten_up_to(treedef, tree, other, "map: tree", f"the tree of rest[{i}]", is_leaf)
+        for i, other in enumerate(rest)
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------ paths
+
+
+class KeyEntry:
+    """One step of a path. A subclass names its one slot, which is also how the key is made and shown."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __init__(self, value: Any):
+        setattr(self, self.__slots__[0], value)
+
+    @property
+    def _value(self) -> Any:
+        return getattr(self, self.__slots__[0])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._value))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.__slots__[0]}={self._value!r})"
+
+    def __str__(self) -> str:
+        return f"[{self._value!r}]"
+
+
+class DictKey(KeyEntry):
+    """The step to the entry `key` of a dict."""
+
+    __slots__ = __match_args__ = ("key",)
+
+
+class SequenceKey(KeyEntry):
+    """The step to the item `idx` of a tuple, list or deque."""
+
+    __slots__ = __match_args__ = ("idx",)
+
+
+class GetAttrKey(KeyEntry):
+    """The step to the attribute `name` of an object, or to the field `name` of a namedtuple."""
+
+    __slots__ = __match_args__ = ("name",)
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+class FlattenedIndexKey(KeyEntry):
+    """The step to the child number `key` of an object whose class was registered without keys."""
+
+    __slots__ = __match_args__ = ("key",)
+
+    def __str__(self) -> str:
+        return f"[<flat index {self.key}>]"
+
+
+KeyPath = tuple[Any, ...]
+
+
+def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
+    """A path as text: as the Python expression that follows it, or with `simple=True` as bare names.
+
+    >>> import fxgrad as fx
+    >>> path = (fx.tree.DictKey("layers"), fx.tree.SequenceKey(0), fx.tree.GetAttrKey("w"))
+    >>> fx.tree.keystr(path)
+    "['layers'][0].w"
+    >>> fx.tree.keystr(path, simple=True, separator="/")
+    'layers/0/w'
+    """
+    return separator.join(str(key._value if simple and isinstance(key, KeyEntry) else key) for key in keys)
+
+
+def _level(node: Any) -> tuple[list[Any], Any]:
+    """The children of a node and its structure one level deep."""
+    return _optree.tree_flatten(node, lambda subtree: subtree is not node, namespace=NAMESPACE)
+
+
+def _keyed_children(node: Any) -> list[tuple[Any, Any]]:
+    """The children of a node, each with its step of a path."""
+    registered = _registry.get(type(node))
+    if registered is not None and registered.flatten_with_keys is not None:
+        return list(registered.flatten_with_keys(node)[0])
+    children, spec = _level(node)
+    if registered is not None:
+        keys = [FlattenedIndexKey(i) for i in range(len(children))]
+    elif isinstance(node, Mapping):
+        keys = [DictKey(key) for key in spec.entries()]
+    elif hasattr(node, "_fields"):
+        keys = [GetAttrKey(name) for name in node._fields]
+    else:
+        keys = [SequenceKey(i) for i in range(len(children))]
+    return list(zip(keys, children))
+
+
+def flatten_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """Like `flatten`, with `(path, leaf)` pairs in the place of the leaves; a path is a tuple of keys.
+
+    With `is_leaf_takes_path=True` the predicate is called as `is_leaf(path, subtree)`.
+
+    >>> import fxgrad as fx
+    >>> pairs, treedef = fx.tree.flatten_with_path({"a": [5, 6]})
+    >>> pairs
+    [((DictKey(key='a'), SequenceKey(idx=0)), 5), ((DictKey(key='a'), SequenceKey(idx=1)), 6)]
+    """
+    pairs: list[tuple[KeyPath, Any]] = []
+    answers: list[bool] = []  # of is_leaf, in order: the structure is then found without asking twice
+
+    waiting: list[tuple[KeyPath, Any]] = [((), tree)]
+    while waiting:
+        path, subtree = waiting.pop()
+        question = (path, subtree) if is_leaf_takes_path else (subtree,)
+        stop = is_leaf is not None and bool(is_leaf(*question))
+        answers.append(stop)
+        if stop or _is_leaf(subtree):
+            pairs.append((path, subtree))
+        else:
+            waiting += reversed([((*path, key), child) for key, child in _keyed_children(subtree)])
+    if is_leaf is None:
+        return pairs, structure(tree)
+    replay = iter(answers)
+    return pairs, _optree.tree_structure(tree, lambda _: next(replay), namespace=NAMESPACE)
+
+
+def leaves_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> list[tuple[KeyPath, Any]]:
+    """The `(path, leaf)` pairs of a tree: the first result of `flatten_with_path`.
+
+    >>> import fxgrad as fx
+    >>> [(fx.tree.keystr(path), leaf) for path, leaf in fx.tree.leaves_with_path([1, {"a": 2}])]
+    [('[0]', 1), ("[1]['a']", 2)]
+    """
+    return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+
+
+def map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """Like `map`, for a function that is also given the path: `f(path, leaf, *rest_leaves)`.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.map_with_path(lambda path, x: f"{fx.tree.keystr(path)} = {x}", [1, (2,)])
+    ['[0] = 1', ('[1][0] = 2',)]
+    """
+    pairs, treedef = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    stop = None if is_leaf_takes_path else is_leaf
+    rows = zip(pairs, *_columns(treedef, tree, rest, stop))
+    return treedef.unflatten([f(path, leaf, *others) for (path, leaf), *others in rows])
+
+
+# --------------------------------------------------------------------------------------------------- prefixes
+
+
+def flatten_prefix(prefix_tree: Any, full_tree: Any, what: str) -> list[Any]:
+    """Give each leaf of `full_tree` the leaf of `prefix_tree` that stands for it.
+
+    None counts as a leaf of the prefix (as in `in_axes=(0, None)`) and as no leaf of the full tree. `what`
+    names the prefix in the StructureError that is raised where it does not fit.
+
+    >>> from fxgrad.core.pytree import flatten_prefix
+    >>> flatten_prefix((0, None), ({"a": 1.0, "b": 2.0}, [3.0]), "in_axes")
+    [0, 0, None]
+    """
+    return _spread(prefix_tree, full_tree, what, lambda subtree: subtree is None, None)
+
+
+def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """Repeat each leaf of a prefix over the subtree of `full_tree` for which it stands.
+
+    Returns a tree with the structure of `full_tree`; `is_leaf` holds for both. Raises StructureError (a
+    ValueError), naming the path, if the first is no prefix of the second.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.broadcast((1, 2), ([0, 0], {"a": 0}))
+    ([1, 1], {'a': 2})
+    """
+    owners = _spread(prefix_tree, full_tree, "broadcast: prefix_tree", is_leaf, is_leaf)
+    return unflatten(structure(full_tree, is_leaf), owners)
+
+
+def _spread(
+    prefix: Any, full: Any, what: str, prefix_is_leaf: IsLeaf | None, is_leaf: IsLeaf | None
+) -> list[Any]:
+    owners, treedef = flatten(prefix, prefix_is_leaf)
+    subtrees = _flatten_up_to(treedef, prefix, full, what, "the tree it describes", prefix_is_leaf)
+    return [owner for owner, subtree in zip(owners, subtrees) for _ in leaves(subtree, is_leaf)]
+
+
+def _flatten_up_to(
+    treedef: PyTreeDef, prefix: Any, full: Any, what: str, other: str, is_leaf: IsLeaf | None
+) -> list[Any]:
+    """`treedef.flatten_up_to(full)`, with an error that names the path where it cannot be done."""
+    try:
+        return treedef.flatten_up_to(full)
+    except ValueError as error:
+        from .errors import StructureError
+
+        place = _first_mismatch(prefix, full, (), is_leaf)
+        if place is None:  # a registered class of the user's raised it while being flattened
+            raise
+        path, mine, theirs = place
+        hint = "pass is_leaf=lambda x: x is None, if None is to be a leaf" if mine is None else None
+        raise StructureError(
+            f"{what}{keystr(path)} is {_describe(mine)}, but {other} has {_describe(theirs)} there", hint=hint
+        ) from error
+
+
+def _first_mismatch(
+    prefix: Any, full: Any, path: KeyPath, is_leaf: IsLeaf | None
+) -> tuple[KeyPath, Any, Any] | None:
+    """The path at which `prefix` stops to be a prefix of `full`, and the two subtrees there."""
+    if _is_leaf(prefix) or (is_leaf is not None and is_leaf(prefix)):
+        return None
+    try:
+        others = _level(prefix)[1].flatten_up_to(full)
+    except ValueError:
+        return path, prefix, full
+    for (key, child), other in zip(_keyed_children(prefix), others):
+        found = _first_mismatch(child, other, (*path, key), is_leaf)
+        if found is not None:
+            return found
+    return None
+
+
+def _describe(tree: Any) -> str:
+    name = type(tree).__name__
+    if tree is None:
+        return "None"
+    if _is_leaf(tree):
+        return f"a leaf of type {name}"
+    children, spec = _level(tree)
+    if isinstance(tree, Mapping):
+        return f"a {name} with the keys {spec.entries()}"
+    if _registry.get(type(tree)) is not None:
+        return f"a node {spec}"
+    return f"a {name} of length {len(children)}"
+
+
+# ----------------------------------------------------------------------------------------------- functions
+
+
+class Partial(functools.partial):
+    """`functools.partial` as a pytree: the bound arguments are its children, the function is static.
+
+    So a function together with the arrays it needs can be passed through transforms. A Partial of a Partial
+    has the arguments of both as children; an ordinary `functools.partial` inside it is left whole: static.
+
+    >>> import fxgrad as fx
+    >>> scale = fx.tree.Partial(lambda a, x: a * x, 3.0)
+    >>> fx.tree.map(lambda a: a + 1.0, scale)(10.0)
+    40.0
+    """
+
+    def __new__(cls, func: Callable[..., Any], /, *args: Any, **keywords: Any) -> Self:
+        if isinstance(func, functools.partial) and not isinstance(func, Partial):
+            func = func.__call__  # compares and hashes as `func` does, but is not merged into the new partial
+        return super().__new__(cls, func, *args, **keywords)
+
+
+register_pytree_node(
+    Partial,
+    lambda partial: ((partial.args, partial.keywords), partial.func),
+    lambda func, children: Partial(func, *children[0], **children[1]),
+)

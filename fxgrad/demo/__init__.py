@@ -1,0 +1,1 @@
+"""The demo: `python -m fxgrad.demo` trains a network on hand-written digits with differential privacy."""

@@ -1,0 +1,86 @@
+"""What NumPy's main namespace has and fxgrad.numpy has not: the one table, with reasons and what to write instead."""
+
+from __future__ import annotations
+
+from ..core.errors import UnsupportedError
+
+# Functions that write into their first argument, and what to write instead. (Some exist with inplace=False.)
+WRITING = {
+    "copyto": "x = fnp.where(mask, values, x), fnp.full_like(x, value), or fnp.broadcast_to(values, x.shape)",
+    "fill_diagonal": "x = fnp.at(x)[i, i].set(values) for i = np.arange(n)",
+    "place": "x = fnp.where(mask, values, x)",
+    "put": "x = fnp.at(x.ravel())[indices].set(values).reshape(x.shape)",
+    "put_along_axis": "x = fnp.at(x)[…].set(values) with an index array for every axis",
+    "putmask": "x = fnp.where(mask, values, x)",
+}
+
+# (reason, what to write instead, names)
+_GROUPS = [
+    ("it writes into its argument", "", "copyto putmask"),
+    (
+        "it reads or writes files",
+        "NumPy's own function, outside of what is transformed",
+        "fromfile fromregex genfromtxt load loadtxt memmap save savetxt savez savez_compressed",
+    ),
+    (
+        "it is about dates, which have no derivatives",
+        "NumPy's own function, and numbers from there on",
+        "busday_count busday_offset busdaycalendar datetime64 datetime_as_string datetime_data is_busday isnat "
+        "timedelta64",
+    ),
+    (
+        "it is about text, objects or records",
+        "NumPy's own, and numbers from there on",
+        "base_repr binary_repr bytes_ character flexible format_float_positional format_float_scientific mintypecode "
+        "object_ record recarray str_ typename void",
+    ),
+    (
+        "it is about the memory of an array, of which a traced value has none",
+        "fnp.asarray, or NumPy's own for plain arrays",
+        "asfortranarray isfortran may_share_memory require shares_memory",
+    ),
+    (
+        "it walks through an array entry by entry",
+        "fx.vmap, or for index in fnp.ndindex(x.shape)",
+        "broadcast flatiter ndenumerate nditer nested_iters",
+    ),
+    (
+        "matrices and polynomials are arrays here",
+        "arrays with two axes and @; arrays of coefficients and fnp.polyval, fnp.polymul, …",
+        "asmatrix bmat matrix poly1d",
+    ),
+    (
+        "it is a setting or a description of NumPy, and the same for both",
+        "NumPy's own, which governs the kernels of fxgrad too",
+        "errstate get_include getbufsize geterr geterrcall info setbufsize seterr seterrcall show_config show_runtime "
+        "test",
+    ),
+    ("arrays are NumPy's and traced values fxgrad's", "np.ndarray, fx.Tracer", "ndarray ufunc"),
+    (
+        "whether values are finite is not known of traced ones",
+        "fnp.all(fnp.isfinite(x))",
+        "asarray_chkfinite",
+    ),
+]
+ABSENT = {
+    name: (reason, WRITING.get(name, hint)) for reason, hint, names in _GROUPS for name in names.split()
+}
+
+
+class AbsentError(UnsupportedError, AttributeError):
+    """A name of NumPy's that fxgrad.numpy does not have, on purpose.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.copyto
+    Traceback (most recent call last):
+        ...
+    fxgrad.numpy.missing.AbsentError: ...
+    """
+
+
+def error_for(name: str) -> AttributeError:
+    """The error for a name that is not in the namespace."""
+    if name not in ABSENT:
+        return AttributeError(f"module 'fxgrad.numpy' has no attribute {name!r}")
+    reason, hint = ABSENT[name]
+    return AbsentError(f"fxgrad.numpy has no {name}: {reason}", hint=hint)

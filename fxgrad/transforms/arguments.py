@@ -1,0 +1,182 @@
+"""What transforms accept: checks of arguments, tangents and cotangents, with messages that name the leaf."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import pytree
+from ..core.aval import PLAIN, aval_of, check_dtype, float0, is_differentiable
+from ..core.errors import DTypeError, ShapeError, StructureError
+from ..core.interpreter import VALUES, Tracer, as_value, ensure_open
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+FLOAT = np.dtype(float)
+NUMBERS = PLAIN - {np.ndarray}
+
+
+class Named:
+    """What a message calls a leaf, found out when the message is written: `vmap: the argument kwargs['x']`."""
+
+    __slots__ = ("path", "what")
+
+    def __init__(self, what: str, path: Callable[..., str], *arguments: Any):
+        self.what, self.path = what, partial(path, *arguments)
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.path()}".rstrip()
+
+
+def admit(value: Any, what: str | Named) -> Any:
+    """A leaf as a value to compute with: an array, a number, or the tracer of an open transform.
+
+    Raises:
+        DTypeError: it is nothing of the kind (see `core.arrays.read`), or of a dtype that fxgrad does not compute with.
+        EscapedTracerError: the transform to which it belongs has returned.
+    """
+    kind = type(value)
+    if kind in NUMBERS or (kind is np.ndarray and value.dtype is FLOAT):
+        return value
+    if kind not in VALUES:
+        value = as_value(value, what)
+    elif isinstance(value, Tracer):
+        ensure_open(value, what)
+    check_dtype(aval_of(value).dtype, what)
+    return value
+
+
+def admit_or_float0(value: Any, what: str | Named) -> Any:
+    """`admit`, for staged programs, which hand zeros of dtype float0 through."""
+    return value if is_float0(value) else admit(value, what)
+
+
+def admit_arguments(
+    operation: str,
+    values: Sequence[Any],
+    structure: Any,
+    keywords: bool = False,
+    read: Callable[[Any, Named], Any] = admit,
+) -> list[Any]:
+    """The leaves of args, or of (args, kwargs), each as `read` admits it."""
+    return [
+        read(value, Named(f"{operation}: the argument", argument_path, structure, index, keywords))
+        for index, value in enumerate(values)
+    ]
+
+
+def argument_path(structure: Any, index: int, keywords: bool) -> str:
+    """`args[0]['w']` for a leaf of args; this or `kwargs['x']` for one of (args, kwargs)."""
+    path = leaf_path(structure, index)
+    if not keywords:
+        return "args" + path
+    return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
+
+
+def tangent_dtype(dtype: Any) -> Any:
+    """The dtype of tangents and cotangents: float0 for integers and booleans."""
+    return dtype if is_differentiable(dtype) else float0
+
+
+def float0_zeros(value: Any) -> Any:
+    """The tangent of an integer value."""
+    return np.zeros(aval_of(value).shape, float0)
+
+
+def chosen_path(positions: Iterable[int], structure: Any, index: int) -> str:
+    """`args[1]['w']` for a leaf of the tuple of the arguments at these positions."""
+    number, _, rest = leaf_path(structure, index)[1:].partition("]")
+    return f"args[{list(positions)[int(number)]}]{rest}"
+
+
+def leaf_path(structure: Any, index: int) -> str:
+    """The path of a leaf, as it is written in Python: `[0]['w']`."""
+    numbered = pytree.unflatten(structure, range(structure.num_leaves))
+    return pytree.keystr(pytree.leaves_with_path(numbered)[index][0])
+
+
+def admit_tangents(
+    operation: str,
+    what: str,
+    values: Sequence[Any],
+    structure: Any,
+    given: Sequence[Any],
+    given_structure: Any,
+    dtype_for: Callable[[Any], Any] = tangent_dtype,
+) -> list[Any]:
+    """Tangents (or cotangents) as values to compute with; raises unless they have the structure, shapes and dtypes of
+    the values.
+
+    `dtype_for` gives the dtype that belongs to a value's. A Python scalar fits every dtype of its kind (weak), and
+    where the value is one, so does every tangent of that kind; otherwise dtypes must be equal.
+    """
+    if given_structure != structure:
+        raise StructureError(
+            f"{operation}: the {what}s have the structure {given_structure}, expected {structure}"
+        )
+    found = []
+    for index, (value, t) in enumerate(zip(values, given)):
+        place = Named(f"{operation}: the {what}", leaf_path, structure, index)
+        if not is_float0(t):
+            t = admit(t, place)
+        found.append(t)
+        have = aval_of(t)
+        want, dtype = aval_of(value), dtype_for(aval_of(value).dtype)
+        if have.shape == want.shape and have.dtype == dtype:
+            continue
+        if have.shape != want.shape:
+            raise ShapeError(f"{place} has shape {have.shape}, expected {want.shape}")
+        fits = np.can_cast(have.dtype, dtype, "same_kind") or have.dtype.kind in "iu"
+        if not (want.weak and dtype == float0) and not (
+            fits and dtype != float0 and (have.weak or want.weak)
+        ):
+            hint = (
+                "give zeros of dtype fx.float0 for integer arguments"
+                if dtype == float0
+                else f"convert it: t.astype({dtype.name!r})"
+            )
+            raise DTypeError(f"{place} has dtype {have.dtype}, expected {dtype}", hint=hint)
+    return found
+
+
+def unshared(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+    """Results to hand out: arrays that the user may write into, none of which shares memory with an argument or
+    with another result."""
+    taken = {id(owner(a)) for a in arguments if type(a) is np.ndarray}
+    released = []
+    for r in results:
+        if type(r) is np.ndarray:
+            if not r.flags.writeable or id(owner(r)) in taken:
+                r = r.copy()
+            taken.add(id(owner(r)))
+        released.append(r)
+    return released
+
+
+def owner(array: Any) -> Any:
+    """What holds the memory of an array."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
+def is_float0(value: Any) -> bool:
+    return type(value) is np.ndarray and value.dtype.char == "V" and value.dtype == float0
+
+
+def restricted(
+    fun: Callable[..., Any], args: tuple, kwargs: dict, positions: Sequence[int], has_aux: bool = False
+) -> Callable[..., Any]:
+    """`fun` as a function of the arguments at these positions, the others fixed; without the auxiliary result."""
+
+    def of_chosen(*chosen: Any) -> Any:
+        filled = list(args)
+        for place, value in zip(positions, chosen):
+            filled[place] = value
+        result = fun(*filled, **kwargs)
+        return result[0] if has_aux else result
+
+    return of_chosen

@@ -1,0 +1,366 @@
+"""Functions with derivative rules of their own: `custom_jvp` and `custom_vjp`, with JAX's signatures.
+
+What they share with `custom` is the call of a function of pytrees as one operation on flat values.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial, update_wrapper, wraps
+from operator import is_not
+from typing import TYPE_CHECKING, Any
+
+from ... import ops
+from ...core import pytree
+from ...core.aval import Aval, aval_of, is_differentiable, kind_of
+from ...core.cache import Cache
+from ...core.errors import CustomRuleError, StructureError
+from ...core.interpreter import boundary, is_plain
+from ...core.key import key_of
+from ...core.staging import stage
+from ..arguments import admit_arguments, admit_or_float0, chosen_path, is_float0
+from ..jit import name_of
+from .call import Call, custom_jvp_call, custom_vjp_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def signature_of(fun: Callable) -> inspect.Signature | None:
+    """The signature of a function; some written in C have none."""
+    try:
+        return inspect.signature(fun)
+    except ValueError:
+        return None
+
+
+def positional(signature: inspect.Signature | None, args: tuple, kwargs: dict) -> tuple:
+    """The arguments by position, with defaults, as the function's signature has them."""
+    if signature is None or (not kwargs and len(args) >= len(signature.parameters)):
+        if kwargs:
+            raise CustomRuleError(
+                "a function without a signature is called with keywords", hint="call it by position"
+            )
+        return args
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise CustomRuleError(
+            f"a function with a custom rule has keyword-only arguments: {sorted(bound.kwargs)}",
+            hint="make them positional",
+        )
+    return bound.args
+
+
+class Application:
+    """One call of a custom function: its arguments as flat values, and its rules over flat values.
+
+    `static` are the arguments handed to rules as they are, `structure` is that of the tuple of the others, `outline`
+    that of the result, known as soon as the function or a rule has run.
+    """
+
+    def __init__(self, custom: Custom, args: tuple, kwargs: dict):
+        self.custom, self.name = custom, custom.__name__
+        self.args = positional(custom.signature, args, kwargs)
+        count = len(self.args)
+        fixed = {p % count for p in custom.nondiff if -count <= p < count}
+        self.positions = [i for i in range(count) if i not in fixed]
+        self.static = [self.args[i] for i in sorted(fixed)]
+        given, self.structure = pytree.flatten(tuple(self.args[i] for i in self.positions))
+        self.outline: Any = None
+        self.values = admit_arguments(self.name, given, self.structure)
+        if any(map(is_not, given, self.values)):
+            self.args = tuple(self.whole(self.values))
+
+    def whole(self, leaves: Sequence[Any]) -> list[Any]:
+        """All arguments in their places, those that are not static made of these leaves."""
+        filled = list(self.args)
+        for place, argument in zip(self.positions, pytree.unflatten(self.structure, leaves)):
+            filled[place] = argument
+        return filled
+
+    def place(self, index: int) -> str:
+        """What messages call a value."""
+        return chosen_path(self.positions, self.structure, index)
+
+    def outlined(self, result: Any) -> list[Any]:
+        """The leaves of a result of the function."""
+        leaves, self.outline = pytree.flatten(result)
+        return leaves
+
+    def admit(self, result: Any) -> list[Any]:
+        """The leaves of a result that was computed: none of a transform that is not open where it was."""
+        return [admit_or_float0(y, f"{self.name}: a result") for y in self.outlined(result)]
+
+    def fun(self, *leaves: Any) -> list[Any]:
+        """The function of flat values."""
+        return self.admit(self.custom.fun(*self.whole(leaves)))
+
+    def ruled(self, what: str, primals: Sequence[Any], result: Any) -> list[Any]:
+        """The leaves of the result that a rule gives, which must be like the function's own."""
+        ys = self.admit(result)
+        found = self.outline, [Aval(aval.shape, aval.dtype) for aval in map(aval_of, ys)]
+        options = [key_of(v) for v in self.static if v is None or isinstance(v, str | int | float | complex)]
+        key = self.structure, tuple(map(aval_of, primals)), tuple(options)
+        if self.custom.likeness.get(key) != found:
+            expected = self.expected(primals)
+            if expected not in (None, found):
+                differ = expected[0] == found[0]  # in the avals
+                raise CustomRuleError(
+                    f"{what}: its result is {found[differ]}, the function's is {expected[differ]}"
+                )
+            self.custom.likeness[key] = found
+        return ys
+
+    def expected(self, primals: Sequence[Any]) -> Any:
+        """(structure, avals) of the function's result, without computing it; None where that takes values."""
+        box: dict[str, Any] = {}
+
+        def flat(*tracers: Any) -> Sequence[Any]:
+            results, box["structure"] = pytree.flatten(self.custom.fun(*self.whole(tracers)))
+            return [admit_or_float0(r, self.name) for r in results]
+
+        try:
+            avals = stage(flat, list(map(aval_of, primals)), self.name, sites=False).out_avals
+        except Exception:  # whatever becomes of a function that gets none
+            return None
+        return box["structure"], [Aval(a.shape, a.dtype) for a in avals]
+
+    def jvp(
+        self, rule: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[Any, Any]:
+        """rule(*static, primals, tangents), over flat values."""
+        what = f"the jvp rule of {self.name}"
+        unflattened = [pytree.unflatten(self.structure, leaves) for leaves in (primals, tangents)]
+        result, tangent = pair(rule(*self.static, *unflattened), what, "(result, tangent)")
+        ys = self.ruled(what, primals, result)
+        ts, structure = pytree.flatten(tangent)
+        what = f"{what}: the tangent"
+        ts = checked_rule(what, ys, self.outline, ts, structure)
+        return ys, [cast_like(what, t, y) for t, y in zip(ts, ys)]
+
+    def vjp(
+        self, fwd: Callable[..., Any], bwd: Callable[..., Any]
+    ) -> tuple[Callable[..., tuple[list[Any], list[Any]]], Callable[..., list[Any]]]:
+        """fwd(*args) → (result, residuals) and bwd(*static, residuals, ct), over flat values."""
+        kept: dict[str, Any] = {}
+
+        def forward(*leaves: Any) -> tuple[list[Any], list[Any]]:
+            what = f"the fwd rule of {self.name}"
+            result, residuals = pair(fwd(*self.whole(leaves)), what, "(result, residuals)")
+            flat, kept["structure"] = pytree.flatten(residuals)
+            return self.ruled(what, leaves, result), flat
+
+        def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+            residuals = pytree.unflatten(kept["structure"], residuals)
+            found = bwd(*self.static, residuals, pytree.unflatten(self.outline, cts))
+            return self.cotangents(f"the bwd rule of {self.name}", found)
+
+        return forward, backward
+
+    def cotangents(self, what: str, result: Any) -> list[Any]:
+        """What a backward rule returned, as one cotangent (or None) for each value."""
+        children, values = self.structure.children(), self.values
+        if not isinstance(result, tuple | list) or len(result) != len(children):
+            raise CustomRuleError(
+                f"{what} must return a tuple of {len(children)} cotangents, one for each argument, "
+                f"not a {type(result).__name__}"
+            )
+        flat: list[Any] = []
+        for position, (ct, child) in enumerate(zip(result, children)):
+            place = f"{what}: the cotangent of argument {position}"
+            argument = pytree.unflatten(child, values[len(flat) : len(flat) + child.num_leaves])
+            cts, outline = pytree.flatten(
+                ct, lambda c: c is None
+            )  # None stands for the zeros of a whole subtree
+            try:
+                parts = outline.flatten_up_to(argument)
+            except ValueError:
+                raise CustomRuleError(f"{place} has the structure {outline}, expected {child}") from None
+            for c, part in zip(cts, parts):
+                leaves, part_structure = pytree.flatten(part)
+                if c is None:
+                    flat += [None] * len(leaves)
+                    continue
+                (c,) = checked_rule(place, leaves, part_structure, *pytree.flatten(c))
+                dead = is_float0(c) or not is_differentiable(aval_of(part).dtype)
+                flat.append(None if dead else cast_like(place, c, part))
+        return flat
+
+
+def pair(result: Any, what: str, expected: str) -> tuple[Any, Any]:
+    """The two parts of what a rule returned."""
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise CustomRuleError(f"{what} must return a pair {expected}, not a {type(result).__name__}")
+    return result[0], result[1]
+
+
+class Custom:
+    """What functions with rules share: the function, and the positions of the arguments not differentiated."""
+
+    __name__: str
+    application: type[Application] = Application
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()):
+        if not callable(fun):
+            raise StructureError(f"{type(self).__name__} takes a function, not a {type(fun).__name__}")
+        self.fun, self.signature, self.__name__ = fun, signature_of(fun), name_of(fun)
+        self.likeness = Cache(
+            256
+        )  # structure and avals of the result, by those of the arguments and by options
+        self.nondiff = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        update_wrapper(self, fun, updated=())  # pyright: ignore[reportArgumentType]
+
+    @boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.ensure_rules()
+        application = self.application(self, args, kwargs)
+        if is_plain(application.values):
+            return self.fun(*application.args)
+        results = self.applied(application)
+        return pytree.unflatten(application.outline, results)
+
+    def ensure_rules(self) -> None:
+        """Raise where the function cannot be called yet."""
+
+    def applied(self, application: Application) -> list[Any]:
+        """The flat results for arguments that are traced."""
+        raise NotImplementedError
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None or isinstance(self.fun, staticmethod):
+            return self
+        return wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
+
+
+class custom_jvp(Custom):
+    """A function with a rule for forward mode, from which reverse mode follows by transposition.
+
+    Args:
+        fun: a function of pytrees of arrays.
+        nondiff_argnums: positional arguments that are handed to the rule as they are (functions, settings).
+
+    `defjvp(rule)`: rule(*nondiff_args, primals, tangents) → (result, its tangent), the tangent linear in `tangents`.
+    `defjvps(*rules)`: one for each argument: rule(tangent, result, *primals) → its part of the tangent, or None.
+
+    Raises:
+        CustomRuleError: no rule is defined, or its results do not fit those of `fun`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> @fx.custom_jvp
+    ... def f(x):
+    ...     return fnp.log(1 + fnp.exp(x))
+    >>> f.defjvps(lambda t, y, x: t / (1 + fnp.exp(-x)))
+    >>> float(fx.grad(f)(0.0))
+    0.5
+    """
+
+    rule: Callable[..., Any] | None = None
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Define the rule; usable as a decorator."""
+        self.rule = rule
+        return rule
+
+    def defjvps(self, *rules: Callable[..., Any] | None) -> None:
+        """Define the rule by one function for each argument."""
+        if self.nondiff:
+            raise CustomRuleError("defjvps cannot be used with nondiff_argnums", hint="use defjvp")
+
+        def rule(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+            y = self(*primals)
+            parts = [r(t, y, *primals) for r, t in zip(rules, tangents, strict=True) if r is not None]
+            if not parts:
+                return y, pytree.map(ops.zeros_like, y)
+            total = parts[0]
+            for part in parts[1:]:
+                total = pytree.map(ops.add, total, part)
+            return y, total
+
+        self.rule = rule
+
+    def ensure_rules(self) -> None:
+        if self.rule is None:
+            raise CustomRuleError(
+                f"custom_jvp function {self.__name__} has no rule", hint="define it with defjvp"
+            )
+
+    def applied(self, application: Application) -> list[Any]:
+        rule = partial(application.jvp, self.rule)  # type: ignore[arg-type]
+        call = Call(application.fun, rule, name=f"custom_jvp function {self.__name__}")
+        return custom_jvp_call(*application.values, call=call)
+
+
+class custom_vjp(Custom):
+    """A function with a rule for reverse mode; forward mode follows where the rule can be staged and transposed.
+
+    Args:
+        fun: a function of pytrees of arrays.
+        nondiff_argnums: positional arguments that are handed to the rule as they are.
+
+    `defvjp(fwd, bwd)`: fwd takes the arguments of `fun` and returns (result, residuals);
+    bwd(*nondiff_args, residuals, ct) returns a tuple of cotangents, one for each other argument; None
+    stands for the zeros of an argument or of a part of it.
+
+    Raises:
+        CustomRuleError: no rule is defined, or its results do not fit the arguments.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> @fx.custom_vjp
+    ... def clip_gradient(x):
+    ...     return x
+    >>> clip_gradient.defvjp(lambda x: (x, None), lambda _, ct: (fnp.clip(ct, -1, 1),))
+    >>> float(fx.grad(lambda x: 5 * clip_gradient(x))(2.0))
+    1.0
+    """
+
+    rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Define the rule."""
+        self.rules = fwd, bwd
+
+    def ensure_rules(self) -> None:
+        if self.rules is None:
+            raise CustomRuleError(
+                f"custom_vjp function {self.__name__} has no rule", hint="define it with defvjp"
+            )
+
+    def applied(self, application: Application) -> list[Any]:
+        rules = application.vjp(*self.rules)  # type: ignore[misc]
+        call = Call(application.fun, vjp=rules, name=f"custom_vjp function {self.__name__}")
+        return custom_vjp_call(*application.values, call=call)
+
+
+def checked_rule(
+    what: str, values: Sequence[Any], structure: Any, given: Sequence[Any], given_structure: Any
+) -> list[Any]:
+    """What a rule returned, as values to compute with; raises unless it has the structure and shapes of `values`."""
+    if structure != given_structure:
+        raise CustomRuleError(f"{what} has the structure {given_structure}, expected {structure}")
+    found = [admit_or_float0(g, what) for g in given]
+    for v, g in zip(values, found):
+        if aval_of(g).shape != aval_of(v).shape:
+            raise CustomRuleError(f"{what} has shape {aval_of(g).shape}, expected {aval_of(v).shape}")
+    return found
+
+
+def cast_like(what: str, given: Any, value: Any) -> Any:
+    """A rule's tangent or cotangent in the dtype of its value. None is complex where that is real: an imaginary part is
+    a mistake of the rule, and is not dropped."""
+    if is_float0(given):
+        return given
+    have, dtype = aval_of(given).dtype, aval_of(value).dtype
+    if kind_of(have) == "c" and kind_of(dtype) != "c":
+        raise CustomRuleError(f"{what} is complex ({have}), expected {dtype}", hint="return its real part")
+    return given if have == dtype else ops.convert(given, dtype=dtype)
+
+
+def stop_gradient(x: Any) -> Any:
+    """x itself, as a constant to every derivative.
+
+    >>> import fxgrad as fx
+    >>> float(fx.grad(lambda x: x * fx.stop_gradient(x))(3.0))
+    3.0
+    """
+    return pytree.map(ops.stop_gradient, x)
