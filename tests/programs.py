@@ -2,7 +2,7 @@
 
 A program is a function of an array of shape (3,); a stack is a chain of functions, each a transform of the one
 before, that again take an array of shape (3,). Both are text in terms of `np` and `fx`, so that one example runs
-on fxgrad, on JAX, and on the plain reference of test_compositions.py.
+on fxgrad, on JAX, and on the plain reference of transforms/test_compositions.py.
 """
 
 import numpy

@@ -1,7 +1,7 @@
 """What a sample of a primitive is, and what the generated tests do with it.
 
 Operands are drawn from a generator by domain, so that a batch of operands is several draws; the domains keep
-clear of kinks, branch cuts and jumps, at which tests/test_masked.py looks closely.
+clear of kinks, branch cuts and jumps, at which tests/ops/test_masked.py looks closely.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """fxgrad.numpy against jax.numpy: values, both modes, second order, vmap over every axis and jit of a table of calls.
 
-A line is a call as in tests/test_numpy_namespace.py, with the traced operands by name; `np` is the namespace.
+A line is a call as in tests/numpy/test_namespace.py, with the traced operands by name; `np` is the namespace.
 """
 
 import ast

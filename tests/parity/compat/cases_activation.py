@@ -1,6 +1,6 @@
 """Activation functions, also at their kinks and at large arguments."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 # Where the pieces of the functions meet, beyond, and where exponentials overflow.
 KINKS = T(values=[-800.0, -40.0, -3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 6.0, 20.0, 40.0, 800.0])

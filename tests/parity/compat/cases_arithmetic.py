@@ -1,6 +1,6 @@
 """Arithmetic of two and more operands."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 A, B = T(2, 3), T(3, low=0.5, high=2)
 POSITIVE = T(2, 3, low=0.2, high=2)

@@ -1,6 +1,6 @@
 """Attention."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 NAME = "nn.functional.scaled_dot_product_attention"
 Q, K, V = T(2, 2, 3, 4), T(2, 2, 5, 4), T(2, 2, 5, 3)

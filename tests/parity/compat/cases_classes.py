@@ -1,6 +1,6 @@
 """Losses of scores and classes, softmax."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 F = "nn.functional."
 REDUCTIONS = ("mean", "sum", "none")

@@ -1,6 +1,6 @@
 """Comparisons, logic, bits, and choices by masks."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 ORDER = ["eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 LOGIC = ["logical_and", "logical_or", "logical_xor"]

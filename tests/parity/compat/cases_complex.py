@@ -1,6 +1,6 @@
 """Complex numbers made of parts, and conjugated."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 Z = "complex128"
 CORNERS = [0.0, 1.0, -1.0, 1j, -1j, 3 + 4j, -3 - 4j]

@@ -1,6 +1,6 @@
 """Convolutions, transposed ones, and their windows."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 F = "nn.functional."
 CASES = [

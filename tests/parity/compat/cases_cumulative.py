@@ -1,6 +1,6 @@
 """Running reductions, differences and integrals."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 X = T(2, 4)
 TIES = T(values=[1.0, 3.0, 3.0, 2.0, 4.0])

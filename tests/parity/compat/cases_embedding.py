@@ -1,6 +1,6 @@
 """Rows of tables."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 F = "nn.functional."
 INDEX = T(values=[[0, 2, 2], [1, 0, 2]], dtype="int64")

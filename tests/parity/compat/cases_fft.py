@@ -1,6 +1,6 @@
 """Fourier transforms."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 Z = "complex128"
 NORMS = (None, "ortho", "forward")

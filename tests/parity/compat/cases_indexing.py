@@ -1,6 +1,6 @@
 """Entries chosen by index Tensors. For `x[...]` see test_indexing.py."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 
 def places(values):

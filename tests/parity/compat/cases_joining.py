@@ -1,6 +1,6 @@
 """Several Tensors as one, and grids."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 PAIR = [T(2, 3), T(2, 3)]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 Z = "complex128"
 INF = float("inf")

@@ -1,6 +1,6 @@
 """Losses."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 F = "nn.functional."
 REDUCTIONS = ("mean", "sum", "none")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 Z = "complex128"
 ZERO_AND_NOT = [[0.0, 0.0, 0.0], [1.0, -2.0, 0.5]]

@@ -1,6 +1,6 @@
 """Normalization and attention."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 F = "nn.functional."
 BATCH = (3, 4, 5)

@@ -1,6 +1,6 @@
 """Padding."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 F = "nn.functional."
 LINE, IMAGE, VOLUME = T(2, 3, 5), T(1, 2, 4, 5), T(1, 1, 3, 4, 3)

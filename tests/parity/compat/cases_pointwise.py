@@ -1,6 +1,6 @@
 """Functions of each element."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 KINKS = T(values=[-2.5, -1.5, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.5])
 SPECIALS = T(values=[0.5, float("nan"), float("inf"), -float("inf"), -0.0, 3.0], grad=False)

@@ -1,6 +1,6 @@
 """Pooling."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 F = "nn.functional."
 LINE, IMAGE, VOLUME = T(2, 3, 9), T(2, 3, 6, 7), T(1, 2, 4, 5, 4)

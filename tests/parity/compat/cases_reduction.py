@@ -1,6 +1,6 @@
 """Reductions."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 X = T(2, 3, 4)
 ROWS = T(3, 4)

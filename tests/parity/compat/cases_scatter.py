@@ -1,6 +1,6 @@
 """Entries written, or combined with others, at places of index Tensors."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 
 def places(values):

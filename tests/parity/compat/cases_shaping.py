@@ -1,6 +1,6 @@
 """Views, and copies in another order."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 Z = "complex128"
 

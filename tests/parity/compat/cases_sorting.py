@@ -1,6 +1,6 @@
 """Order along a dimension."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 X = T(3, 5)
 NAN = T(values=[[1.0, float("nan"), 3.0, 2.0], [4.0, 2.0, 1.0, 3.0]])

@@ -1,6 +1,6 @@
 """Covariances and histograms."""
 
-from .case import T, case
+from tests.parity.compat.case import T, case
 
 TABLE = T(3, 5)
 TIMES = T(values=[1, 2, 1, 0, 3], dtype="int64")

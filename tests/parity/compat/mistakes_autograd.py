@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .scenarios import Scenarios
+from tests.parity.compat.scenarios import Scenarios
 
 mistake = Scenarios()
 

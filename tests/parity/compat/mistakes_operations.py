@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .mistakes_autograd import leaf
-from .scenarios import Scenarios
+from tests.parity.compat.mistakes_autograd import leaf
+from tests.parity.compat.scenarios import Scenarios
 
 mistake = Scenarios()
 

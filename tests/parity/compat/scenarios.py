@@ -11,8 +11,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .comparison import ERRORS, as_numpy
+from tests.parity.compat.comparison import ERRORS, as_numpy
 
 
 def described(result):

@@ -10,10 +10,9 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .case import gathered
-from .comparison import ERRORS, as_numpy, flat
-from .scenarios import Scenarios, check, check_alike, described
+from tests.parity.compat.case import gathered
+from tests.parity.compat.comparison import ERRORS, as_numpy, flat
+from tests.parity.compat.scenarios import Scenarios, check, check_alike, described
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 scenario = Scenarios()

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import fxgrad.compat as fxt
-
-from .scenarios import Scenarios, check
+from tests.parity.compat.scenarios import Scenarios, check
 
 scenario = Scenarios()
 pytestmark = pytest.mark.filterwarnings("ignore:Using backward:UserWarning")  # torch, of its reference cycle

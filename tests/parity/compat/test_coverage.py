@@ -12,11 +12,10 @@ import torch.utils.checkpoint
 
 import fxgrad.compat as fxt
 from fxgrad.compat._declare.operation import OPERATIONS, SPACES, Operation
-
-from . import differences
-from .case import gathered
-from .comparison import outcome
-from .names import NAMES
+from tests.parity.compat import differences
+from tests.parity.compat.case import gathered
+from tests.parity.compat.comparison import outcome
+from tests.parity.compat.names import NAMES
 
 ALL = [f"{space}.{name}".lstrip(".") for space, names in NAMES.items() for name in names.split()]
 FUNCTIONS = [name for name in ALL if name not in differences.MISSING]

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .comparison import as_numpy
+from tests.parity.compat.comparison import as_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -7,9 +7,8 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .comparison import as_numpy
-from .scenarios import check, check_alike
+from tests.parity.compat.comparison import as_numpy
+from tests.parity.compat.scenarios import check, check_alike
 
 STEPS, COUNT, CLASSES = 7, 3, 5
 SCORES = np.random.default_rng(0).standard_normal((STEPS, COUNT, CLASSES))

@@ -12,9 +12,15 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .documents import adder, exp_adder, exp_reducer, pow_adder_reducer, pow_reducer, uniform
-from .scenarios import Scenarios, check
+from tests.parity.compat.documents import (
+    adder,
+    exp_adder,
+    exp_reducer,
+    pow_adder_reducer,
+    pow_reducer,
+    uniform,
+)
+from tests.parity.compat.scenarios import Scenarios, check
 
 scenario = Scenarios()
 # torch's own, of what it is made of.

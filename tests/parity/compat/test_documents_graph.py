@@ -8,10 +8,9 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .comparison import as_numpy
-from .documents import uniform
-from .scenarios import Scenarios, check
+from tests.parity.compat.comparison import as_numpy
+from tests.parity.compat.documents import uniform
+from tests.parity.compat.scenarios import Scenarios, check
 
 scenario = Scenarios()
 # torch's own, of what it is made of.

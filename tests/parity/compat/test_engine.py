@@ -12,8 +12,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .scenarios import Scenarios, check
+from tests.parity.compat.scenarios import Scenarios, check
 
 scenario = Scenarios()
 BOTH = pytest.mark.parametrize("library", [torch, fxt], ids=["torch", "fxgrad"])

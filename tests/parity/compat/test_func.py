@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .scenarios import Scenarios, check, double  # noqa: F401
+from tests.parity.compat.scenarios import Scenarios, check, double  # noqa: F401
 
 scenario = Scenarios()
 pytestmark = [

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .scenarios import Scenarios, check, double  # noqa: F401
+from tests.parity.compat.scenarios import Scenarios, check, double  # noqa: F401
 
 scenario = Scenarios()
 pytestmark = [

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .scenarios import Scenarios, check
+from tests.parity.compat.scenarios import Scenarios, check
 
 scenario = Scenarios()
 pytestmark = pytest.mark.filterwarnings("ignore:Using backward:UserWarning")

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .case import gathered
-from .comparison import ERRORS, check_close, flat, leaves_of, weighted
+from tests.parity.compat.case import gathered
+from tests.parity.compat.comparison import ERRORS, check_close, flat, leaves_of, weighted
 
 CASES = [case for case in gathered() if case.backward and any(spec.grad for spec in case.specs)]
 WAYS = {

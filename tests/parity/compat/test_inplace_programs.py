@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fxgrad.compat as fxt
-
-from .comparison import ERRORS
+from tests.parity.compat.comparison import ERRORS
 
 VIEWS = {
     "select": lambda x, k: x.select(k % 2 if x.dim() > 1 else 0, 0),

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .test_creation import built_in
+from tests.parity.compat.test_creation import built_in
 
 LIBRARIES = (torch, fxt)
 

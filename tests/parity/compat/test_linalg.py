@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .comparison import outcome
+from tests.parity.compat.comparison import outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -10,9 +10,8 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .comparison import as_numpy
-from .test_creation import built_in
+from tests.parity.compat.comparison import as_numpy
+from tests.parity.compat.test_creation import built_in
 
 LIBRARIES = (torch, fxt)
 

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .comparison import ERRORS
+from tests.parity.compat.comparison import ERRORS
 
 
 def ones(t, *shape, dtype="float32"):

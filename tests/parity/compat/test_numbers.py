@@ -13,9 +13,8 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .case import Case, T, gathered
-from .comparison import as_numpy, check_same, flat, outcome
+from tests.parity.compat.case import Case, T, gathered
+from tests.parity.compat.comparison import as_numpy, check_same, flat, outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 

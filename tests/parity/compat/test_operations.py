@@ -14,10 +14,9 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from . import differences
-from .case import T, gathered
-from .comparison import (
+from tests.parity.compat import differences
+from tests.parity.compat.case import T, gathered
+from tests.parity.compat.comparison import (
     ROUNDING,
     check_close,
     check_same,

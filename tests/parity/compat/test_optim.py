@@ -9,8 +9,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .test_creation import built_in
+from tests.parity.compat.test_creation import built_in
 
 LIBRARIES = (torch, fxt)
 STARTS = [np.random.default_rng(0).standard_normal(shape) for shape in ((3, 4), (4,), ())]

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .comparison import check_same, outcome
+from tests.parity.compat.comparison import check_same, outcome
 
 DTYPES = [
     "bool",

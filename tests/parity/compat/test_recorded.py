@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import fxgrad.compat as fxt
-
-from .scenarios import Scenarios, check, outcome
+from tests.parity.compat.scenarios import Scenarios, check, outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 scenario = Scenarios()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from .scenarios import Scenarios, check
-from .test_recorded import error_of
+from tests.parity.compat.scenarios import Scenarios, check
+from tests.parity.compat.test_recorded import error_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 scenario = Scenarios()

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-
-from .case import gathered
-from .comparison import flat, leaves_of, outcome, weighted
+from tests.parity.compat.case import gathered
+from tests.parity.compat.comparison import flat, leaves_of, outcome, weighted
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 

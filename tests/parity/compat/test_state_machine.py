@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import fxgrad.compat as fxt
-
-from .comparison import ERRORS
-from .scenarios import check_alike, described
+from tests.parity.compat.comparison import ERRORS
+from tests.parity.compat.scenarios import check_alike, described
 
 PLACES = st.integers(0, 7)
 NEW = {

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import fxgrad.compat as fxt
-
-from .scenarios import Scenarios, check, double  # noqa: F401
+from tests.parity.compat.scenarios import Scenarios, check, double  # noqa: F401
 
 scenario = Scenarios()
 pytestmark = [

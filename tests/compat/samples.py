@@ -1,0 +1,189 @@
+"""Operands for every primitive that `fxgrad.compat` has beside those of the registry, as in tests/samples.py for these.
+
+Namesakes of a registered primitive have its operands and its reference: only derivatives are torch's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.special
+
+import fxgrad.compat._surface  # noqa: F401 - which declares them
+from fxgrad.compat._core.primitives import PRIMITIVES
+from fxgrad.compat._make.devices import CPU
+from fxgrad.core.primitive import REGISTRY
+from tests.sample import DOMAINS, Sample, written
+from tests.samples import SAMPLES as REGISTERED
+
+
+def made(name: str, *operands: Any, joined: Callable | None = None, **options: Any) -> Sample:
+    """A sample in one line."""
+    sample = replace(written(name, *operands, **options), of=PRIMITIVES[name])
+    return sample if joined is None else replace(sample, joined=joined)
+
+
+def like(registered: str, name: str) -> list[Sample]:
+    """The samples of a registered primitive for another one."""
+    return [
+        replace(s, name=name, of=PRIMITIVES[name])
+        for s in REGISTERED
+        if s.name == registered and s.of is None
+    ]
+
+
+def strided(x: np.ndarray, shape: tuple, strides: tuple, shift: int, layout: tuple) -> np.ndarray:
+    """Entry by entry, of an operand in the order of rows."""
+    places = [shift + sum(i * s for i, s in zip(index, strides)) for index in np.ndindex(*shape)]
+    return x.reshape(-1)[places].reshape(shape)
+
+
+def unfolded(x: np.ndarray, dim: int, length: int, step: int) -> np.ndarray:
+    starts = range(0, x.shape[dim] - length + 1, step)
+    return np.stack([np.moveaxis(x, dim, -1)[..., i : i + length] for i in starts], dim)
+
+
+def normalized(x: np.ndarray, axes: tuple[int, ...], eps: float) -> np.ndarray:
+    mean, variance = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
+    return np.concatenate([((x - mean) / np.sqrt(variance + eps)).ravel(), mean.ravel(), variance.ravel()])
+
+
+def deflated(t: np.ndarray, u: np.ndarray, before: Any, after: Any, axes: tuple[int, ...]) -> np.ndarray:
+    s = t * before
+    return after * (s - s.mean(axes, keepdims=True) - u * (u * s).mean(axes, keepdims=True))
+
+
+def eliminated(a: np.ndarray) -> np.ndarray:
+    """L and U in one matrix."""
+    _, left, right = scipy.linalg.lu(a)
+    k = min(a.shape)
+    both = np.zeros_like(a)
+    both[:, :k] += np.tril(left, -1)
+    both[:k] += np.triu(right)
+    return both
+
+
+def slope(a: np.ndarray, t: np.ndarray) -> np.ndarray:
+    return scipy.linalg.expm_frechet(a, t, compute_expm=False)
+
+
+DOMAINS["interior"] = lambda rng, shape: rng.uniform(0.2, 0.8, shape)
+ELEMENTWISE = [
+    *like("arctan2", "atan2"),
+    *like("power", "pow")[:-1],  # torch's integers are another function
+    *(sample for name in PRIMITIVES if name in REGISTRY for sample in like(name, name)),
+    made("rsqrt", ("positive", (2, 3)), reference=lambda x: x**-0.5),
+    made("rsqrt", ("complex", (3,)), reference=lambda x: x**-0.5),
+    made("normal_density", ("real", (2, 3)), reference=lambda x: np.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
+    made("entr", ("positive", (2, 3)), reference=scipy.special.entr),
+    made("logit", ("interior", (2, 3)), reference=scipy.special.logit),
+    made(
+        "binary_entropy",
+        ("interior", (2, 3)),
+        ("real", (3,)),
+        reference=lambda x, y: -y * np.log(x) - (1 - y) * np.log(1 - x),
+    ),
+    made("xlogy", ("real", (2, 3)), ("positive", (3,)), reference=scipy.special.xlogy),
+    made("xlog1py", ("real", (2, 1)), ("positive", (1, 3)), reference=scipy.special.xlog1py),
+]
+STRIDES = [
+    made("part", ("real", (2, 3)), index=(1,), reference=lambda x: x[1]),
+    made("part", ("real", (2, 3)), index=(1, 2), reference=lambda x: x[1, 2]),
+    made(
+        "part",
+        ("complex", (4, 3)),
+        index=(slice(3, 0, -2), slice(1, None)),
+        reference=lambda x: x[3:0:-2, 1:],
+    ),
+    made("expand", ("real", (3, 1)), shape=(2, 3, 4), reference=lambda x: np.broadcast_to(x, (2, 3, 4))),
+    made("unsqueeze", ("real", (2, 3)), dim=0, reference=lambda x: x[None]),
+    made("unsqueeze", ("complex", (2, 3)), dim=2, reference=lambda x: x[..., None]),
+    *(made("clone", ("real", (2, 3)), order=order, reference=np.copy) for order in (None, (), (1, 0))),
+    *(
+        made(
+            "diagonal",
+            ("real", (3, 2, 4)),
+            offset=offset,
+            dims=dims,
+            reference=lambda x, k=offset, d=dims: np.diagonal(x, k, *d),
+        )
+        for offset, dims in [(0, (0, 1)), (1, (1, 2)), (-1, (2, 0))]
+    ),
+    *(
+        made(
+            "unfold",
+            ("real", (2, 5)),
+            dim=dim,
+            length=length,
+            step=step,
+            reference=lambda x, p=(dim, length, step): unfolded(x, *p),
+        )
+        for dim, length, step in [(1, 2, 1), (1, 3, 2), (0, 1, 1)]
+    ),
+    *(
+        made(
+            "as_strided",
+            ("real", (3, 4)),
+            shape=shape,
+            strides=strides,
+            shift=shift,
+            layout=(4, 1),
+            reference=lambda x, p=(shape, strides, shift, (4, 1)): strided(x, *p),
+        )
+        for shape, strides, shift in [((2, 2), (4, 1), 0), ((3, 3), (2, 1), 1), ((2, 3), (0, 5), 1)]
+    ),
+    made("place", ("real", (2, 3)), target=CPU, source=CPU, reference=np.copy),
+    made("stack", ("real", (2, 3)), ("real", (2, 3)), axis=1, reference=lambda a, b: np.stack([a, b], 1)),
+    made("stack", *[("complex", (3,))] * 3, axis=0, reference=lambda *xs: np.stack(xs)),
+]
+DIAGNOSES = [
+    made(name, (domain, (3, 3)), reference=lambda a: np.zeros((), np.int32))
+    for name in ("zero_pivot", "indefinite_minor")
+    for domain in ("dominant", "complex_dominant")
+]
+MATRICES = [
+    made("mm", ("real", (2, 3)), ("real", (3, 4)), reference=lambda a, b: a @ b),
+    made("mm", ("complex", (2, 3)), ("complex", (3, 1)), reference=lambda a, b: a @ b),
+    *(
+        made("lu", (domain, shape), joined=lambda lu, *_: lu, reference=eliminated)
+        for domain, shape in [
+            ("dominant", (3, 3)),
+            ("complex_dominant", (3, 3)),
+            ("slanted", (3, 2)),
+            ("slanted", (2, 3)),
+        ]
+    ),
+    *(
+        made("matrix_exp", (domain, (3, 3)), reference=scipy.linalg.expm)
+        for domain in ("real", "complex", "dominant")
+    ),
+    made("matrix_exp_slope", ("real", (3, 3)), ("real", (3, 3)), reference=slope),
+    made("matrix_exp_slope", ("complex", (3, 3)), ("complex", (3, 3)), reference=slope),
+]
+NORMALIZATION = [
+    *(
+        made(
+            "standardized",
+            ("real", shape),
+            axes=axes,
+            eps=0.1,
+            reference=lambda x, a=axes: normalized(x, a, 0.1),
+        )
+        for shape, axes in [((3, 4), (1,)), ((4, 2, 3), (0, 2)), ((2, 3, 2), (1, 2))]
+    ),
+    *(
+        made(
+            "deflated",
+            *(("real", s) for s in ((3, 4), (3, 4), before, after)),
+            axes=axes,
+            reference=lambda *xs, a=axes: deflated(*xs, a),
+        )
+        for before, after, axes in [((3, 1), (4,), (1,)), ((1, 4), (1, 4), (0,))]
+    ),
+]
+SAMPLES = [*ELEMENTWISE, *STRIDES, *DIAGNOSES, *MATRICES, *NORMALIZATION]

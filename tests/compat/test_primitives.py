@@ -1,0 +1,64 @@
+"""The primitives of `fxgrad.compat` against mathematics, as tests/ops/test_registry.py has the registered ones."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pkgutil
+from importlib import import_module
+from itertools import product
+
+import pytest
+
+import fxgrad.compat
+from fxgrad.compat._core.primitives import PRIMITIVES, declare
+from fxgrad.compat._declare.composite import Composite
+from fxgrad.core.primitive import Primitive
+from fxgrad.ops.kinds import Elementwise
+from tests.compat.samples import SAMPLES
+from tests.ops import test_registry
+
+CHECKS = {name: check for name, check in vars(test_registry).items() if hasattr(check, "selects")}
+
+
+def parameters(check):
+    """The values of all parameters of a check but the sample."""
+    marks = [m.args for m in check.pytestmark if m.name == "parametrize" and m.args[0] != "sample"]
+    return [dict(zip([name for name, _ in marks], values)) for values in product(*[v for _, v in marks])]
+
+
+def test_every_primitive_has_samples():
+    assert {sample.name for sample in SAMPLES} == set(PRIMITIVES)
+
+
+@pytest.mark.parametrize(
+    ("check", "sample", "others"),
+    [
+        pytest.param(check, sample, others, id=f"{name.removeprefix('test_')}-{sample}")
+        for name, check in CHECKS.items()
+        for others in parameters(check)
+        for sample in SAMPLES
+        if check.selects(sample)
+    ],
+)
+def test_it_is_as_a_registered_one(check, sample, others):
+    check(sample, **others)
+
+
+def test_a_name_is_taken_once():
+    with pytest.raises(ValueError, match="a primitive named 'rsqrt' exists already"):
+        declare(Elementwise, "rsqrt", lambda xp: xp.sqrt, (None,))
+
+
+def test_no_primitive_is_made_without_being_declared():
+    """Except for those that are made for an operation or of the user's function."""
+    found = []
+    for info in pkgutil.walk_packages(fxgrad.compat.__path__, "fxgrad.compat."):
+        module = import_module(info.name)
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                made = getattr(module, node.func.id, None)
+                if inspect.isclass(made) and issubclass(made, Primitive):
+                    exempt = issubclass(made, Composite) or made.runs_user_code
+                    found += [] if exempt else [f"{info.name}:{node.lineno}"]
+    assert found == []

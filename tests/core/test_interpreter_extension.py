@@ -1,0 +1,148 @@
+"""The interpreter of notebooks/interpreter.ipynb, a user's own: its enclosures hold, in every composition."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fxgrad as fx
+import fxgrad.numpy as fnp
+
+NOTEBOOK = Path(__file__).resolve().parent.parent.parent / "notebooks" / "interpreter.ipynb"
+
+
+def defined():
+    """The names that the cells of the notebook define, up to the rules."""
+    names = {"__name__": "notebook"}
+    for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            source = "".join(
+                line for line in cell["source"] if not line.startswith("%") and "pyplot" not in line
+            )
+            exec(compile(source, f"<{cell['id']} of {NOTEBOOK.name}>", "exec"), names)
+            if "RULES" in names:
+                return names
+    raise AssertionError("the notebook has no cell with RULES")
+
+
+names = defined()
+bounds = names["bounds"]
+
+UNARY = {
+    "sin": fnp.sin,
+    "cos": fnp.cos,
+    "tanh": fnp.tanh,
+    "arctan": fnp.arctan,
+    "exp": lambda x: fnp.exp(fnp.tanh(x)),
+    "log": lambda x: fnp.log(1 + x**2),
+    "sqrt": lambda x: fnp.sqrt(1 + fnp.square(x)),
+    "cube": lambda x: fnp.sin(x) ** 3,
+    "reciprocal": lambda x: 1 / (1.5 + fnp.cos(x)),
+    "negative": lambda x: -x,
+}
+BINARY = {
+    "add": fnp.add,
+    "subtract": fnp.subtract,
+    "multiply": lambda x, y: fnp.sin(x) * y,
+    "divide": lambda x, y: x / (2 + fnp.cos(y)),
+    "maximum": fnp.maximum,
+}
+VARIABLES = {"x": lambda x, y: x, "y": lambda x, y: y, "half": lambda x, y: 0.5 * x + 1}
+
+
+def composed(inside):
+    def unary(name, f):
+        return lambda x, y: UNARY[name](f(x, y))
+
+    def binary(name, f, g):
+        return lambda x, y: BINARY[name](f(x, y), g(x, y))
+
+    return st.builds(unary, st.sampled_from(sorted(UNARY)), inside) | st.builds(
+        binary, st.sampled_from(sorted(BINARY)), inside, inside
+    )
+
+
+FUNCTIONS = st.recursive(st.sampled_from(sorted(VARIABLES)).map(VARIABLES.get), composed, max_leaves=6)
+ENDS = st.tuples(st.floats(-3, 3), st.floats(0, 2)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+
+
+def samples(interval):
+    """The ends and points between them, in extended precision."""
+    low, high = map(np.longdouble, interval)
+    return low + (high - low) * np.linspace(0, 1, 9, dtype=np.longdouble)
+
+
+@given(FUNCTIONS, ENDS, ENDS)
+def test_an_enclosure_contains_all_values(f, xs, ys):
+    low, high = bounds(f)(xs, ys)
+    x, y = np.meshgrid(samples(xs), samples(ys))
+    values = f(x, y)
+    assert np.all((low <= values) & (values <= high))
+
+
+@given(FUNCTIONS, ENDS, ENDS)
+def test_the_derivative_too(f, xs, ys):
+    """Where there are no ties of maximum, of which intervals have many."""
+    points = [np.ravel(a).astype(float) for a in np.meshgrid(samples(xs), samples(ys))]
+    points = [np.clip(p, *ends) for p, ends in zip(points, (xs, ys))]
+    try:
+        low, high = bounds(fx.grad(f))(xs, ys)
+    except fx.UnsupportedError as error:
+        assert "equal" in str(error) or "greater" in str(error) or "less" in str(error)
+        return
+    slopes = fx.vmap(fx.grad(f))(*points)
+    slack = 1e-12 * (1 + np.max(np.abs(slopes)))  # the slopes themselves are rounded
+    assert np.all((low - slack <= slopes) & (slopes <= high + slack))
+
+
+def f(x):
+    return fnp.exp(-(x**2)) * fnp.sin(3 * x)
+
+
+def test_it_composes_with_every_transform():
+    ends = np.linspace(-2, 2, 9)
+    pieces = ends[:-1], ends[1:]
+    for g in (
+        f,
+        fx.grad(f),
+        fx.grad(fx.grad(f)),
+        lambda x: fx.jvp(f, (x,), (1.0,))[1],
+        fx.checkpoint(f),
+        fx.jit(f),
+    ):
+        expected = [bounds(g)(piece) for piece in zip(*pieces)]
+        for mapped in (fx.vmap(bounds(g)), bounds(fx.vmap(g)), fx.jit(fx.vmap(bounds(g)))):
+            np.testing.assert_allclose(np.transpose(mapped(pieces)), expected, rtol=1e-14, atol=1e-14)
+        x = np.linspace(-2, 2, 81)[:-1]
+        low, high = (np.repeat(end, 10) for end in bounds(fx.vmap(g))(pieces))
+        y = fx.vmap(g)(x)
+        assert np.all((low <= y + 1e-14) & (y <= high + 1e-14))
+
+
+def test_arrays_and_sums():
+    weights = np.random.default_rng(0).normal(size=(4, 3))
+
+    def g(x):
+        return fnp.sum(fnp.tanh(fnp.sum(weights * x, axis=1)))
+
+    box = np.array([-0.1, 0.2, -0.3]), np.array([0.1, 0.4, 0.3])
+    points = np.random.default_rng(1).uniform(*box, size=(200, 3))
+    for function in (g, fx.grad(g)):
+        low, high = bounds(function)(box)
+        values = fx.vmap(function)(points)
+        assert np.all((low <= values) & (values <= high))
+
+
+def test_what_has_no_rule_is_named():
+    with pytest.raises(fx.UnsupportedError, match="bounds: no rule for arccosh"):
+        bounds(fnp.arccosh)((1.0, 2.0))
+
+
+def test_a_tracer_does_not_outlive_its_interpreter():
+    kept = []
+    bounds(lambda x: kept.append(x) or x)((0.0, 1.0))
+    with pytest.raises(fx.EscapedTracerError, match="bounds"):
+        fnp.sin(kept[0])

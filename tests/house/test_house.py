@@ -1,0 +1,250 @@
+"""The plan of the house, checked: who may import whom, when, and how long a file may be."""
+
+import ast
+import pkgutil
+import subprocess
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import fxgrad
+from tests import conftest
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGE = ROOT / "fxgrad"
+MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+
+# A room may import itself and the rooms above it in this list, never one below.
+FLOORS = [
+    {"core"},
+    {"ops"},
+    {
+        "transforms",
+        "checking",
+    },  # `check=True` is a parameter of transforms, and checks are programs over transforms
+    {"control"},
+    {"numpy", "scipy", "lax", "random", "nn", "tree", "debug", "testing"},
+]
+# The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
+KERNELS_MAY_IMPORT = {"core.aval", "core.errors", "core.graph", "core.source_info"}
+KERNELS_ARE_FOR = {"ops", "transforms", "control"}
+# The public face, which loads every name lazily, and what is written in terms of it: nothing imports these.
+PROGRAMS = {"demo"}
+FACES = {"__init__", "compat"} | PROGRAMS
+# The same for the rooms of the torch surface, which may import the whole house. Its other modules are torch's own
+# names: faces, which nothing imports but what `_surface` fills, and what has Tensors with all their methods.
+COMPAT_FLOORS = [
+    "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "nn", "optim", "utils"
+]  # fmt: skip
+COMPAT_FACES = {
+    "__init__", "_surface", "backends", "cuda", "fft", "linalg", "random", "return_types", "special"
+}  # fmt: skip
+
+LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}
+DEPENDENCIES = {"attrs", "ml_dtypes", "opt_einsum", "tqdm"}
+IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite"}
+FORBIDDEN = {"pickle", "marshal", "socket", "ssl", "urllib", "http", "requests"}
+HEAVY = DEPENDENCIES | IMPORTED_IN_ONE_FILE | {"graphviz", "matplotlib", "scipy"}
+LONGEST = 600
+# Modules that the reader of torch's names finds a function under, as there.
+TORCH_HAS_A_FUNCTION = {
+    "fxgrad.compat.autograd.gradcheck", "fxgrad.compat.autograd.variable"
+}  # fmt: skip
+
+
+def late_imports(module: Path) -> list[tuple[str, str]]:
+    """(dotted name, line) of what a module imports inside its functions."""
+    lines = (PACKAGE / module).read_text(encoding="utf-8").splitlines()
+    return [(name, lines[line - 1]) for name, at_once, line in found_imports(module) if not at_once]
+
+
+def imports(module: Path) -> list[tuple[str, bool]]:
+    """What a module imports: (absolute dotted name, whether it is imported as soon as the module is)."""
+    return [(name, at_once) for name, at_once, _ in found_imports(module)]
+
+
+@cache
+def found_imports(module: Path) -> list[tuple[str, bool, int]]:
+    """(absolute dotted name, whether it is imported as soon as the module is, line) of what a module imports."""
+    found = []
+
+    def visit(node: ast.AST, at_once: bool) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return  # for annotations only: nothing is imported
+        if isinstance(node, ast.Import):
+            found.extend((alias.name, at_once, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = ["fxgrad", *module.parent.parts][: 2 + len(module.parent.parts) - node.level]
+            base = ".".join([*(package if node.level else []), *filter(None, [node.module])])
+            found.extend((f"{base}.{alias.name}", at_once, node.lineno) for alias in node.names)
+        at_once = at_once and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            visit(child, at_once)
+
+    visit(ast.parse((PACKAGE / module).read_text(encoding="utf-8")), True)
+    return found
+
+
+def room(module: Path) -> str:
+    return module.with_suffix("").parts[0]
+
+
+def floor(name: str) -> int | None:
+    return next((index for index, rooms in enumerate(FLOORS) if name in rooms), None)
+
+
+def may_import(module: Path, target: str) -> bool:
+    """Whether `module` may import the dotted name `target`, a part of fxgrad."""
+    here = room(module)
+    there, *inside = target.split(".")[1:] or ["__init__"]
+    if here in FACES or here == there:
+        return True
+    if here == "kernels":
+        return ".".join([there, *inside[:1]]) in KERNELS_MAY_IMPORT
+    if there == "kernels":
+        return here in KERNELS_ARE_FOR
+    return floor(here) is not None and floor(there) is not None and floor(there) <= floor(here)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_every_module_has_its_place(module):
+    assert room(module) in FACES | {"kernels"} or floor(room(module)) is not None, "name its room in FLOORS"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_imports_run_downward(module):
+    names = {name for name, _ in imports(module)}
+    assert {n for n in names if n.split(".")[0] == "fxgrad" and not may_import(module, n)} == set()
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.parts[0] == "compat"], ids=str)
+def test_rooms_of_the_torch_surface_import_downward(module):
+    here = module.with_suffix("").parts[1]
+    assert here in COMPAT_FACES or here in COMPAT_FLOORS, "name its room in COMPAT_FLOORS"
+    if here in COMPAT_FACES:
+        return
+    for name in {name for name, _ in imports(module) if name.startswith("fxgrad.compat.")}:
+        there = name.split(".")[2]
+        if there == "_surface":  # what makes it whole: see `core.face`
+            continue
+        assert there in COMPAT_FLOORS and COMPAT_FLOORS.index(there) <= COMPAT_FLOORS.index(here), name
+
+
+def circles(edges: dict[str, set[str]]) -> list[set[str]]:
+    """The groups of modules that reach one another."""
+
+    def reach(start: str) -> set[str]:
+        found, todo = set(), [start]
+        while todo:
+            for name in edges[todo.pop()] - found:
+                found.add(name)
+                todo.append(name)
+        return found
+
+    reached = {name: reach(name) for name in edges}
+    groups = {frozenset(m for m in reached[n] if n in reached[m]) for n in edges if n in reached[n]}
+    return [set(group) for group in groups]
+
+
+def test_a_circle_between_files_has_its_reason_beside_the_import():
+    """One that is imported when it is needed may lead back; a comment in its line says why."""
+    names = {".".join(["fxgrad", *m.with_suffix("").parts]).removesuffix(".__init__"): m for m in MODULES}
+
+    def target(name: str) -> str | None:
+        return next((n for n in (name, name.rpartition(".")[0]) if n in names), None)
+
+    def edges(skip: set[tuple[str, str]]) -> dict[str, set[str]]:
+        return {
+            name: {
+                t for found, _ in imports(m) if (t := target(found)) and t != name and (name, t) not in skip
+            }
+            for name, m in names.items()
+        }
+
+    explained = {
+        (name, t)
+        for name, m in names.items()
+        for found, line in late_imports(m)
+        if "  # " in line and "noqa" not in line and (t := target(found))
+    }
+    assert circles(edges(explained)) == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_only_numpy_and_optree_are_imported_with_the_package(module):
+    roots = {name.split(".")[0] for name, at_once in imports(module) if at_once}
+    allowed = LOADED_AT_IMPORT | (DEPENDENCIES if room(module) in PROGRAMS else set())
+    assert roots - set(sys.stdlib_module_names) - allowed == set()
+
+
+@pytest.mark.parametrize("library", sorted(IMPORTED_IN_ONE_FILE))
+def test_an_accelerator_library_is_imported_in_one_file(library):
+    files = [str(module) for module in MODULES if library in {n.split(".")[0] for n, _ in imports(module)}]
+    assert len(files) <= 1, files
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_nothing_unpickles_or_touches_the_network(module):
+    assert {name for name, _ in imports(module) if name.split(".")[0] in FORBIDDEN} == set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for folder in ("fxgrad", "tests", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_a_file_has_one_subject(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def test_a_module_is_what_its_name_gives():
+    """`import fxgrad.a.b as b` is the module, whatever the package `a` exports."""
+    names = [
+        m.name
+        for m in pkgutil.walk_packages(fxgrad.__path__, "fxgrad.")
+        if m.name.split(".")[1] not in PROGRAMS
+    ]
+    modules = {name: import_module(name) for name in names}
+    shadowed = {
+        name
+        for name, module in modules.items()
+        if getattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2]) is not module
+    }
+    assert shadowed == TORCH_HAS_A_FUNCTION
+    for name in shadowed:
+        package, _, last = name.rpartition(".")
+        assert getattr(sys.modules[package], last).__doc__
+
+
+@pytest.mark.parametrize(("missing", "left"), [(["torch"], "test_jax_"), (["jax"], "test_torch")])
+def test_what_needs_an_oracle_that_is_missing_is_not_collected(missing, left, monkeypatch):
+    """Also where it is imported on the way."""
+    monkeypatch.setattr(conftest, "MISSING", missing)
+    conftest.lacks.cache_clear()
+    parity = ROOT / "tests" / "parity"
+    assert {conftest.lacks(f) for f in parity.glob(f"{left}*.py")} == {False}
+    for path in [
+        *parity.glob("test_torch*.py"),
+        *parity.glob("test_jax_*.py"),
+        parity / "compat" / "test_operations.py",
+    ]:
+        needed = {"jax" if path.stem.startswith("test_jax") else "torch"}
+        assert conftest.lacks(path) == bool(needed & set(missing))
+    conftest.lacks.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["compat", "debug", "lax", "numpy", "random", "testing", "tree"])
+def test_the_face_has_every_namespace(name):
+    source = f"import fxgrad; print(fxgrad.{name}.__name__)"
+    run = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == f"fxgrad.{name}"
+    assert name in fxgrad.__all__
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    source = "import sys, fxgrad; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert HEAVY & set(run.stdout.split()) == set()

@@ -1,0 +1,159 @@
+"""NumPy's main namespace is there: every public callable is a function of fxgrad.numpy that takes NumPy's parameters,
+or stands in the one table of what is left out, with its reason."""
+
+import inspect
+import re
+import types
+
+import numpy as np
+import pytest
+
+import fxgrad as fx
+import fxgrad.numpy as fnp
+from fxgrad.numpy.missing import ABSENT, WRITING
+from tests.numpy.test_namespace import CALLS, OPERANDS, function
+
+# Names that only some platforms have: long double and its complex numbers by their size.
+BY_SIZE = {"float96", "float128", "complex192", "complex256"}
+CALLABLE = sorted(
+    name
+    for name in dir(np)
+    if not name.startswith("_")
+    and callable(getattr(np, name))
+    and not isinstance(getattr(np, name), types.ModuleType)
+    and name not in BY_SIZE
+)
+HERE = [name for name in CALLABLE if name in fnp.__all__]
+# NumPy's options for functions that are primitives here: they belong to its ufuncs.
+OF_UFUNCS = {
+    "out",
+    "where",
+    "casting",
+    "order",
+    "dtype",
+    "subok",
+    "signature",
+    "axes",
+    "axis",
+    "keepdims",
+    "kwargs",
+}
+DEPRECATED = {"row_stack", "in1d", "trapz"}
+
+
+@pytest.mark.parametrize("name", CALLABLE)
+def test_every_function_is_here_or_left_out_for_a_reason(name):
+    if name not in DEPRECATED:
+        assert (name in fnp.__all__) != (name in ABSENT)
+
+
+@pytest.mark.parametrize("name", sorted(ABSENT))
+def test_what_is_left_out_says_why(name):
+    reason, hint = ABSENT[name]
+    assert hasattr(np, name) and not hasattr(fnp, name)
+    with pytest.raises(fx.UnsupportedError, match=f"no {name}: ") as error:
+        getattr(fnp, name)
+    assert reason in str(error.value) and hint in str(error.value) and hint
+
+
+def test_other_names_are_ordinary_mistakes():
+    with pytest.raises(AttributeError, match="has no attribute 'sinus'") as error:
+        _ = fnp.sinus
+    assert not isinstance(error.value, fx.FxgradError)
+
+
+def test_every_name_is_public():
+    assert sorted(set(fnp.__all__)) == sorted(fnp.__all__)
+    assert all(hasattr(fnp, name) for name in fnp.__all__)
+
+
+def signature_of(function):
+    try:
+        return inspect.signature(function)
+    except ValueError:  # written in C without one
+        return None
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_the_parameters_are_numpys(name):
+    ours, theirs = getattr(fnp, name), getattr(np, name)
+    if ours is theirs or not callable(ours):
+        return
+    mine, reference = signature_of(ours), signature_of(theirs)
+    if mine is None or reference is None:
+        return
+    kinds = {p.kind for p in mine.parameters.values()}
+    if isinstance(theirs, np.ufunc) or hasattr(ours, "primitive"):
+        operands = [n for n in reference.parameters if n not in OF_UFUNCS]
+        assert len(mine.parameters) >= len(operands) or inspect.Parameter.VAR_POSITIONAL in kinds
+        return
+    for parameter in reference.parameters.values():
+        if parameter.name == "kwargs":  # written out
+            continue
+        assert parameter.name in mine.parameters or inspect.Parameter.VAR_POSITIONAL in kinds, parameter
+        if parameter.name in mine.parameters and mine.parameters[parameter.name].kind is not parameter.kind:
+            assert mine.parameters[parameter.name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in HERE if "out" in (getattr(signature_of(getattr(fnp, n)), "parameters", None) or ())]
+)
+def test_out_is_refused(name):
+    if getattr(fnp, name) is not getattr(np, name):
+        with pytest.raises(fx.ImmutableError, match="never does"):
+            getattr(fnp, name)(out=np.zeros(3))
+
+
+def test_constants():
+    for name in ("e", "euler_gamma", "inf", "nan", "newaxis", "pi", "True_", "False_"):
+        assert getattr(fnp, name) is getattr(np, name)
+
+
+@pytest.mark.parametrize("name", sorted(set(WRITING) - set(ABSENT)))
+def test_functions_that_write_want_to_hear_that_they_do_not(name):
+    arguments = {
+        "fill_diagonal": (0.0,),
+        "place": (np.eye(2) > 0, [1.0]),
+        "put": ([0], 1.0),
+        "put_along_axis": (np.array([[0]]), 1.0, 1),
+    }[name]
+    x = np.ones((2, 2))
+    with pytest.raises(fx.ImmutableError, match=r"inplace=False"):
+        getattr(fnp, name)(x, *arguments)
+    expected = np.ones((2, 2))
+    getattr(np, name)(expected, *arguments)
+    np.testing.assert_array_equal(getattr(fnp, name)(x, *arguments, inplace=False), expected)
+    np.testing.assert_array_equal(x, 1)
+
+
+# -- what docstrings say of derivatives ----------------------------------------------------------------------
+CLAIM = re.compile(r"As `numpy\.\w+`, (differentiable|with derivative 0|without derivative)\.")
+CLAIMS = {
+    name: claim.group(1)
+    for name in fnp.__all__
+    if (claim := CLAIM.fullmatch(getattr(getattr(fnp, name), "__doc__", None) or ""))
+}
+
+
+def moved(call):
+    """Whether a tangent of the operands of a call moves its results; None if there are no operands."""
+    f, names = function(call, fnp)
+    values = [OPERANDS[n] for n in names]
+    if not values:
+        return None
+    tangents = fx.jvp(f, values, [1 + np.arange(v.size, dtype=float).reshape(v.shape) for v in values])[1]
+    return any(t.dtype != fx.float0 and np.any(t) for t in map(np.asarray, fx.tree.leaves(tangents)))
+
+
+def test_docstrings_tell_the_truth_about_derivatives():
+    moving = {name for call in CALLS if (name := call.partition("(")[0]) in CLAIMS and moved(call)}
+    assert {name for name, claim in CLAIMS.items() if claim == "differentiable"} - {
+        "imag"
+    } == moving  # of real numbers 0
+    assert len(CLAIMS) > 150
+
+
+@pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if claim == "with derivative 0"])
+def test_steps_have_numbers_for_results(name):
+    count = 2 if name in ("floor_divide", "heaviside", "nextafter") else 1
+    assert np.asarray(getattr(fnp, name)(*[1.5] * count)).dtype.kind == "f"
