@@ -1,5 +1,5 @@
-"""For looking into programs while they run, transformed or not. (For the results of a Python function in the middle
-of a program there is `fx.pure_callback`.)"""
+"""Tools for looking into programs while they run, transformed or not. (For the results of a Python function
+in the middle of a program there is `fx.pure_callback`.)"""
 
 from .transforms.callback import debug_breakpoint as breakpoint
 from .transforms.callback import debug_callback as callback

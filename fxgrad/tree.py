@@ -204,7 +204,7 @@ def static(**keywords: Any) -> Any:
     """
     import dataclasses
 
-    return dataclasses.field(**_marked_static(keywords))
+    return dataclasses.field(**_mark_static(keywords))
 
 
 def static_field(**keywords: Any) -> Any:
@@ -214,10 +214,10 @@ def static_field(**keywords: Any) -> Any:
     """
     import attrs
 
-    return attrs.field(**_marked_static(keywords))
+    return attrs.field(**_mark_static(keywords))
 
 
-def _marked_static(keywords: dict[str, Any]) -> dict[str, Any]:
+def _mark_static(keywords: dict[str, Any]) -> dict[str, Any]:
     return {**keywords, "metadata": {**(keywords.get("metadata") or {}), "static": True}}
 
 

@@ -64,8 +64,8 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(autouse=True, scope="session")
 def every_graph_is_checked():
-    """Staging ends with `pruned`; what it returns must pass `check`."""
-    pruned = Graph.pruned
+    """Staging ends with `prune`; what it returns must pass `check`."""
+    pruned = Graph.prune
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Graph, "pruned", lambda graph, **options: pruned(graph, **options).check())
+        patch.setattr(Graph, "prune", lambda graph, **options: pruned(graph, **options).check())
         yield

@@ -1,4 +1,4 @@
-"""`check=True`: what a transform just computed is compared with a derivative that is measured.
+"""`check=True`: what a transform has computed is compared with a numerical derivative.
 
 `finite_differences` measures, along one random direction; here is what is said of a disagreement, and how the results
 of each transform are put in the form of a derivative along a direction.
@@ -17,12 +17,12 @@ from ..core import pytree
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import CheckError, ConcretizationError, NotCheckableError
 from ..core.interpreter import Tracer
-from ..transforms.arguments import chosen_path, is_float0, restricted
-from ..transforms.jit import name_of
-from ..transforms.jvp import filled_tangent, jvp
+from ..transforms.arguments import is_float0, path_at_positions, restrict_arguments
+from ..transforms.jit import function_name
+from ..transforms.jvp import instantiate_tangent, jvp
 from ..transforms.vjp import vjp
-from .finite_differences import Comparison, Tolerance, direction, inner, on_host, random_like
-from .hermitian import measurable
+from .finite_differences import Comparison, Tolerance, inner, random_direction, random_like, to_host_array
+from .hermitian import with_hermitian_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,14 +32,14 @@ HINT = (
     "np.array, a buffer or an attribute; fx.testing.check_grads tells by mode and order"
 )
 
-HERMITIAN = "; matrices that are taken for Hermitian must be so: (a + a.conj().mT) / 2"
+HERMITIAN_HINT = "; matrices that are taken for Hermitian must be so: (a + a.conj().mT) / 2"
 
 
-class Point:
-    """A function at known arguments: `point(*leaves)` gives the differentiable leaves of the result, or their inner
-    product with cotangents (`cts`).
+class FunctionAtPoint:
+    """A function at known arguments: calling it with leaves gives the differentiable leaves of the result, or
+    their inner product with cotangents (`cts`).
 
-    `place(i)` is what messages call the leaf i: by default args[…] with the argument's place among `positions`.
+    `name_leaf(i)` is what messages call the leaf i: by default args[…] with the argument's place among `positions`.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Point:
         fun: Callable[..., Any],
         args: Sequence[Any],
         positions: Sequence[int] | None = None,
-        place: Callable[[int], str] | None = None,
+        name_leaf: Callable[[int], str] | None = None,
     ):
         self.what, self.fun, self.args = what, fun, tuple(args)
         self.cts: Sequence[Any] | None = None
         self.values, self.structure = pytree.flatten(self.args)
         positions = range(len(args)) if positions is None else positions
-        self.place = partial(chosen_path, positions, self.structure) if place is None else place
+        self.place = partial(path_at_positions, positions, self.structure) if name_leaf is None else name_leaf
         self.known(self.values)
 
     def known(self, values: Sequence[Any]) -> None:
@@ -66,7 +66,7 @@ class Point:
                 )
 
     def results(self, *leaves: Any) -> list[Any]:
-        """All leaves of the result."""
+        """Return all leaves of the result."""
         args = self.structure.unflatten(leaves)
         with np.errstate(all="ignore"):
             try:
@@ -80,33 +80,33 @@ class Point:
         ys = [y for y in self.results(*leaves) if is_differentiable(aval_of(y).dtype)]
         return ys if self.cts is None else [inner(self.cts, ys)]
 
-    def changed(self, **attributes: Any) -> Point:
-        """The point with other attributes."""
+    def with_attributes(self, **attributes: Any) -> FunctionAtPoint:
+        """Return a copy with other attributes."""
         point = copy(self)
         for name, value in attributes.items():
             setattr(point, name, value)
         return point
 
     def tangents(self, ts: Sequence[Any]) -> tuple:
-        """Flat tangents (None: zero) in the structure of the arguments."""
-        return self.structure.unflatten([filled_tangent(v, t) for v, t in zip(self.values, ts)])
+        """Return flat tangents (None: zero) in the structure of the arguments."""
+        return self.structure.unflatten([instantiate_tangent(v, t) for v, t in zip(self.values, ts)])
 
 
-def compare(
-    point: Point, ts: Sequence[Any], push: Callable[..., Sequence[Any]], tolerance: Tolerance
+def compare_tangents(
+    point: FunctionAtPoint, ts: Sequence[Any], jvp_fun: Callable[..., Sequence[Any]], tolerance: Tolerance
 ) -> None:
     """Raise `CheckError` unless push(*ts), flat, is the derivative at the point along ts (None: zero)."""
-    tangents = push(*ts)
+    tangents = jvp_fun(*ts)
     ensure_shapes(f"{point.what}: the tangents", tangents, point(*point.values))
     comparison = Comparison(point, point.values, ts, tangents, tolerance)
     if comparison.agrees or all(t is None for t in ts):
         return
-    fun = measurable(point.fun, point.args)
+    fun = with_hermitian_parts(point.fun, point.args)
     if fun is not point.fun:
-        comparison = Comparison(point.changed(fun=fun), point.values, ts, tangents, tolerance)
+        comparison = Comparison(point.with_attributes(fun=fun), point.values, ts, tangents, tolerance)
         if comparison.agrees:
             return
-    result, entry, reliable = comparison.worst(tolerance)
+    result, entry, reliable = comparison.worst_entry(tolerance)
     found, value, error = (
         part[result][entry] for part in (comparison.found, comparison.value, comparison.error)
     )
@@ -118,35 +118,36 @@ def compare(
             f"{comparison.jump[result][entry]:.1g}",
             hint="check at a generic point, without random numbers in the function, in double precision",
         )
-    blamed, part = blame(point, ts, push, result, entry, tolerance)
+    blamed, part = blame(point, ts, jvp_fun, result, entry, tolerance)
     share = "" if part is None else f" ({part[0]:.8g} and {part[1]:.8g} along it alone)"
     shown = np.array2string(
-        np.asarray(on_host(ts[blamed])), precision=4, threshold=8, edgeitems=2, separator=","
+        np.asarray(to_host_array(ts[blamed])), precision=4, threshold=8, edgeitems=2, separator=","
     )
     raise CheckError(
         f"{point.what}: the derivative{entries} along a direction is computed as {found:.10g}, measured as "
         f"{value:.10g} ± {error:.1g} (relative error {abs(found - value) / max(abs(value), 1e-300):.2g}); the largest "
         f"discrepancy is in {point.place(blamed)}{share}, of which the direction is {' '.join(shown.split())}",
-        hint=HINT + HERMITIAN * (fun is not point.fun),
+        hint=HINT + HERMITIAN_HINT * (fun is not point.fun),
     )
 
 
 def blame(
-    point: Point,
+    point: FunctionAtPoint,
     ts: Sequence[Any],
-    push: Callable[..., Sequence[Any]],
+    jvp_fun: Callable[..., Sequence[Any]],
     result: int,
     entry: tuple[int, ...],
     tolerance: Tolerance,
 ) -> tuple[int, tuple | None]:
-    """The value along which alone the discrepancy is largest, and the derivative computed and measured."""
+    """Find the value along which alone the discrepancy is largest; return it, and the derivative computed and
+    measured."""
     active = [i for i, t in enumerate(ts) if t is not None]
     if len(active) == 1:
         return active[0], None
     gaps = {}
     for i in active:
         alone = [t if j == i else None for j, t in enumerate(ts)]
-        comparison = Comparison(point, point.values, alone, push(*alone), tolerance)
+        comparison = Comparison(point, point.values, alone, jvp_fun(*alone), tolerance)
         found, value = comparison.found[result][entry], comparison.value[result][entry]
         gap = abs(found - value)
         gaps[i] = math.inf if math.isnan(gap) else gap, found, value
@@ -154,33 +155,35 @@ def blame(
     return worst, gaps[worst][1:]
 
 
-def compare_pullback(point: Point, cts: Sequence[Any], pulled: Sequence[Any], tolerance: Tolerance) -> None:
+def compare_pullback(
+    point: FunctionAtPoint, cts: Sequence[Any], pulled: Sequence[Any], tolerance: Tolerance
+) -> None:
     """Raise `CheckError` unless `pulled` are the cotangents at the point for `cts` of the results: ⟨pulled, t⟩ is
     the derivative of ⟨cts, results⟩ along t."""
     ensure_shapes(f"{point.what}: the cotangents", pulled, point.values)
 
-    def push(*ts: Any) -> list[float]:
+    def jvp_fun(*ts: Any) -> list[float]:
         chosen = [(ct, t) for ct, t in zip(pulled, ts) if t is not None]
         return [inner([ct for ct, _ in chosen], [t for _, t in chosen])]
 
-    compare(point.changed(cts=cts), direction(point.values), push, tolerance)
+    compare_tangents(point.with_attributes(cts=cts), random_direction(point.values), jvp_fun, tolerance)
 
 
 def ensure_shapes(what: str, found: Sequence[Any], values: Sequence[Any]) -> None:
-    """Raise unless there is one of the same shape for each value."""
+    """Raise CheckError unless there is one leaf of the same shape for each value."""
     shapes, expected = [np.shape(f) for f in found], [np.shape(v) for v in values]
     if shapes != expected:
         raise CheckError(f"{what} have shapes {shapes}, expected {expected}")
 
 
-def same(
+def compare_leaves(
     what: str, found: Sequence[Any], expected: Sequence[Any], rtol: float, atol: float | None = None
 ) -> None:
-    """Raise unless these are the same leaves, in number, shapes and values; by default `atol` is relative to the
-    largest entry of each."""
+    """Raise CheckError unless these are the same leaves, in number, shapes and values; by default `atol` is
+    relative to the largest entry of each."""
     if len(found) != len(expected):
         raise CheckError(f"{what}: {len(found)} results, expected {len(expected)}")
-    for i, (a, b) in enumerate(zip(map(on_host, found), map(on_host, expected))):
+    for i, (a, b) in enumerate(zip(map(to_host_array, found), map(to_host_array, expected))):
         if a.shape != b.shape:
             raise CheckError(f"{what}: result {i} has shape {a.shape}, expected {b.shape}")
         slack = rtol * np.max(np.abs(b), initial=0, where=np.isfinite(b)) if atol is None else atol
@@ -201,23 +204,25 @@ def check_gradient(
     kwargs: dict,
     found: Any,
 ) -> None:
-    """Check what `grad` found, a pytree like the arguments at `argnums`."""
+    """Check the result of `grad`, a pytree like the arguments at `argnums`."""
     positions = [p % len(args) for p in argnums]
-    point = Point(
-        f"{name} of {name_of(fun)}",
-        restricted(fun, args, kwargs, positions, has_aux),
+    point = FunctionAtPoint(
+        f"{name} of {function_name(fun)}",
+        restrict_arguments(fun, args, kwargs, positions, has_aux),
         [args[p] for p in positions],
         positions,
     )
     compare_pullback(point, [1.0], pytree.leaves(found), Tolerance([*point.values, *point(*point.values)]))
 
 
-def check_vjp(
+def check_vjp_result(
     fun: Callable[..., Any], primals: tuple, has_aux: bool, value: Any, pullback: Callable[..., tuple]
 ) -> None:
-    """Check what `vjp` gave, with a random cotangent."""
-    point = Point(
-        f"vjp of {name_of(fun)}", restricted(fun, primals, {}, range(len(primals)), has_aux), primals
+    """Check the result of `vjp`, with a random cotangent."""
+    point = FunctionAtPoint(
+        f"vjp of {function_name(fun)}",
+        restrict_arguments(fun, primals, {}, range(len(primals)), has_aux),
+        primals,
     )
     results, structure = pytree.flatten(value)
     cts = random_like(np.random.default_rng(1), *results)
@@ -226,42 +231,48 @@ def check_vjp(
     compare_pullback(point, cts, pulled, Tolerance([*point.values, *results]))
 
 
-def check_jvp(
+def check_jvp_result(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool
 ) -> None:
-    """Check `jvp` along its tangents, scaled to 1."""
-    value_of = restricted(fun, tuple(primals), {}, range(len(primals)), has_aux)
-    point = Point(f"jvp of {name_of(fun)}", value_of, primals)
+    """Check the result of `jvp` along its tangents, scaled to 1."""
+    value_of = restrict_arguments(fun, tuple(primals), {}, range(len(primals)), has_aux)
+    point = FunctionAtPoint(f"jvp of {function_name(fun)}", value_of, primals)
     given = pytree.leaves(tuple(tangents))
-    largest = max((np.max(np.abs(on_host(t)), initial=0) for t in given if not is_float0(t)), default=0)
+    largest = max((np.max(np.abs(to_host_array(t)), initial=0) for t in given if not is_float0(t)), default=0)
     scale = 1 / float(largest) if largest > 0 else 1.0
     ts = [t * scale if is_differentiable(aval_of(v).dtype) else None for t, v in zip(given, point.values)]
-    compare(point, ts, pushed(point, lambda primals, ts: jvp(value_of, primals, ts)), Tolerance(point.values))
+    compare_tangents(
+        point, ts, flatten_jvp(point, lambda primals, ts: jvp(value_of, primals, ts)), Tolerance(point.values)
+    )
 
 
-def pushed(point: Point, f_jvp: Callable[[tuple, tuple], Any]) -> Callable[..., list[Any]]:
-    """f_jvp(primals, tangents) → (result, its tangent) as a function of flat tangents, None for zero."""
+def flatten_jvp(point: FunctionAtPoint, f_jvp: Callable[[tuple, tuple], Any]) -> Callable[..., list[Any]]:
+    """Turn f_jvp(primals, tangents) → (result, its tangent) into a function of flat tangents, None for
+    zero."""
 
-    def push(*ts: Any) -> list[Any]:
+    def jvp_fun(*ts: Any) -> list[Any]:
         y, t = map(pytree.leaves, f_jvp(point.args, point.tangents(ts)))
         return [s for s, v in zip(t, y) if is_differentiable(aval_of(v).dtype)]
 
-    return push
+    return jvp_fun
 
 
 def check_jacobian(
     name: str, fun: Callable[..., Any], args: tuple, positions: Sequence[int], blocks: Sequence[Sequence[Any]]
 ) -> None:
-    """Check a Jacobian: a row of blocks for each leaf of the result, in it one for each leaf of the arguments."""
-    point = Point(name, fun, args, positions)
+    """Check a Jacobian: it has a row of blocks for each leaf of the result, and in it one block for each leaf
+    of the arguments."""
+    point = FunctionAtPoint(name, fun, args, positions)
 
-    def push(*ts: Any) -> list[Any]:
+    def jvp_fun(*ts: Any) -> list[Any]:
         given = [(i, t) for i, t in enumerate(ts) if t is not None]
         products = [
-            sum(np.tensordot(on_host(row[i]), on_host(t), on_host(t).ndim) for i, t in given)
+            sum(
+                np.tensordot(to_host_array(row[i]), to_host_array(t), to_host_array(t).ndim) for i, t in given
+            )
             for row in blocks
         ]
         return [p if aval_of(y).dtype.kind == "c" else np.real(p) for p, y in zip(products, results)]
 
     results = point(*point.values)
-    compare(point, direction(point.values), push, Tolerance([*point.values, *results]))
+    compare_tangents(point, random_direction(point.values), jvp_fun, Tolerance([*point.values, *results]))

@@ -1,4 +1,4 @@
-"""Derivatives measured, and derivatives that were computed compared with them.
+"""Numerical derivatives by finite differences, and their comparison with computed ones.
 
 Along a direction t, D(h) = (f(x + ht) − f(x − ht)) / 2h errs by O(h²), and Richardson's (4·D(h/2) − D(h)) / 3 by
 O(h⁴) (L. F. Richardson, The deferred approach to the limit, 1927). Rounding adds ε·|f| / h, so that h = ε^(1/6)
@@ -18,28 +18,30 @@ from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, aval_of, is_differentiable
 from ..transforms.arguments import float0_zeros
-from .hermitian import measurable
+from .hermitian import with_hermitian_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-SHRINK, STEPS = 2.0**-5, 4  # down to 6e-8 in double precision
+SHRINK, MAX_STEPS = 2.0**-5, 4  # down to 6e-8 in double precision
 
 
 def precision(values: Sequence[Any]) -> float:
-    """The largest ε of the floating-point dtypes of these values; that of double precision at least."""
+    """Return the largest ε of the floating-point dtypes of these values, that of double precision at
+    least."""
     names = {aval_of(v).dtype.name for v in values if is_differentiable(aval_of(v).dtype)}
     return max([2.0**-52, *(2.0**-7 if n == "bfloat16" else float(np.finfo(n).eps) for n in names)])
 
 
-def on_host(value: Any) -> np.ndarray:
-    """A result as a NumPy array in double precision."""
+def to_host_array(value: Any) -> np.ndarray:
+    """Return a result as a NumPy array in double precision."""
     array = np.asarray(value.get() if hasattr(value, "__cuda_array_interface__") else value)
     return array.astype(complex if array.dtype.kind == "c" else float)
 
 
 def random_like(rng: np.random.Generator, *values: Any) -> list[Any]:
-    """Standard normal tangents or cotangents of the values, by their shapes and dtypes (float0 for integers).
+    """Draw standard normal tangents or cotangents of the values, by their shapes and dtypes (float0 for
+    integers).
 
     >>> import numpy as np
     >>> [t.shape for t in random_like(np.random.default_rng(0), np.ones(3), 2.0)]
@@ -60,14 +62,15 @@ def random_like(rng: np.random.Generator, *values: Any) -> list[Any]:
     return drawn
 
 
-def direction(values: Sequence[Any]) -> list[Any]:
-    """A random direction from a point, the same at every call (None for integers); values beyond 1 set the scale."""
+def random_direction(values: Sequence[Any]) -> list[Any]:
+    """Draw a random direction from a point, the same at every call (None for integers); values beyond 1 set
+    the scale."""
     drawn: list[Any] = []
     for value, t in zip(values, random_like(np.random.default_rng(0), *values)):
         if not is_differentiable(aval_of(value).dtype):
             drawn.append(None)
             continue
-        size = float(np.max(np.abs(on_host(value)), initial=1))
+        size = float(np.max(np.abs(to_host_array(value)), initial=1))
         drawn.append(t * t.dtype.type(size) if 1 < size < math.inf else t)
     return drawn
 
@@ -82,32 +85,34 @@ def inner(a: Any, b: Any) -> float:
     pairs = [
         (x, y) for x, y in zip(pytree.leaves(a), pytree.leaves(b)) if is_differentiable(aval_of(x).dtype)
     ]
-    return float(sum(np.sum(on_host(x) * on_host(y)).real for x, y in pairs))
+    return float(sum(np.sum(to_host_array(x) * to_host_array(y)).real for x, y in pairs))
 
 
-def moved(x: Any, t: Any, h: float) -> Any:
-    """x + h·t; a Python number stays one."""
+def move_along(x: Any, t: Any, h: float) -> Any:
+    """Return x + h·t; a Python number stays one."""
     if t is None:
         return x
     return type(x)(x + h * t) if type(x) in SCALARS else x + h * t
 
 
-class Measured:
-    """The derivative of each result along a direction, from one pair of steps, with its error, of which `noise` is the
-    part from rounding; `jump` bounds how much the derivatives from the two sides differ. `ulp` is the precision of the
-    function."""
+class Measurement:
+    """A measurement: the derivative of each result along a direction, from one pair of steps, with its error,
+    of which `noise` is the part from rounding; `jump` bounds how much the derivatives from the two sides
+    differ. `ulp` is the precision of the function."""
 
     __slots__ = ("error", "jump", "noise", "value")
 
     def __init__(
         self, fun: Callable[..., Sequence[Any]], xs: Sequence[Any], ts: Sequence[Any], step: float, ulp: float
     ):
-        def at(h: float) -> list[np.ndarray]:
-            return [on_host(y) for y in fun(*[moved(x, t, h) for x, t in zip(xs, ts)])]
+        def evaluate_at(h: float) -> list[np.ndarray]:
+            return [to_host_array(y) for y in fun(*[move_along(x, t, h) for x, t in zip(xs, ts)])]
 
         self.value, self.error, self.noise, self.jump = [], [], [], []
         with np.errstate(all="ignore"):
-            for here, ahead, behind, nearer, near in zip(*map(at, (0.0, step, -step, step / 2, -step / 2))):
+            for here, ahead, behind, nearer, near in zip(
+                *map(evaluate_at, (0.0, step, -step, step / 2, -step / 2))
+            ):
                 wide, narrow = (ahead - behind) / (2 * step), (nearer - near) / step
                 size = max(float(np.max(np.abs(y), initial=0)) for y in (here, ahead, behind))
                 noise = 4 * ulp * size / step
@@ -118,9 +123,9 @@ class Measured:
 
 
 class Tolerance:
-    """What may differ: by default ε^(1/3) of the derivative, and the error of the measurement as long as that is below
-    ε^(1/3), or ε^(1/6) of the derivative. `like` are values of the dtypes with which the function computes, `eps` is
-    the first step."""
+    """The differences that are tolerated: by default ε^(1/3) of the derivative, and the error of the
+    measurement as long as that is below ε^(1/3), or ε^(1/6) of the derivative. `like` are values of the
+    dtypes with which the function computes, `eps` is the first step."""
 
     __slots__ = ("atol", "root", "rtol", "step", "ulp")
 
@@ -136,21 +141,21 @@ class Tolerance:
         self.step = self.root if eps is None else eps
         self.rtol, self.atol = self.root**2 if rtol is None else rtol, atol
 
-    def allowed(self, value: Any, error: Any) -> Any:
-        """The discrepancy that a measured value with this error allows."""
-        slack = np.fmin(error, self.tolerable(value)) if self.atol is None else self.atol
+    def allowed_gap(self, value: Any, error: Any) -> Any:
+        """Return the discrepancy that a measured value with this error allows."""
+        slack = np.fmin(error, self.tolerable_error(value)) if self.atol is None else self.atol
         return self.rtol * np.abs(value) + slack
 
-    def tolerable(self, value: Any) -> Any:
-        """The error with which a measured value still tells something."""
+    def tolerable_error(self, value: Any) -> Any:
+        """Return the error with which a measured value still tells something."""
         if self.atol is None:
             return self.root**2 + self.root * np.abs(value)
         return self.atol + self.rtol * np.abs(value)
 
 
 class Comparison:
-    """A derivative against its measurements with ever smaller steps, of which each entry of each result goes by the one
-    with the smallest error."""
+    """A comparison of a derivative with measurements of ever smaller steps; each entry of each result goes by
+    the measurement with the smallest error."""
 
     def __init__(
         self,
@@ -160,45 +165,45 @@ class Comparison:
         found: Sequence[Any],
         tolerance: Tolerance,
     ):
-        self.found = [on_host(f) for f in found]
+        self.found = [to_host_array(f) for f in found]
         self.value = [np.full(f.shape, np.nan, f.dtype) for f in self.found]
         self.error = [np.full(f.shape, np.inf) for f in self.found]
         self.jump = [np.full(f.shape, np.inf) for f in self.found]
-        self.wrong = [np.ones(f.shape, bool) for f in self.found]
-        self.settled = [np.zeros(f.shape, bool) for f in self.found]
-        for shrunk in range(STEPS):
-            measured = Measured(fun, xs, ts, tolerance.step * SHRINK**shrunk, tolerance.ulp)
-            self.take(measured, tolerance)
-            if self.agrees and all(map(np.all, self.settled)):
+        self.is_wrong = [np.ones(f.shape, bool) for f in self.found]
+        self.is_settled = [np.zeros(f.shape, bool) for f in self.found]
+        for shrunk in range(MAX_STEPS):
+            measured = Measurement(fun, xs, ts, tolerance.step * SHRINK**shrunk, tolerance.ulp)
+            self.update(measured, tolerance)
+            if self.agrees and all(map(np.all, self.is_settled)):
                 break
 
     @property
     def agrees(self) -> bool:
-        return not any(map(np.any, self.wrong))
+        return not any(map(np.any, self.is_wrong))
 
-    def take(self, measured: Measured, tolerance: Tolerance) -> None:
-        """Take in the measurement with one step."""
+    def update(self, measured: Measurement, tolerance: Tolerance) -> None:
+        """Update the comparison by the measurement with one step."""
         parts = zip(measured.value, measured.error, measured.noise, measured.jump)
         for i, (value, error, noise, jump) in enumerate(parts):
             better = error < self.error[i]
             self.value[i] = np.where(better, value, self.value[i])
             self.error[i] = np.where(better, error, self.error[i])
             with np.errstate(all="ignore"):
-                allowed = tolerance.allowed(self.value[i], self.error[i])
-                self.wrong[i] = ~(np.abs(self.found[i] - self.value[i]) <= allowed)
+                allowed = tolerance.allowed_gap(self.value[i], self.error[i])
+                self.is_wrong[i] = ~(np.abs(self.found[i] - self.value[i]) <= allowed)
             # Known to some digits, or as well as rounding lets it be: a smaller step would tell no more.
-            self.settled[i] |= error <= np.maximum(tolerance.root * np.abs(value), 2 * noise)
+            self.is_settled[i] |= error <= np.maximum(tolerance.root * np.abs(value), 2 * noise)
             self.jump[i] = np.fmin(jump, self.jump[i])
 
-    def worst(self, tolerance: Tolerance) -> tuple[int, tuple[int, ...], bool]:
-        """(result, entry, whether the measurement there can be relied on) of the largest discrepancy, reliable ones
-        before others."""
+    def worst_entry(self, tolerance: Tolerance) -> tuple[int, tuple[int, ...], bool]:
+        """Find the largest discrepancy, reliable ones before others; return (result, entry, whether the
+        measurement there can be relied on)."""
         candidates = []
         for i, (f, v, e, j) in enumerate(zip(self.found, self.value, self.error, self.jump)):
             with np.errstate(all="ignore"):
                 gap = np.abs(f - v)
-                reliable = np.isfinite(v) & (e <= tolerance.tolerable(v)) & ~(gap <= j)
-                rank = np.where(self.wrong[i], np.where(np.isnan(gap), np.inf, gap), -1.0)
+                reliable = np.isfinite(v) & (e <= tolerance.tolerable_error(v)) & ~(gap <= j)
+                rank = np.where(self.is_wrong[i], np.where(np.isnan(gap), np.inf, gap), -1.0)
             for firm in (True, False):
                 masked = np.where(reliable == firm, rank, -1.0)
                 if masked.size and np.max(masked) >= 0:
@@ -211,7 +216,8 @@ class Comparison:
 def measured_jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], eps: float | None = None
 ) -> Any:
-    """The derivative of `fun` at `primals` along `tangents` by central differences and one step of extrapolation.
+    """Measure the derivative of `fun` at `primals` along `tangents` by central differences and one step of
+    extrapolation.
 
     Matrices of which `eigh`, `cholesky` and others read one triangle move along the Hermitian part of the direction.
 
@@ -229,13 +235,13 @@ def measured_jvp(
     True
     """
     values, structure = pytree.flatten(tuple(primals))
-    fun = measurable(fun, primals)
+    fun = with_hermitian_parts(fun, primals)
     box: dict[str, Any] = {}
 
-    def flat(*leaves: Any) -> Sequence[Any]:
+    def flat_fun(*leaves: Any) -> Sequence[Any]:
         results, box["structure"] = pytree.flatten(fun(*pytree.unflatten(structure, leaves)))
         return results
 
     tolerance = Tolerance(values, eps=eps)
-    measured = Measured(flat, values, pytree.leaves(tuple(tangents)), tolerance.step, tolerance.ulp)
+    measured = Measurement(flat_fun, values, pytree.leaves(tuple(tangents)), tolerance.step, tolerance.ulp)
     return pytree.unflatten(box["structure"], [value[()] for value in measured.value])

@@ -12,9 +12,9 @@ func, autograd, nn, optim, utils    torch's namespaces
 
 from typing import TYPE_CHECKING
 
-from ..core.face import Face
+from ..core.face import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403
 
-Face.of(__name__)
+LazyPackage.of(__name__)

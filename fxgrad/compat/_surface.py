@@ -1,7 +1,9 @@
-"""What `torch` has: functions, dtypes, and Tensors with all their methods. Its namespaces are parts of the package."""
+"""The content of `torch`: functions, dtypes, and Tensors with all their methods. Its namespaces are modules of the
+package."""
 
 from math import e, inf, nan, pi
 
+from ._core.backward import saved_tensors as _saved_tensors
 from ._core.dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
 from ._core.tensor import Size, Tensor
 from ._declare.operation import SPACES
@@ -34,7 +36,7 @@ __all__ = [*(name for name in globals() if not name.startswith("_")), *NAMESPACE
 
 
 def __getattr__(name: str) -> dtype:
-    """`bfloat16` belongs to a package that is imported when it is first asked for."""
+    """Return `bfloat16`, whose package is imported when it is first asked for."""
     if name != "bfloat16":
         raise AttributeError(name)
     return from_name(name)

@@ -7,18 +7,18 @@ from typing import Any
 
 
 class Backend(SimpleNamespace):
-    """The switches of a library that is not there."""
+    """The switches of a library that is not installed here."""
 
     def is_available(self) -> bool:
-        """Whether it can be used: no."""
+        """Whether the library can be used: never."""
         return False
 
     def is_built(self) -> bool:
-        """Whether there is support for it: no."""
+        """Whether the library is supported: never."""
         return False
 
     def version(self) -> Any:
-        """Its version: None."""
+        """The version of the library: None."""
         return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._make import generators
-from ._make.devices import cupy, device_count
+from ._make.devices import device_count, import_cupy
 
 
 def is_available() -> bool:
@@ -13,16 +13,16 @@ def is_available() -> bool:
 
 def current_device() -> int:
     """The number of the device in use."""
-    return cupy().cuda.Device().id
+    return import_cupy().cuda.Device().id
 
 
 def synchronize(device: object = None) -> None:
-    """Wait until the device has done all that was asked of it."""
-    cupy().cuda.Device(device).synchronize()
+    """Wait until the device has finished all its work."""
+    import_cupy().cuda.Device(device).synchronize()
 
 
 def manual_seed(seed: int) -> None:
-    """Have the default generator, which is that of all devices, begin anew from a seed."""
+    """Restart the default generator, which serves all devices, from a seed."""
     generators.manual_seed(seed)
 
 

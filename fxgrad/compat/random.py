@@ -1,4 +1,4 @@
-"""torch.random: what a seed fixes."""
+"""torch.random: seeds and states of the default generator."""
 
 from . import _surface  # noqa: F401  Tensors have all their methods
 from ._make.generators import (

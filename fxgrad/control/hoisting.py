@@ -1,4 +1,5 @@
-"""What need not be done step by step: a scan's body in three parts, of which only the middle one is a loop.
+"""Loop-invariant and loop-independent code taken out of a scan: its body is split into three parts, of which
+only the middle one is a loop.
 
     before   what does not depend on the carry, for all rows at once
     loop     what the next carry depends on
@@ -10,7 +11,7 @@ product of matrices. `before` and `after` are batches of the Graphs of one step.
 
 A call of NumPy on a few numbers takes a microsecond whatever it does; batches save these, and nothing else. Therefore
 rows so large that arithmetic counts stay in the loop, and batches are taken in blocks of rows of which one variable has
-at most `BLOCK` entries: memory is bounded whatever the length, and what is stacked is still in the processor's cache.
+at most `BLOCK_ENTRIES` entries: memory is bounded whatever the length, and what is stacked is still in the cache.
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ from ..core.graph import Equation, Graph, Var
 from ..core.staging import stage
 from ..kernels.codegen.loops import compile_scan
 from ..kernels.codegen.source import compile_graph
-from ..kernels.contraction import parse
+from ..kernels.contraction import parse_spec
 from ..ops.contraction import LETTERS
-from ..ops.kinds import spread
-from ..transforms.subgraphs import Flags, batched_avals, chosen, kept, negated, parted
-from ..transforms.vmap import batch
+from ..ops.kinds import ensure_batched
+from ..transforms.subgraphs import Flags, batch_avals, cached_on_graph, negate_flags, select_list, split_list
+from ..transforms.vmap import vmap_flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-BLOCK = 2**17
-FEWEST = 16  # rows in a block, and steps of a loop, from which on batches pay
+BLOCK_ENTRIES = 2**17
+MIN_ROWS = 16  # rows in a block, and steps of a loop, from which on batches pay
 
 
 class Term(NamedTuple):
-    """What is added to a carry in every step: a variable, or the contraction of two."""
+    """What every step adds to a carry: a variable, or the contraction of two."""
 
     operands: tuple[Var, ...]
     spec: str | None = None
 
 
-class Parts(NamedTuple):
-    """The parts of a body. Values of one step are the rows, and
+class LoopParts(NamedTuple):
+    """The three parts of a body. Values of one step are the rows, and
 
     `early`: made by `before`, (consts, rows) → (fixed, early), where `fixed` are the same in every step;
     `late`: made by `loop`, (consts, fixed, carry, stacks) → (carry, late), of carries that are not `summed`, where
@@ -66,46 +67,47 @@ class Parts(NamedTuple):
     block: int
 
 
-def separable(equation: Equation) -> bool:
-    """Whether it may be carried out for many rows at once: as cheaply, and unnoticed."""
+def is_separable(equation: Equation) -> bool:
+    """Whether an equation may be evaluated for many rows at once, as cheaply and without being noticed."""
     # Batches are never weak: what is made of them would have another dtype.
-    weak = any(v.aval.weak for v in variables([*equation.inputs, *equation.outputs]))
+    weak = any(v.aval.weak for v in select_variables([*equation.inputs, *equation.outputs]))
     return not (weak or equation.primitive.runs_user_code or equation.effect or equation.contextual)
 
 
-def variables(atoms: Sequence[Any]) -> list[Var]:
+def select_variables(atoms: Sequence[Any]) -> list[Var]:
     return [a for a in atoms if type(a) is Var]
 
 
-def read_by(equations: Sequence[Equation], further: Sequence[Any] = ()) -> dict[Var, None]:
-    """The variables that the equations read, in order, and further ones."""
-    return dict.fromkeys(variables([*(a for e in equations for a in e.inputs), *further]))
+def variables_read(equations: Sequence[Equation], further: Sequence[Any] = ()) -> dict[Var, None]:
+    """Return the variables that the equations read, in order, and further ones."""
+    return dict.fromkeys(select_variables([*(a for e in equations for a in e.inputs), *further]))
 
 
-def sums(body: Graph, consts: int, carry: int) -> tuple[dict[Var, list[Term]], set[Equation]]:
-    """(the carries that are only added to, with their terms; the equations that these stand for)."""
-    _, state, _ = parted(body.inputs, consts, carry)
-    uses = Counter(variables([*(a for e in body.equations for a in e.inputs), *body.outputs]))
+def find_sums(body: Graph, consts: int, carry: int) -> tuple[dict[Var, list[Term]], set[Equation]]:
+    """Find the carries that are only added to: return them with their terms, and the equations that these
+    stand for."""
+    _, state, _ = split_list(body.inputs, consts, carry)
+    uses = Counter(select_variables([*(a for e in body.equations for a in e.inputs), *body.outputs]))
     makers = {v: e for e in body.equations for v in e.outputs}
     absorbed: set[Equation] = set()
 
     def addends(total: Any, aval: Any) -> tuple[Any, ...]:
-        """The two operands of the sum of which `total` is the only use."""
+        """Return the two operands of the sum of which `total` is the only use."""
         made = makers.get(total)
         if made is None or made.primitive is not ops.add.primitive or uses[total] > 1:
             return ()
         return made.inputs if all(a.aval == aval and type(a) is Var for a in made.inputs) else ()
 
-    def terms_of(value: Var) -> list[Term]:
+    def collect_terms(value: Var) -> list[Term]:
         made = makers.get(value)
         if pair := addends(value, value.aval):
             absorbed.add(makers[value])
-            return [*terms_of(pair[0]), *terms_of(pair[1])]
+            return [*collect_terms(pair[0]), *collect_terms(pair[1])]
         if (
             made is None
             or made.primitive is not ops.contract.primitive
             or uses[value] > 1
-            or not separable(made)
+            or not is_separable(made)
         ):
             return [Term((value,))]
         absorbed.add(made)
@@ -116,60 +118,62 @@ def sums(body: Graph, consts: int, carry: int) -> tuple[dict[Var, list[Term]], s
         pair = addends(new, s.aval)
         if s in pair and uses[s] == 1 and not s.aval.weak and is_differentiable(s.aval.dtype):
             absorbed.add(makers[new])
-            found[s] = terms_of(pair[pair[0] is s])
+            found[s] = collect_terms(pair[pair[0] is s])
     return found, absorbed
 
 
-@kept
-def parts(body: Graph, consts: int, carry: int) -> Parts | None:
-    """The parts of a body, or None where it is better left in one."""
-    constants, state, rows = parted(body.inputs, consts, carry)
+@cached_on_graph
+def split_body(body: Graph, consts: int, carry: int) -> LoopParts | None:
+    """Split a body into its parts; return None where it is better left in one."""
+    constants, state, rows = split_list(body.inputs, consts, carry)
     if any(v.aval.weak for v in rows) or any(e.effect or e.contextual for e in body.equations):
         return None
-    added, absorbed = sums(body, consts, carry)
+    added, absorbed = find_sums(body, consts, carry)
     summed = tuple([s in added for s in state])
     terms = tuple([tuple(t) for t in added.values()])
-    ends, ys = parted(body.outputs, carry)
-    stepwise, carried = chosen(state, negated(summed)), chosen(ends, negated(summed))
+    ends, ys = split_list(body.outputs, carry)
+    stepwise, carried = select_list(state, negate_flags(summed)), select_list(ends, negate_flags(summed))
     first, others = [], []
     unknown = set(stepwise)  # before the loop
     for e in body.equations:
         if e not in absorbed:
-            soon = separable(e) and unknown.isdisjoint(e.inputs)
+            soon = is_separable(e) and unknown.isdisjoint(e.inputs)
             (first if soon else others).append(e)
             unknown.update(() if soon else e.outputs)
-    needed = {*variables(carried)}
+    needed = {*select_variables(carried)}
     inside, last = [], []
     for e in reversed(others):
-        if not separable(e) or not needed.isdisjoint(e.outputs):
+        if not is_separable(e) or not needed.isdisjoint(e.outputs):
             inside.insert(0, e)
-            needed.update(variables(e.inputs))
+            needed.update(select_variables(e.inputs))
         else:
             last.insert(0, e)
     operands = [a for group in terms for term in group for a in term.operands]
     made = {*stepwise, *(v for e in inside for v in e.outputs)}
-    late = [v for v in read_by(last, [*ys, *operands]) if v in made]
+    late = [v for v in variables_read(last, [*ys, *operands]) if v in made]
     beforehand = {v for e in first for v in e.outputs}
-    wanted = [v for v in read_by([*inside, *last], [*ys, *operands, *carried]) if v in beforehand]
+    wanted = [v for v in variables_read([*inside, *last], [*ys, *operands, *carried]) if v in beforehand]
     varying = Graph(body.inputs, first, ()).dependents(rows)
     fixed, early = [v for v in wanted if v not in varying], [v for v in wanted if v in varying]
-    beside, in_loop = [*rows, *early], read_by(inside, carried)
+    beside, in_loop = [*rows, *early], variables_read(inside, carried)
     stacks = tuple([v in in_loop for v in beside])
     stored = sum(v not in ys for v in late) + sum(stacks[len(rows) :])
     if len(body.equations) - len(inside) <= stored or any(v.aval.weak for v in (*late, *wanted)):
         return None
     widest = max([1, *(v.aval.size for e in (*first, *last) for v in e.outputs if v in varying or e in last)])
-    block = BLOCK // max([widest, *(v.aval.size for v in late)])
-    if block < FEWEST:
+    block = BLOCK_ENTRIES // max([widest, *(v.aval.size for v in late)])
+    if block < MIN_ROWS:
         return None
 
-    def graph(inputs: Sequence[Var], equations: Sequence[Equation], outputs: Sequence[Any]) -> Graph:
-        return Graph(inputs, equations, outputs, body.captured, body.name).pruned(effects=False)
+    def pruned_graph(inputs: Sequence[Var], equations: Sequence[Equation], outputs: Sequence[Any]) -> Graph:
+        return Graph(inputs, equations, outputs, body.captured, body.name).prune(keep_effects=False)
 
-    return Parts(
-        graph([*constants, *rows], first, [*fixed, *early]),
-        graph([*constants, *fixed, *stepwise, *chosen(beside, stacks)], inside, [*carried, *late]),
-        graph([*constants, *fixed, *rows, *early, *late], last, [*ys, *operands]),
+    return LoopParts(
+        pruned_graph([*constants, *rows], first, [*fixed, *early]),
+        pruned_graph(
+            [*constants, *fixed, *stepwise, *select_list(beside, stacks)], inside, [*carried, *late]
+        ),
+        pruned_graph([*constants, *fixed, *rows, *early, *late], last, [*ys, *operands]),
         len(fixed),
         summed,
         stacks,
@@ -178,52 +182,56 @@ def parts(body: Graph, consts: int, carry: int) -> Parts | None:
     )
 
 
-def compiled_batch(
+def compile_batch(
     graph: Graph, single: int, size: int, finish: Callable[[list[Any], list[bool]], list[Any]]
 ) -> Callable[..., list[Any]]:
-    """A Graph of one row as a function of `size` rows: all inputs but the first `single` have an axis for them, and
-    `finish` makes the results from (results, whether each has the axis)."""
-    batched = (False,) * single + (True,) * (len(graph.inputs) - single)
+    """Compile a Graph of one row to a function of `size` rows: all inputs but the first `single` have an axis
+    for them, and `finish` makes the results from (results, whether each has the axis)."""
+    is_batched = (False,) * single + (True,) * (len(graph.inputs) - single)
 
-    def mapped(*values: Any) -> list[Any]:
-        return finish(*batch(graph, values, batched, size))
+    def batched_fun(*values: Any) -> list[Any]:
+        return finish(*vmap_flat(graph, values, is_batched, size))
 
-    return compile_graph(stage(mapped, batched_avals(graph, batched, size), graph.name), True)
+    return compile_graph(stage(batched_fun, batch_avals(graph, is_batched, size), graph.name), True)
 
 
-def summed_up(spec: str | None, operands: Sequence[Any], found: Sequence[bool], size: int) -> Any:
-    """The sum of a term over the rows, from its operands and whether each has an axis for them."""
+def sum_term(spec: str | None, operands: Sequence[Any], found: Sequence[bool], size: int) -> Any:
+    """Sum a term over the rows, from its operands and whether each has an axis for them."""
     first, *others = operands
     if spec is None or not any(found):
-        operands, found = [spread(first, found[0], size), *others], [True, *found[1:]]
+        operands, found = [ensure_batched(first, found[0], size), *others], [True, *found[1:]]
     if all(found) and spec is not None:
-        left, right, out = parse(spec)
+        left, right, out = parse_spec(spec)
         step = next(c for c in LETTERS if c not in spec)
         return ops.contract(*operands, spec=f"{step}{left},{step}{right}->{out}")
     operands = [ops.reduce_sum(x, axes=(0,)) if f else x for x, f in zip(operands, found)]
     return operands[0] if spec is None else ops.contract(*operands, spec=spec)
 
 
-@kept
-def hoisted(body: Graph, consts: int, carry: int, length: int) -> Callable[..., list[Any]] | None:
-    """A function as that of `compile_scan`, but for all `length` steps; None where the body is better left in one."""
-    split = parts(body, consts, carry) if length >= FEWEST else None
+@cached_on_graph
+def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callable[..., list[Any]] | None:
+    """Compile a loop to a function like that of `compile_scan`, for all `length` steps; return None where the
+    body is better left in one."""
+    split = split_body(body, consts, carry) if length >= MIN_ROWS else None
     if split is None:
         return None
     fixed, block, single = split.fixed, split.block, consts + split.fixed
     count = len(body.outputs) - carry
     rows = len(body.inputs) - consts - carry
 
-    def stacked(results: list[Any], found: list[bool]) -> list[Any]:
-        return [*results[:fixed], *(spread(r, f, size) for r, f in zip(results[fixed:], found[fixed:]))]
+    def stack_early(results: list[Any], found: list[bool]) -> list[Any]:
+        return [
+            *results[:fixed],
+            *(ensure_batched(r, f, size) for r, f in zip(results[fixed:], found[fixed:])),
+        ]
 
-    def added(results: list[Any], found: list[bool]) -> list[Any]:
+    def sum_terms(results: list[Any], found: list[bool]) -> list[Any]:
         totals, place = [], count
         for terms in split.terms:
             addends = []
             for operands, spec in terms:
                 here = slice(place, place + len(operands))
-                addends.append(summed_up(spec, results[here], found[here], size))
+                addends.append(sum_term(spec, results[here], found[here], size))
                 place += len(operands)
             totals.append(reduce(ops.add, addends))
         return [*results[:count], *totals]
@@ -231,28 +239,28 @@ def hoisted(body: Graph, consts: int, carry: int, length: int) -> Callable[..., 
     batches = {}
     for size in {min(block, length), length % block} - {0}:
         batches[size] = (
-            compiled_batch(split.before, consts, size, stacked),
-            compiled_batch(split.after, single, size, added),
+            compile_batch(split.before, consts, size, stack_early),
+            compile_batch(split.after, single, size, sum_terms),
         )
     loop = compile_scan(split.loop, single, carry - sum(split.summed))
     late_avals = split.loop.out_avals[carry - sum(split.summed) :]
 
     def run(steps: range, *operands: Any) -> list[Any]:
-        constants, state, xs, ys = parted(operands, consts, carry, rows)
-        stepwise, totals = chosen(state, negated(split.summed)), chosen(state, split.summed)
+        constants, state, xs, ys = split_list(operands, consts, carry, rows)
+        stepwise, totals = select_list(state, negate_flags(split.summed)), select_list(state, split.summed)
         for start in range(0, length, block):
             part = steps[start : start + block]
             size, low = len(part), min(part[0], part[-1])
             here = slice(low, low + size)
             before, after = batches[size]
             given = [x[here] for x in xs]
-            known, early = parted(before(*constants, *given), fixed)
+            known, early = split_list(before(*constants, *given), fixed)
             known, stacks = [*constants, *known], [*given, *early]
             late = [np.empty((size, *a.shape), a.dtype) for a in late_avals]
             stepwise = loop(
-                range(size)[:: part.step], *known, *stepwise, *chosen(stacks, split.stacks), *late
+                range(size)[:: part.step], *known, *stepwise, *select_list(stacks, split.stacks), *late
             )
-            results, more = parted(after(*known, *stacks, *late), count)
+            results, more = split_list(after(*known, *stacks, *late), count)
             for y, values in zip(ys, results):
                 y[here] = values
             totals = [t + m for t, m in zip(totals, more)]

@@ -1,4 +1,5 @@
-"""Linear systems solved by a function of the user's and differentiated implicitly: nothing of the way is kept.
+"""Linear systems that a function of the user's solves, differentiated implicitly: nothing of how it does so
+is kept.
 
 From A x = b follows A ẋ = ḃ − Ȧ x for tangents. A cotangent c of x gives Aᵀ λ = c; λ is the cotangent of b, and that of
 what A depends on is −λ times the derivative of A x with x fixed.
@@ -14,45 +15,54 @@ from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
 from ..core.primitive import Primitive
 from ..core.pullback import PullbackRule
-from ..ops.masked import dense
+from ..ops.masked import densify
 from ..ops.transpose import transpose_graph
-from ..transforms.subgraphs import batched_graph, chosen, compiled, filled, parted, repeated, strong, zeros
-from .branches import tangents_alone, transposed
+from ..transforms.subgraphs import (
+    add_batch_axes,
+    as_strong_tangent,
+    batch_graph,
+    expand_list,
+    numpy_function,
+    select_list,
+    split_list,
+    zeros_of_aval,
+)
+from .branches import tangent_graph, transpose_branch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
 def solve_kernel(xp: Any) -> Any:
-    def solved(*args: Any, solve: Graph, **others: Any) -> list[Any]:
-        return (compiled(solve) if xp.__name__ == "numpy" else solve)(*args)
+    def run_solve(*args: Any, solve: Graph, **others: Any) -> list[Any]:
+        return (numpy_function(solve) if xp.__name__ == "numpy" else solve)(*args)
 
-    return solved
+    return run_solve
 
 
 class LinearSolve(Primitive, PullbackRule):
-    """(*consts, *b) → (*x, *aux) with A x = b. All Graphs take the consts first: matvec(x) = A x,
-    solve(b) = (*x, *aux), transpose_solve(c) = (*λ, *aux) with Aᵀ λ = c (None: not given)."""
+    """The primitive (*consts, *b) → (*x, *aux) with A x = b. All Graphs take the consts first: matvec(x) = A
+    x, solve(b) = (*x, *aux), transpose_solve(c) = (*λ, *aux) with Aᵀ λ = c (None: not given)."""
 
     multiple_results = True
     runs_user_code = True
-    kept = (0, 1)
+    saved_from = (0, 1)
 
     def __init__(self) -> None:
         super().__init__("linear_solve", solve_kernel)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return params["solve"].out_avals
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         matvec, consts = params["matvec"], params["consts"]
         results = self.call(*primals, **params)
-        fixed, b = parted(primals, consts)
-        fixed_dots, rhs = parted([None if t is None else strong(t) for t in tangents], consts)
-        xs, aux = parted(results, len(b))
+        fixed, b = split_list(primals, consts)
+        fixed_dots, rhs = split_list([None if t is None else as_strong_tangent(t) for t in tangents], consts)
+        xs, aux = split_list(results, len(b))
         active = (*(t is not None for t in fixed_dots), *[False] * len(b))
         if any(active):
-            moved = self.moved(matvec, active)(*fixed, *xs, *chosen(fixed_dots, active))
+            moved = self.moved(matvec, active)(*fixed, *xs, *select_list(fixed_dots, active))
             rhs = [ops.negative(m) if t is None else ops.subtract(t, m) for t, m in zip(rhs, moved)]
         elif all(t is None for t in rhs):
             return results, [None] * len(results)
@@ -60,16 +70,16 @@ class LinearSolve(Primitive, PullbackRule):
         return results, [*self.call(*fixed, *rhs, **params)[: len(b)], *[None] * len(aux)]
 
     def moved(self, matvec: Graph, active: Any) -> Graph:
-        """(*consts, *x, *tangents of the active consts) → Ȧ x."""
-        return tangents_alone(matvec, active, (True,) * len(matvec.outputs))
+        """Return the Graph (*consts, *x, *tangents of the active consts) → Ȧ x."""
+        return tangent_graph(matvec, active, (True,) * len(matvec.outputs))
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         results = apply(*values, **params)
         count = len(values) - params["consts"]
-        fixed = [v if n is not None else own(v) for v, n in zip(values, needed)][: params["consts"]]
+        fixed = [v if n is not None else snapshot(v) for v, n in zip(values, needed)][: params["consts"]]
         return results, self, (fixed, results[:count], [n is not None for n in needed], params)
 
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
         fixed, xs, *others = residuals
         fixed = [operand(i, v) for i, v in enumerate(fixed)]
@@ -78,7 +88,7 @@ class LinearSolve(Primitive, PullbackRule):
     def pull(
         self, cts: dict, fixed: Sequence[Any], xs: Sequence[Any], needed: Sequence[bool], params: dict
     ) -> Sequence[Any]:
-        """Cotangents of consts and right-hand sides, from the residuals that `linearize` gives."""
+        """Return the cotangents of consts and right-hand sides, from the residuals that `vjp` gives."""
         multipliers = self.multipliers([cts.get(i) for i in range(len(xs))], fixed, params)
         if multipliers is None:
             return [None] * len(needed)
@@ -87,10 +97,10 @@ class LinearSolve(Primitive, PullbackRule):
         if any(active):
             back = [ops.negative(m) for m in multipliers]
             found = transpose_graph(self.moved(params["matvec"], active), [*fixed, *xs], sum(active), back)
-        return [*filled(found, active[: len(fixed)]), *multipliers]
+        return [*expand_list(found, active[: len(fixed)]), *multipliers]
 
     def multipliers(self, cts: Sequence[Any], fixed: Sequence[Any], params: dict) -> list[Any] | None:
-        """λ for cotangents of x; None where there are none."""
+        """Solve Aᵀ λ = c for cotangents c of x; return None where there are none."""
         if all(ct is None for ct in cts):
             return None
         matvec, consts, back = params["matvec"], params["consts"], params["transpose_solve"]
@@ -101,30 +111,33 @@ class LinearSolve(Primitive, PullbackRule):
             )
         avals = matvec.in_avals[consts:]
         all_of_them = (True,) * len(avals)
-        vecmat, _ = transposed(matvec, (*[False] * consts, *all_of_them), all_of_them, all_of_them)
+        vecmat, _ = transpose_branch(matvec, (*[False] * consts, *all_of_them), all_of_them, all_of_them)
         beside = next(ct for ct in cts if ct is not None)
-        cts = [zeros(a, dense(beside)) if ct is None else strong(ct) for ct, a in zip(cts, avals)]
+        cts = [
+            zeros_of_aval(a, densify(beside)) if ct is None else as_strong_tangent(ct)
+            for ct, a in zip(cts, avals)
+        ]
         swapped = {"matvec": vecmat, "solve": back, "transpose_solve": params["solve"], "consts": consts}
         return self.call(*fixed, *cts, **swapped)[: len(avals)]
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
-        fixed, b = parted(operands, params["consts"])
+        fixed, b = split_list(operands, params["consts"])
         if any(type(v) is Aval for v in fixed) or not all(type(v) is Aval for v in b):
             raise NotLinearError("custom_linear_solve is linear in the right-hand side as a whole only")
         multipliers = self.multipliers(ct[: len(b)], fixed, params)
         return [*[None] * len(fixed), *(multipliers or [None] * len(b))]
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
         consts = params["consts"]
-        flags = (*batched[:consts], *[True] * (len(values) - consts))
+        flags = (*is_batched[:consts], *[True] * (len(values) - consts))
         new = dict(params)
         for name in ("matvec", "solve", "transpose_solve"):
             graph = params[name]
             if graph is not None:
-                new[name], _ = batched_graph(graph, flags, size, (True,) * len(graph.outputs))
-        return self.call(*repeated(values, batched, flags, size), **new), [True] * len(
+                new[name], _ = batch_graph(graph, flags, size, (True,) * len(graph.outputs))
+        return self.call(*add_batch_axes(values, is_batched, flags, size), **new), [True] * len(
             params["solve"].outputs
         )
 

@@ -1,9 +1,9 @@
-"""Loops as one operation each: `scan` over rows, a given number of times, and `while_loop`.
+"""Loops as one operation each: `scan_primitive` over rows, a given number of times, and `while_call`.
 
 Forward mode runs the loop whose body carries the tangents, too. Reverse mode splits that body into two halves
-(`bodies.halves`): a forward loop computes the values and stacks what the linear half reads (except for what is the
-same in every step, or is a row of `xs` already), a backward loop runs the transpose of the linear half. Each is a
-`scan` again, bound where the rule runs, so that all orders and nestings follow.
+(`subgraphs.partial_eval`): a forward loop computes the values and stacks what the linear half reads (except for
+what is the same in every step, or is a row of `xs` already), a backward loop runs the transpose of the linear half.
+Each is a `scan_primitive` again, bound where the rule runs, so that all orders and nestings follow.
 """
 
 from __future__ import annotations
@@ -25,72 +25,72 @@ from ..core.staging import stage
 from ..kernels.codegen.loops import compile_scan, compile_while
 from ..transforms.subgraphs import (
     Flags,
-    Halves,
-    apart,
-    batched_avals,
-    batched_graph,
-    carry_flags,
-    chosen,
-    filled,
-    halves,
-    interleaved,
+    PartialEval,
+    add_batch_axes,
+    as_strong_tangent,
+    batch_avals,
+    batch_graph,
+    batched_input_flags,
+    cached_on_graph,
+    expand_list,
     is_abstract,
-    kept,
-    negated,
-    parted,
-    pushed_body,
-    repeated,
-    silent,
-    strong,
-    tangent_places,
-    transposed_body,
-    zeros,
+    jvp_body,
+    merge_lists,
+    negate_flags,
+    partial_eval,
+    select_list,
+    split_list,
+    tangent_flags,
+    transpose_body,
+    unmerge_lists,
+    without_effects,
+    zeros_of_aval,
 )
-from .hoisting import hoisted
+from .hoisting import compile_hoisted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-compiled_scan = kept(compile_scan)
+scan_function = cached_on_graph(compile_scan)
 
 
-@kept
-def compiled_while(body: Graph, cond: Graph, consts: int, max_steps: int | None) -> Any:
+@cached_on_graph
+def while_function(body: Graph, cond: Graph, consts: int, max_steps: int | None) -> Any:
     return compile_while(cond, body, consts, max_steps)
 
 
-def positions(length: int, count: Any, reverse: bool) -> range:
-    """The rows that the steps visit, in their order."""
+def step_rows(length: int, count: Any, reverse: bool) -> range:
+    """Return the rows that the steps visit, in their order."""
     order = range(min(int(count), length))
     return order[::-1] if reverse else order
 
 
-def looks_inside() -> bool:
-    """Whether a level is open that is to see every operation of a body."""
-    return CURRENT.get().watching is not None
+def is_observed() -> bool:
+    """Whether a level is open that observes every operation of a body."""
+    return CURRENT.get().observer is not None
 
 
 def scan_kernel(xp: Any) -> Any:
     def run(
         count: Any, *args: Any, body: Graph, consts: int, carry: int, length: int, reverse: bool
     ) -> list[Any]:
-        steps = positions(length, count, reverse)
-        if xp is np and not looks_inside():
+        steps = step_rows(length, count, reverse)
+        if xp is np and not is_observed():
             new = np.empty if len(steps) == length else np.zeros  # rows that no step writes are zero
             ys = [new((length, *a.shape), a.dtype) for a in body.out_avals[carry:]]
-            run = hoisted(body, consts, carry, length) if len(steps) == length else None
-            run = run or compiled_scan(body, consts, carry)
+            run = compile_hoisted(body, consts, carry, length) if len(steps) == length else None
+            run = run or scan_function(body, consts, carry)
             return [*run(steps, *args, *ys), *ys]
-        fixed, state, xs = parted(args, consts, carry)
+        fixed, state, xs = split_list(args, consts, carry)
         rows: list[Any] = [[None] * length for _ in body.out_avals[carry:]]
         for i in steps:
-            state, ys = parted(body(*fixed, *state, *(x[i, ...] for x in xs)), carry)
+            state, ys = split_list(body(*fixed, *state, *(x[i, ...] for x in xs)), carry)
             for row, y in zip(rows, ys):
                 row[i] = y
-        return [*state, *map(stacked, rows, body.out_avals[carry:])]
+        return [*state, *map(stack_written, rows, body.out_avals[carry:])]
 
-    def stacked(rows: Sequence[Any], aval: Aval) -> Any:
+    def stack_written(rows: Sequence[Any], aval: Aval) -> Any:
         empty = xp.zeros(aval.shape, dtype=dtype_in(xp, aval.dtype))
         parts = [empty if r is None else xp.asarray(r) for r in rows]
         return xp.stack(parts) if parts else xp.zeros((0, *aval.shape), dtype=empty.dtype)
@@ -99,8 +99,9 @@ def scan_kernel(xp: Any) -> Any:
 
 
 class Scan(Primitive, PullbackRule):
-    """(count, *consts, *carry, *xs) → (*carry, *ys): min(count, length) steps of `body`, from the last row to the
-    first if `reverse`, whose rows are those of 0 … count − 1. The other rows of ys are zero."""
+    """The primitive (count, *consts, *carry, *xs) → (*carry, *ys): it takes min(count, length) steps of
+    `body`, from the last row to the first if `reverse`, whose rows are those of 0 … count − 1. The other rows
+    of ys are zero."""
 
     multiple_results = True
     runs_user_code = True
@@ -108,7 +109,7 @@ class Scan(Primitive, PullbackRule):
     def __init__(self) -> None:
         super().__init__("scan", scan_kernel)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         body, carry, length = params["body"], params["carry"], params["length"]
         outs = body.out_avals
         return [*outs[:carry], *(Aval((length, *a.shape), a.dtype) for a in outs[carry:])]
@@ -118,67 +119,68 @@ class Scan(Primitive, PullbackRule):
         active = tuple([t is not None for t in tangents[1:]])
         if not any(active):
             return self.call(*primals, **params), [None] * len(body.outputs)
-        both, active, present = pushed_body(body, consts, carry, active)
-        given = with_zeros(primals[1:], tangents[1:], active)
+        both, active, present = jvp_body(body, consts, carry, active)
+        given = add_zero_tangents(primals[1:], tangents[1:], active)
         apart_from_values = any(map(is_abstract, (*primals, *tangents)))
-        both = silent(both) if apart_from_values else both
+        both = without_effects(both) if apart_from_values else both
         new = {**params, "body": both, "consts": consts + sum(active[:consts])}
         new["carry"] = carry + sum(active[consts : consts + carry])
-        results = self.call(primals[0], *interleaved(primals[1:], given, consts, carry), **new)
-        ys, ts = apart(results, present, carry)
+        results = self.call(primals[0], *merge_lists(primals[1:], given, consts, carry), **new)
+        ys, ts = unmerge_lists(results, present, carry)
         if apart_from_values:
             # Another operation for the values, although this one computes them, too: a level that knows these, and not
-            # the tangents (`linearize`), must find results that it knows.
+            # the tangents (`vjp`), must find results that it knows.
             ys = self.call(*primals, **params)
         return ys, ts
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         body, consts, carry = params["body"], params["consts"], params["carry"]
         active = tuple([n is not None for n in needed[1:]])
         if not any(active):
             return apply(*values, **params), None, None
-        both, active, present = pushed_body(body, consts, carry, active)
+        both, active, present = jvp_body(body, consts, carry, active)
         if not any(present):
             return apply(*values, **params), None, None
-        linear = tangent_places(active, consts, carry)
+        linear = tangent_flags(active, consts, carry)
         new_consts, new_carry = consts + sum(active[:consts]), carry + sum(active[consts : consts + carry])
-        split = halves(both, new_consts, new_carry, linear)
-        values = [v if n is not None else own(v) for v, n in zip(values, needed)]
+        split = partial_eval(both, new_consts, new_carry, linear)
+        values = [v if n is not None else snapshot(v) for v, n in zip(values, needed)]
         ys, residuals = self.forward(split, values[0], values[1:], (consts, carry), params)
         return ys, self, (split, residuals, active, present, params)
 
     def pull(
-        self, cts: dict, split: Halves, residuals: Any, active: Any, present: Any, params: dict
+        self, cts: dict, split: PartialEval, residuals: Any, active: Any, present: Any, params: dict
     ) -> list[Any]:
-        """The backward loop, from the residuals that `linearize` gives."""
+        """Run the backward loop, from the residuals that `vjp` gives."""
         given = [cts.get(i) for i, p in enumerate(present) if p]
         consts, carry = params["consts"], params["carry"]
         counts = sum(active[:consts]), sum(active[consts : consts + carry])
-        return [None, *filled(self.backward(split, residuals, given, counts, params), active)]
+        return [None, *expand_list(self.backward(split, residuals, given, counts, params), active)]
 
     def forward(
-        self, split: Halves, count: Any, known: Sequence[Any], counts: tuple[int, int], params: dict
+        self, split: PartialEval, count: Any, known: Sequence[Any], counts: tuple[int, int], params: dict
     ) -> tuple[list[Any], tuple]:
-        """(results of the known half, residuals of the loop) for the known operands."""
+        """Run the known half; return its results, and the residuals of the loop."""
         consts, carry = counts
-        fixed, _, xs = parted(known, consts, carry)
+        fixed, _, xs = split_list(known, consts, carry)
         new = {**params, "body": split.forward, "consts": consts, "carry": carry}
         results = self.call(count, *known, **new)
         made = len(split.moved) - sum(split.moved)
-        invariant = split.invariant(*fixed)
-        return results[:made], (count, invariant, [*chosen(xs, split.rows), *results[made:]])
+        invariant = split.invariant_graph(*fixed)
+        return results[:made], (count, invariant, [*select_list(xs, split.residual_rows), *results[made:]])
 
     def backward(
-        self, split: Halves, residuals: tuple, cts: Sequence[Any], counts: tuple[int, int], params: dict
+        self, split: PartialEval, residuals: tuple, cts: Sequence[Any], counts: tuple[int, int], params: dict
     ) -> list[Any]:
-        """Cotangents (or None) of the linear operands, for those of the linear results."""
+        """Run the transpose of the linear half; return the cotangents (or None) of the linear operands for
+        those of the linear results."""
         count, invariant, stacks = residuals
         consts, carry = counts
-        cts = [None if ct is None else strong(ct) for ct in cts]
-        carry_cts, ys_cts = parted(cts, carry)
+        cts = [None if ct is None else as_strong_tangent(ct) for ct in cts]
+        carry_cts, ys_cts = split_list(cts, carry)
         if all(ct is None for ct in cts):
             return [None] * sum(split.linear)
-        back = transposed_body(
+        back = transpose_body(
             split.backward,
             len(invariant),
             len(stacks),
@@ -187,12 +189,12 @@ class Scan(Primitive, PullbackRule):
             tuple([ct is not None for ct in carry_cts]),
             tuple([ct is not None for ct in ys_cts]),
         )
-        fixed_avals, carry_avals, _ = parted(
+        fixed_avals, carry_avals, _ = split_list(
             split.backward.in_avals[len(invariant) + len(stacks) :], consts, carry
         )
         beside = next(ct for ct in cts if ct is not None)
         seeds = [
-            zeros(a, beside) if ct is None else ct
+            zeros_of_aval(a, beside) if ct is None else ct
             for ct, a, c in zip(carry_cts, carry_avals, back.carry)
             if c
         ]
@@ -200,7 +202,7 @@ class Scan(Primitive, PullbackRule):
             count,
             *invariant,
             *seeds,
-            *(zeros(a, beside) for a in chosen(fixed_avals, back.consts)),
+            *(zeros_of_aval(a, beside) for a in select_list(fixed_avals, back.consts)),
             *stacks,
             *(ct for ct in ys_cts if ct is not None),
             body=back.body,
@@ -209,91 +211,91 @@ class Scan(Primitive, PullbackRule):
             length=params["length"],
             reverse=not params["reverse"],
         )
-        state, sums, xs = parted(results, sum(back.carry), sum(back.consts))
-        return [*filled(sums, back.consts), *filled(state, back.carry), *filled(xs, back.xs)]
+        state, sums, xs = split_list(results, sum(back.carry), sum(back.consts))
+        return [*expand_list(sums, back.consts), *expand_list(state, back.carry), *expand_list(xs, back.xs)]
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         if type(operands[0]) is Aval:
             raise NotLinearError("scan: the number of steps depends on traced operands")
-        return [None, *self.transposed(ct, operands[0], operands[1:], params)]
+        return [None, *self.transpose_steps(ct, operands[0], operands[1:], params)]
 
-    def transposed(self, ct: Any, count: Any, operands: Sequence[Any], params: dict) -> list[Any]:
-        """Cotangents for the operands given as Avals, for `count` steps."""
+    def transpose_steps(self, ct: Any, count: Any, operands: Sequence[Any], params: dict) -> list[Any]:
+        """Return cotangents for the operands given as Avals, for `count` steps."""
         consts, carry = params["consts"], params["carry"]
         wanted = [type(v) is Aval for v in operands]
-        split = halves(params["body"], consts, carry, tuple(wanted))
-        fixed, state, _ = parted(split.linear, consts, carry)
-        known = chosen(operands, negated(split.linear))
+        split = partial_eval(params["body"], consts, carry, tuple(wanted))
+        fixed, state, _ = split_list(split.linear, consts, carry)
+        known = select_list(operands, negate_flags(split.linear))
         _, residuals = self.forward(split, count, known, (consts - sum(fixed), carry - sum(state)), params)
-        cts = self.backward(split, residuals, chosen(ct, split.moved), (sum(fixed), sum(state)), params)
-        return [c if w else None for c, w in zip(filled(cts, split.linear), wanted)]
+        cts = self.backward(split, residuals, select_list(ct, split.moved), (sum(fixed), sum(state)), params)
+        return [c if w else None for c, w in zip(expand_list(cts, split.linear), wanted)]
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
         body, consts, carry = params["body"], params["consts"], params["carry"]
-        if batched[0]:
-            values, batched, params = frozen_beyond(values, batched, params)
-            return self.batch(values, batched, size, params)
-        flags = carry_flags(body, consts, carry, tuple(batched[1:]), size)
+        if is_batched[0]:
+            values, is_batched, params = freeze_finished(values, is_batched, params)
+            return self.batch(values, is_batched, size, params)
+        flags = batched_input_flags(body, consts, carry, tuple(is_batched[1:]), size)
         forced = (*flags[consts : consts + carry], *[False] * (len(body.outputs) - carry))
-        mapped, found = batched_graph(body, flags, size, forced)
-        wanted = (*batched[1 : 1 + consts], *forced[:carry], *batched[1 + consts + carry :])
-        fixed, state, xs = parted(repeated(values[1:], batched[1:], wanted, size), consts, carry)
+        mapped, found = batch_graph(body, flags, size, forced)
+        wanted = (*is_batched[1 : 1 + consts], *forced[:carry], *is_batched[1 + consts + carry :])
+        fixed, state, xs = split_list(add_batch_axes(values[1:], is_batched[1:], wanted, size), consts, carry)
         xs = [ops.move_axis(x, 0, 1) if f else x for x, f in zip(xs, flags[consts + carry :])]
         results = self.call(values[0], *fixed, *state, *xs, **{**params, "body": mapped})
-        ends, ys = parted(results, carry)
+        ends, ys = split_list(results, carry)
         return [*ends, *(ops.move_axis(y, 1, 0) if f else y for y, f in zip(ys, found[carry:]))], found
 
 
-def with_zeros(primals: Sequence[Any], tangents: Sequence[Any], active: Sequence[bool]) -> list[Any]:
-    """The tangents, with zeros where the loop needs one and there is none."""
+def add_zero_tangents(primals: Sequence[Any], tangents: Sequence[Any], active: Sequence[bool]) -> list[Any]:
+    """Return the tangents, with zeros where the loop needs one and there is none."""
     return [
-        strong(t) if t is not None else ops.zeros_like(p) if a else None
+        as_strong_tangent(t) if t is not None else ops.zeros_like(p) if a else None
         for p, t, a in zip(primals, tangents, active)
     ]
 
 
-def frozen_beyond(
-    values: Sequence[Any], batched: Sequence[bool], params: dict
+def freeze_finished(
+    values: Sequence[Any], is_batched: Sequence[bool], params: dict
 ) -> tuple[list[Any], list[bool], dict]:
-    """A scan whose number of steps differs between the entries of a batch, as one of the largest number, which leaves
-    the carry of an entry as it is beyond its own."""
+    """Turn a scan whose number of steps differs between the entries of a batch into one of the largest
+    number, which leaves the carry of an entry as it is beyond its own."""
     body, consts, carry = params["body"], params["consts"], params["carry"]
-    (count,), fixed, state, rows = parted(values, 1, consts, carry)
-    flags = parted(batched[1:], consts, carry)
+    (count,), fixed, state, rows = split_list(values, 1, consts, carry)
+    flags = split_list(is_batched[1:], consts, carry)
     most = ops.reduce_max(count, axes=(0,))
     return (
         [most, count, *fixed, *state, np.arange(params["length"]), *rows],
         [False, True, *flags[0], *flags[1], False, *flags[2]],
-        {**params, "body": frozen_body(body, consts, carry), "consts": consts + 1},
+        {**params, "body": freeze_body(body, consts, carry), "consts": consts + 1},
     )
 
 
-@kept
-def frozen_body(body: Graph, consts: int, carry: int) -> Graph:
-    """The body with the number of steps as its first const and that of the step as its first row."""
+@cached_on_graph
+def freeze_body(body: Graph, consts: int, carry: int) -> Graph:
+    """Stage the body with the number of steps as its first const, and that of the step as its first row."""
 
     def step(count: Any, *operands: Any) -> list[Any]:
-        fixed, state, (i,), xs = parted(operands, consts, carry, 1)
+        fixed, state, (i,), xs = split_list(operands, consts, carry, 1)
         goes_on = ops.less(i, count)
         with np.errstate(all="ignore"):  # beyond its own steps an entry may meet anything
-            new, ys = parted(body(*fixed, *state, *xs), carry)
+            new, ys = split_list(body(*fixed, *state, *xs), carry)
         return [
             *(ops.where(goes_on, n, s) for n, s in zip(new, state)),
             *(ops.where(goes_on, y, ops.zeros_like(y)) for y in ys),
         ]
 
     index = Aval((), np.dtype(np.int64))
-    fixed, state, rows = parted(body.in_avals, consts, carry)
+    fixed, state, rows = split_list(body.in_avals, consts, carry)
     return stage(step, [index, *fixed, *state, index, *rows], body.name)
 
 
 def while_kernel(xp: Any) -> Any:
     def run(*args: Any, cond: Graph, body: Graph, consts: int, max_steps: int | None) -> list[Any]:
-        if xp is np and not looks_inside():
-            return compiled_while(body, cond, consts, max_steps)(*args)
-        fixed, state = parted(args, consts)
+        if xp is np and not is_observed():
+            return while_function(body, cond, consts, max_steps)(*args)
+        fixed, state = split_list(args, consts)
         steps = 0
         while steps != max_steps and cond(*fixed, *state)[0]:
             state = body(*fixed, *state)
@@ -304,7 +306,8 @@ def while_kernel(xp: Any) -> Any:
 
 
 class While(Primitive, PullbackRule):
-    """(*consts, *carry) → carry: `body` is applied while `cond` of the same operands holds, at most `max_steps` times.
+    """The primitive (*consts, *carry) → carry: `body` is applied while `cond` of the same operands holds, at
+    most `max_steps` times.
 
     Reverse mode needs `max_steps`, which bounds what is kept: the steps are counted first, and then taken by a scan of
     that many, whose stacks have `max_steps` rows, of which only those of real steps are ever touched.
@@ -316,7 +319,7 @@ class While(Primitive, PullbackRule):
     def __init__(self) -> None:
         super().__init__("while_loop", while_kernel)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return params["body"].out_avals
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
@@ -324,44 +327,44 @@ class While(Primitive, PullbackRule):
         active = tuple([t is not None for t in tangents])
         if not any(active):
             return self.call(*primals, **params), [None] * len(body.outputs)
-        both, active, present = pushed_body(body, consts, len(body.outputs), active)
-        inputs, _ = apart(both.inputs, active, consts)
-        apart_from_values = any(map(is_abstract, (*primals, *tangents)))  # as for `scan`
-        both = silent(both) if apart_from_values else both
-        cond = extended(params["cond"], both, inputs)
+        both, active, present = jvp_body(body, consts, len(body.outputs), active)
+        inputs, _ = unmerge_lists(both.inputs, active, consts)
+        apart_from_values = any(map(is_abstract, (*primals, *tangents)))  # as for `scan_primitive`
+        both = without_effects(both) if apart_from_values else both
+        cond = extend_condition(params["cond"], both, inputs)
         new = {**params, "cond": cond, "body": both, "consts": consts + sum(active[:consts])}
-        given = with_zeros(primals, tangents, active)
-        ys, ts = apart(self.call(*interleaved(primals, given, consts), **new), present)
+        given = add_zero_tangents(primals, tangents, active)
+        ys, ts = unmerge_lists(self.call(*merge_lists(primals, given, consts), **new), present)
         if apart_from_values:
             ys = self.call(*primals, **params)
         return ys, ts
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         if params["max_steps"] is None:
-            return apply(*values, **params), self, (source_info.caller(),)
-        count = counted(values, params)
-        ys, rule, residuals = scan.linearize(
-            scan.call, [count, *values], [None, *needed], as_scan(params), own
+            return apply(*values, **params), self, (source_info.user_frame(),)
+        count = count_steps(values, params)
+        ys, rule, residuals = scan_primitive.vjp(
+            scan_primitive.call, [count, *values], [None, *needed], scan_params(params), snapshot
         )
         return ys, None if rule is None else self, residuals
 
     def pull(self, cts: dict, *residuals: Any) -> list[Any]:
-        """That of the scan, from the residuals that `linearize` gives."""
+        """Pull back as the scan does, from the residuals that `vjp` gives."""
         if len(residuals) == 1:
-            raise unbounded(residuals[0])
-        return scan.pull(cts, *residuals)[1:]
+            raise unbounded_error(residuals[0])
+        return scan_primitive.pull(cts, *residuals)[1:]
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         if params["max_steps"] is None:
-            raise unbounded()
+            raise unbounded_error()
         body, cond, consts = params["body"], params["cond"], params["consts"]
         carry = len(body.outputs)
-        split = halves(body, consts, carry, tuple([type(v) is Aval for v in operands]))
-        flags = negated(split.linear)
-        if not cond.dependents(chosen(cond.inputs, split.linear)).isdisjoint(cond.outputs):
+        split = partial_eval(body, consts, carry, tuple([type(v) is Aval for v in operands]))
+        flags = negate_flags(split.linear)
+        if not cond.dependents(select_list(cond.inputs, split.linear)).isdisjoint(cond.outputs):
             raise NotLinearError("while_loop: the number of steps depends on traced operands")
         # The known half alone decides how many steps there are.
-        known = Graph(chosen(cond.inputs, flags), cond.equations, cond.outputs, cond.captured, cond.name)
+        known = Graph(select_list(cond.inputs, flags), cond.equations, cond.outputs, cond.captured, cond.name)
         left = sum(flags[consts:])
         alone = Graph(
             split.forward.inputs,
@@ -370,51 +373,55 @@ class While(Primitive, PullbackRule):
             split.forward.captured,
             body.name,
         )
-        new = {**params, "cond": known.pruned(), "body": alone.pruned(), "consts": sum(flags[:consts])}
-        count = counted(chosen(operands, flags), new)
-        return scan.transposed(ct, count, operands, as_scan(params))
+        new = {**params, "cond": known.prune(), "body": alone.prune(), "consts": sum(flags[:consts])}
+        count = count_steps(select_list(operands, flags), new)
+        return scan_primitive.transpose_steps(ct, count, operands, scan_params(params))
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
         cond, body, consts = params["cond"], params["body"], params["consts"]
         carry = len(body.outputs)
-        flags = carry_flags(body, consts, carry, tuple(batched), size)
-        decide, (differs,) = batched_graph(cond, flags, size, (False,))
+        flags = batched_input_flags(body, consts, carry, tuple(is_batched), size)
+        decide, (differs,) = batch_graph(cond, flags, size, (False,))
         if differs:
-            return self.batch_all(values, batched, size, params)
-        mapped, found = batched_graph(body, flags, size, flags[consts:])
-        values = repeated(values, batched, (*batched[:consts], *flags[consts:]), size)
+            return self.batch_until_all_end(values, is_batched, size, params)
+        mapped, found = batch_graph(body, flags, size, flags[consts:])
+        values = add_batch_axes(values, is_batched, (*is_batched[:consts], *flags[consts:]), size)
         return self.call(*values, **{**params, "cond": decide, "body": mapped}), found
 
-    def batch_all(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+    def batch_until_all_end(
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        """Entries that end at different steps: the loop runs until all have ended, and leaves alone those that have."""
+        """Batch a loop whose entries end at different steps: it runs until all have ended, and leaves alone
+        those that have."""
         cond, body, consts = params["cond"], params["body"], params["consts"]
-        flags = (*batched[:consts], *[True] * len(body.outputs))
-        fixed, state = parted(repeated(values, batched, flags, size), consts)
-        first, goes_on, step = until_all(body, cond, consts, flags, size)
+        flags = (*is_batched[:consts], *[True] * len(body.outputs))
+        fixed, state = split_list(add_batch_axes(values, is_batched, flags, size), consts)
+        first, goes_on, step = joint_loop_graphs(body, cond, consts, flags, size)
         new = {**params, "cond": goes_on, "body": step}
         with np.errstate(all="ignore"):  # entries that have ended may meet anything
             results = self.call(*fixed, *first(*fixed, *state), *state, **new)
         return results[1:], flags[consts:]
 
 
-@kept
-def until_all(body: Graph, cond: Graph, consts: int, flags: Flags, size: int) -> tuple[Graph, Graph, Graph]:
-    """(condition of every entry, condition of the loop, its body) of a batch; the first carry says who goes on."""
-    every, _ = batched_graph(cond, flags, size, (True,))
-    all_of_them, _ = batched_graph(body, flags, size, (True,) * len(body.outputs))
+@cached_on_graph
+def joint_loop_graphs(
+    body: Graph, cond: Graph, consts: int, flags: Flags, size: int
+) -> tuple[Graph, Graph, Graph]:
+    """Return the condition of every entry, the condition of the loop, and its body, for a batch; the first
+    carry tells which entries go on."""
+    every, _ = batch_graph(cond, flags, size, (True,))
+    all_of_them, _ = batch_graph(body, flags, size, (True,) * len(body.outputs))
 
     def step(*operands: Any) -> list[Any]:
-        fixed, (active,), state = parted(operands, consts, 1)
+        fixed, (active,), state = split_list(operands, consts, 1)
         new = all_of_them(*fixed, *state)
         masks = [ops.reshape(active, shape=(size, *[1] * (aval_of(n).ndim - 1))) for n in new]
         state = [ops.where(mask, n, s) for mask, n, s in zip(masks, new, state)]
         return [*every(*fixed, *state), *state]
 
-    avals = batched_avals(body, flags, size)
+    avals = batch_avals(body, flags, size)
     avals.insert(consts, Aval((size,), np.dtype(bool)))
     return (
         every,
@@ -423,15 +430,15 @@ def until_all(body: Graph, cond: Graph, consts: int, flags: Flags, size: int) ->
     )
 
 
-def extended(graph: Graph, body: Graph, places: Sequence[Any]) -> Graph:
-    """The condition as one of all inputs of a body, of which it reads those at `places`."""
+def extend_condition(graph: Graph, body: Graph, places: Sequence[Any]) -> Graph:
+    """Rewrite the condition as a Graph of all inputs of a body, of which it reads those at `places`."""
     renamed = dict(zip(places, graph.inputs))
     inputs = [renamed.get(v, v) for v in body.inputs]
     return Graph(inputs, graph.equations, graph.outputs, graph.captured, graph.name)
 
 
-def as_scan(params: dict) -> dict:
-    """The params of the scan that takes the steps of a bounded while loop."""
+def scan_params(params: dict) -> dict:
+    """Return the params of the scan that takes the steps of a bounded while loop."""
     body = params["body"]
     return {
         "body": body,
@@ -442,22 +449,22 @@ def as_scan(params: dict) -> dict:
     }
 
 
-def counted(values: Sequence[Any], params: dict) -> Any:
-    """The number of steps of a bounded while loop."""
-    decide, counting = with_counter(params["body"], params["cond"])
-    return while_loop(*values, np.int64(0), **{**params, "cond": decide, "body": counting})[-1]
+def count_steps(values: Sequence[Any], params: dict) -> Any:
+    """Count the steps of a bounded while loop."""
+    decide, counting = add_counter(params["body"], params["cond"])
+    return while_call(*values, np.int64(0), **{**params, "cond": decide, "body": counting})[-1]
 
 
-@kept
-def with_counter(body: Graph, cond: Graph) -> tuple[Graph, Graph]:
-    """(condition, body) of a loop with the number of steps as its last carry."""
+@cached_on_graph
+def add_counter(body: Graph, cond: Graph) -> tuple[Graph, Graph]:
+    """Return the condition and the body of a loop with the number of steps as its last carry."""
     avals = [*body.in_avals, Aval((), np.dtype(np.int64))]
     decide = stage(lambda *operands: cond(*operands[:-1]), avals, cond.name)
     counting = stage(lambda *operands: [*body(*operands[:-1]), operands[-1] + 1], avals, body.name)
-    return decide, counting.pruned(effects=False)
+    return decide, counting.prune(keep_effects=False)
 
 
-def unbounded(site: Any = None) -> NotDifferentiableError:
+def unbounded_error(site: Any = None) -> NotDifferentiableError:
     return NotDifferentiableError(
         "reverse mode through a while_loop of any number of steps, whose residuals have no bound",
         hint="give max_steps=, or use lax.scan, or lax.fori_loop with bounds that are numbers; forward mode (fx.jvp, "
@@ -466,6 +473,6 @@ def unbounded(site: Any = None) -> NotDifferentiableError:
     )
 
 
-scan = Scan()
-scan_loop = scan.call
-while_loop = While().call
+scan_primitive = Scan()
+scan_call = scan_primitive.call
+while_call = While().call

@@ -29,7 +29,7 @@ def namespace_of(value: Any) -> Any:
     if kind.__module__.partition(".")[0] == "cupy":
         found = sys.modules["cupy"]  # imported already, since here is one of its arrays
     elif hasattr(value, "__array_namespace__"):
-        found = computing(value)
+        found = usable_namespace(value)
     else:
         return None
     NAMESPACES[kind] = found
@@ -38,9 +38,9 @@ def namespace_of(value: Any) -> Any:
     return found
 
 
-def computing(value: Any) -> Any:
-    """The namespace that an array names, or None where kernels, which write into arrays of their own, cannot use it:
-    JAX's."""
+def usable_namespace(value: Any) -> Any:
+    """Return the namespace that an array names, or None if kernels, which write into arrays of their own, cannot use
+    it, as they cannot use JAX's."""
     try:
         xp = value.__array_namespace__()
         xp.zeros(1)[0] = 1
@@ -93,7 +93,7 @@ OPERATIONS = (
 
 
 def is_array_like(value: Any) -> bool:
-    """Whether a value of another type is to be read as an array: by a protocol, as a buffer or as a sequence."""
+    """Return whether a value of another type is read as an array: by a protocol, as a buffer or as a sequence."""
     if isinstance(value, str | bytes):
         return False
     if isinstance(value, list | tuple | range) or any(hasattr(value, name) for name in PROTOCOLS):
@@ -106,8 +106,9 @@ def is_array_like(value: Any) -> bool:
 
 
 def has_own_operations(kind: type) -> bool:
-    """Whether operators mean something else on values of a type than on arrays of their entries, as with masks, labels,
-    units and products of matrices. What offers its memory by DLPack is shape and numbers, and nothing else."""
+    """Return whether operators mean something else on values of a type than on arrays of their entries, as they do for
+    masks, labels, units and products of matrices. What offers its memory by DLPack is shape and numbers, and nothing
+    else."""
     if issubclass(kind, np.ndarray):
         return any(getattr(kind, name) is not getattr(np.ndarray, name) for name in OPERATIONS)
     if issubclass(kind, np.generic):
@@ -116,9 +117,9 @@ def has_own_operations(kind: type) -> bool:
     return "__mul__" in named and "__dlpack__" not in named
 
 
-def read(value: Any, what: object = "an operand") -> Any:
-    """A value that is none of VALUES as one to compute with: an array of another library as it is, all else as NumPy
-    reads it.
+def read_array(value: Any, what: object = "an operand") -> Any:
+    """Convert a value whose type is not in VALUES to one to compute with: an array of another library stays as it is,
+    anything else becomes what NumPy reads.
 
     Raises:
         DTypeError: it is no array of numbers; or more than that, so that its entries would not behave as it does.

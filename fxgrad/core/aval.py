@@ -1,4 +1,4 @@
-"""What is known of a value without its data: shape, dtype, and whether it is a weak Python scalar.
+"""An abstract value is what is known of a value without its data: shape, dtype, and whether it is a weak Python scalar.
 
 A Python scalar is *weak* in the sense of NEP 50: it takes the precision of the arrays it meets.
 `PLAIN` names the exact types that go straight to NumPy kernels; every other kind of value (tracers, arrays of
@@ -123,7 +123,7 @@ class Aval:
         return f"{short}{'*' if self.weak else ''}[{','.join(map(str, self.shape))}]"
 
     def update(self, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Aval:
-        """The same with another shape or dtype; a value with a given dtype is no longer weak."""
+        """Return this aval with another shape or dtype; a value with a given dtype is no longer weak."""
         return Aval(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
@@ -159,7 +159,7 @@ def aval_of(value: Any) -> Aval:
     return Aval(tuple(shape), dtype)
 
 
-def sample(aval: Any, shape: tuple[int, ...] = ()) -> Any:
+def example_value(aval: Any, shape: tuple[int, ...] = ()) -> Any:
     """A small value of the same dtype and weakness, used to ask a kernel for its result dtype."""
     if aval.weak:
         return WEAK_TYPES[aval.dtype.kind](1)

@@ -1,4 +1,4 @@
-"""A bounded memory of results: the oldest entry goes first."""
+"""A bounded cache of results, from which the oldest entry is dropped first."""
 
 from __future__ import annotations
 

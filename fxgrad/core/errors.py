@@ -40,7 +40,7 @@ class FxgradError(Exception):
         super().__init__(message)
         self.hint = hint
         self.chain = describe_chain() if chain is None else chain
-        self.site = source_info.caller() if site is None else site
+        self.site = source_info.user_frame() if site is None else site
 
     def __str__(self) -> str:
         parts = {"in:": self.chain, "at:": self.site.describe(), "try:": self.hint}
@@ -458,13 +458,13 @@ def reword(
     message = f"{operation}: {words}; operands: {', '.join(map(describe, operands)) or 'none'}"
     if isinstance(error, np.linalg.LinAlgError):  # a ValueError about values, which users catch by this name
         return np.linalg.LinAlgError(str(FxgradError(message, site=site)))
-    for theirs, ours in _OURS:
+    for theirs, ours in _COUNTERPARTS:
         if isinstance(error, theirs):
             return ours(message, site=site)
     return error
 
 
-_OURS: tuple[tuple[type[Exception], type[FxgradError]], ...] = (
+_COUNTERPARTS: tuple[tuple[type[Exception], type[FxgradError]], ...] = (
     (np.exceptions.AxisError, AxisError),
     (IndexError, IndexingError),
     (ValueError, ShapeError),

@@ -1,8 +1,8 @@
-"""Faces: packages that import nothing of their own.
+"""Lazy packages, which import nothing of their own.
 
 CPython locks a module while it is imported, and `import package.part` locks the part before the package. So a package
 that imports its parts would wait for one thread, which waits for the package, while another waits for the part. The
-names of a face are loaded from its module `_surface` when the first of them is used; by then nothing is locked.
+names of a lazy package are loaded from its module `_surface` when the first of them is used; by then nothing is locked.
 """
 
 from __future__ import annotations
@@ -15,60 +15,62 @@ from types import ModuleType
 from typing import Any
 
 
-class Face(ModuleType):
-    """A package with the names of its module `_surface`, and with its parts.
+class LazyPackage(ModuleType):
+    """A package that has the names of its module `_surface`, and its submodules.
 
-    `_hidden` are the parts that have the name of a function: as an attribute it is the function.
+    `_shadowed` are the submodules that have the name of a function: as an attribute it is the function.
     """
 
-    _hidden: tuple[str, ...] = ()
+    _shadowed: tuple[str, ...] = ()
 
     @staticmethod
-    def of(package: str, hidden: tuple[str, ...] = ()) -> None:
-        """Make a package a face."""
+    def of(package: str, shadowed: tuple[str, ...] = ()) -> None:
+        """Make a package lazy."""
         module: Any = sys.modules[package]
-        module.__class__ = Face
-        module._hidden = hidden
+        module.__class__ = LazyPackage
+        module._shadowed = shadowed
         # A class that defines these would make every attribute three times as slow.
-        module.__getattr__, module.__dir__ = partial(attribute, module), partial(directory, module)
+        module.__getattr__, module.__dir__ = partial(load_attribute, module), partial(list_names, module)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._hidden and isinstance(value, ModuleType):
+        if name in self._shadowed and isinstance(value, ModuleType):
             return  # a part was imported
         super().__setattr__(name, value)
 
 
-def attribute(face: Face, name: str) -> Any:
-    """What a face has of this name, and has not had yet."""
+def load_attribute(package: LazyPackage, name: str) -> Any:
+    """Load the attribute of this name, which the package has not had yet."""
     if name == "__all__":
-        return names(load(face))
+        return public_names(load_surface(package))
     if not name.startswith("__"):
-        if name not in face._hidden and name in parts(face):
-            return import_module(f"{face.__name__}.{name}")
-        surface = load(face)
+        if name not in package._shadowed and name in submodules(package):
+            return import_module(f"{package.__name__}.{name}")
+        surface = load_surface(package)
         if hasattr(surface, name):
             return getattr(surface, name)
-    raise AttributeError(f"module {face.__name__!r} has no attribute {name!r}", name=name, obj=face)
+    raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}", name=name, obj=package)
 
 
-def directory(face: Face) -> list[str]:
-    """The names of a face."""
-    load(face)
-    return sorted({*vars(face), *parts(face)})
+def list_names(package: LazyPackage) -> list[str]:
+    """List the names of a lazy package."""
+    load_surface(package)
+    return sorted({*vars(package), *submodules(package)})
 
 
-def parts(face: Face) -> set[str]:
-    """The modules in a package."""
-    return {part.name for part in iter_modules(face.__path__)}
+def submodules(package: LazyPackage) -> set[str]:
+    """Return the names of the modules in a package."""
+    return {part.name for part in iter_modules(package.__path__)}
 
 
-def load(face: Face) -> ModuleType:
-    """The surface of a face, which has its names from then on."""
-    surface = import_module(f"{face.__name__}._surface")
-    vars(face).update({name: vars(surface)[name] for name in names(surface) if name in vars(surface)})
+def load_surface(package: LazyPackage) -> ModuleType:
+    """Import the module `_surface` of a package, and give the package its names."""
+    surface = import_module(f"{package.__name__}._surface")
+    vars(package).update(
+        {name: vars(surface)[name] for name in public_names(surface) if name in vars(surface)}
+    )
     return surface
 
 
-def names(surface: ModuleType) -> list[str]:
+def public_names(surface: ModuleType) -> list[str]:
     """The public names of a module."""
     return getattr(surface, "__all__", None) or [name for name in vars(surface) if not name.startswith("_")]

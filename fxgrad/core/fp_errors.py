@@ -1,4 +1,4 @@
-"""How floating-point errors are treated, as a value that can be compared and set.
+"""NumPy's floating-point error state, as a value that can be compared and set.
 
 Staging asks whether somebody has turned warnings off inside the function. torch computes without warnings at all:
 log(-1) is NaN and nothing more, and so is it in `fxgrad.compat`. `np.errstate` costs as much as a small operation;
@@ -14,33 +14,36 @@ import numpy as np
 
 
 @cache
-def settings(**treatment: str) -> dict[str, str]:
-    """One dict for every treatment of floating-point errors, so that `is` compares them."""
+def intern_settings(**treatment: str) -> dict[str, str]:
+    """Return the one dict that stands for a treatment of floating-point errors, so that `is` compares them."""
     return treatment
 
 
-class PublicState:
-    """What stands for the ContextVar in a NumPy that has none of its name: public functions, which take longer."""
+class NumPyErrorState:
+    """A stand-in for NumPy's ContextVar where NumPy has none of that name: it calls public functions, which take
+    longer."""
 
     def get(self) -> Any:
-        """How errors are treated."""
-        return settings(**np.geterr())
+        """Return how errors are treated."""
+        return intern_settings(**np.geterr())
 
     def set(self, state: Any) -> Any:
-        """Have them treated so; what to `reset` is returned."""
+        """Set how errors are treated, and return what `reset` takes."""
         return np.seterr(**state)
 
     def reset(self, before: Any) -> None:
-        """Have them treated as before."""
+        """Restore how errors were treated before."""
         np.seterr(**before)
 
 
-def silent(state: Any) -> Any:
-    """The value under which nothing warns."""
+def ignore_state(state: Any) -> Any:
+    """Return the state under which nothing warns."""
     with np.errstate(all="ignore"):
         return state.get()
 
 
-core: Any = getattr(np, "_core", None)
-STATE: Any = getattr(getattr(core, "_ufunc_config", None), "_extobj_contextvar", None) or PublicState()
-SPEAKING, SILENT = STATE.get(), silent(STATE)  # as it was when the library was imported
+numpy_core: Any = getattr(np, "_core", None)
+ERROR_STATE: Any = (
+    getattr(getattr(numpy_core, "_ufunc_config", None), "_extobj_contextvar", None) or NumPyErrorState()
+)
+DEFAULT, IGNORE = ERROR_STATE.get(), ignore_state(ERROR_STATE)  # as it was when the library was imported

@@ -65,27 +65,31 @@ class Equation:
         self.primitive, self.inputs, self.outputs = primitive, tuple(inputs), tuple(outputs)
         self.params, self.site, self.quiet = params, site, quiet
 
-    def has(self, trait: str) -> bool:
-        """Whether the primitive, or one in a sub-graph, has a trait."""
+    def has_trait(self, trait: str) -> bool:
+        """Return whether the primitive, or one in a sub-graph, has a trait."""
         return getattr(self.primitive, trait) or any(
-            inner.has(trait)
-            for graph in self.primitive.bodies([a.aval for a in self.inputs], self.params)
+            inner.has_trait(trait)
+            for graph in self.primitive.subgraphs([a.aval for a in self.inputs], self.params)
             for inner in graph.equations
         )
 
-    effect = property(lambda self: self.has("effect"), doc="Whether it does something besides computing.")
-    contextual = property(lambda self: self.has("contextual"), doc="Whether it depends on the open levels.")
+    effect = property(
+        lambda self: self.has_trait("effect"), doc="Whether it does something besides computing."
+    )
+    contextual = property(
+        lambda self: self.has_trait("contextual"), doc="Whether it depends on the open levels."
+    )
 
 
 class Graph:
     """A function as a list of equations.
 
     `captured` are values from outside (arrays, tracers of outer levels) that the equations use, by their Vars:
-    `graph(*args)` supplies them, `graph.closed()` makes them inputs. `derived` keeps what was made of the graph
+    `graph(*args)` supplies them, `graph.lift_captured()` makes them inputs. `cache` keeps what was made of the graph
     (compiled functions, other graphs) for as long as it lives.
     """
 
-    __slots__ = ("captured", "derived", "equations", "inputs", "name", "outputs")
+    __slots__ = ("cache", "captured", "equations", "inputs", "name", "outputs")
 
     def __init__(
         self,
@@ -97,7 +101,7 @@ class Graph:
     ):
         self.inputs, self.equations, self.outputs = tuple(inputs), list(equations), tuple(outputs)
         self.captured, self.name = captured or {}, name
-        self.derived: dict[Any, Any] = {}
+        self.cache: dict[Any, Any] = {}
 
     in_avals = property(lambda self: [v.aval for v in self.inputs])
     out_avals = property(lambda self: [v.aval for v in self.outputs])
@@ -133,25 +137,26 @@ class Graph:
                     uses.setdefault(index, []).append(var)
         return uses
 
-    def closed(self) -> tuple[Graph, list[Any]]:
-        """(the same graph with the captured values as leading inputs, those values)."""
+    def lift_captured(self) -> tuple[Graph, list[Any]]:
+        """Return the graph with its captured values as leading inputs, and those values."""
         return Graph((*self.captured, *self.inputs), self.equations, self.outputs, None, self.name), [
             *self.captured.values()
         ]
 
-    def pruned(self, effects: bool = True) -> Graph:
-        """The graph without equations (and captured values) that no output needs, and no effect (if `effects`)."""
+    def prune(self, keep_effects: bool = True) -> Graph:
+        """Return the graph without the equations and captured values that no output needs. Effects stay if
+        `keep_effects`."""
         needed = {v for v in self.outputs if type(v) is Var}
         kept = []
         for equation in reversed(self.equations):
-            if any(v in needed for v in equation.outputs) or (effects and equation.effect):
+            if any(v in needed for v in equation.outputs) or (keep_effects and equation.effect):
                 kept.append(equation)
                 needed.update(v for v in equation.inputs if type(v) is Var)
         captured = {v: value for v, value in self.captured.items() if v in needed}
         return Graph(self.inputs, kept[::-1], self.outputs, captured, self.name)
 
-    def read(self) -> list[bool]:
-        """Of every input, whether an equation or an output reads it."""
+    def used_inputs(self) -> list[bool]:
+        """Tell, for every input, whether an equation or an output reads it."""
         found = {a for e in self.equations for a in e.inputs} | set(self.outputs)
         return [v in found for v in self.inputs]
 
@@ -168,19 +173,19 @@ class Graph:
         are those its primitive's rule gives. Returns the graph."""
         bound: set[Var] = set()
 
-        def bind(var: Var, what: str) -> None:
+        def define(var: Var, what: str) -> None:
             if type(var) is not Var or var in bound:
                 raise GraphError(f"{self.name}: {what} binds a variable again or is no variable")
             bound.add(var)
 
         for var in (*self.inputs, *self.captured):
-            bind(var, "an input")
+            define(var, "an input")
         for number, equation in enumerate(self.equations):
             label = f"equation {number} ({equation.primitive.name}, {equation.site})"
             for atom in equation.inputs:
                 if type(atom) is not Literal and atom not in bound:
                     raise GraphError(f"{self.name}: {label} uses a variable before it is bound")
-            avals = equation.primitive.abstract([a.aval for a in equation.inputs], equation.params)
+            avals = equation.primitive.abstract_eval([a.aval for a in equation.inputs], equation.params)
             avals = list(avals) if equation.primitive.multiple_results else [avals]
             if avals != [v.aval for v in equation.outputs]:
                 raise GraphError(
@@ -188,7 +193,7 @@ class Graph:
                     f"its rule gives {avals}"
                 )
             for var in equation.outputs:
-                bind(var, label)
+                define(var, label)
         for atom in self.outputs:
             if type(atom) is not Literal and atom not in bound:
                 raise GraphError(f"{self.name}: an output is not bound")
@@ -197,21 +202,21 @@ class Graph:
     def __repr__(self) -> str:
         from . import graph_text  # which reads Graphs
 
-        return graph_text.render(self)
+        return graph_text.render_text(self)
 
     def _repr_svg_(self) -> str | None:
         from . import picture  # which reads Graphs
 
-        return picture.svg(self)
+        return picture.render_svg(self)
 
     def _repr_html_(self) -> str:
         from . import picture  # which reads Graphs
 
-        return picture.html(self)
+        return picture.render_html(self)
 
 
 def evaluated(frame: FrameType) -> Any:
-    """The user's line of the equation that `Graph.__call__` is at in this frame."""
+    """Return the user's line of the equation that `Graph.__call__` evaluates in this frame."""
     equation = frame.f_locals.get("equation") if frame.f_code is Graph.__call__.__code__ else None
     return equation and equation.site
 
@@ -219,8 +224,8 @@ def evaluated(frame: FrameType) -> Any:
 source_info.SITES[evaluated.__code__.co_filename] = evaluated
 
 
-def names() -> Iterator[str]:
-    """a, b, …, z, aa, ab, …"""
+def letter_names() -> Iterator[str]:
+    """Generate the names a, b, …, z, aa, ab, …"""
     letters = "abcdefghijklmnopqrstuvwxyz"
     width = 1
     while True:
@@ -233,13 +238,13 @@ def names() -> Iterator[str]:
         width += 1
 
 
-def subgraphs(value: Any, path: str = "") -> Iterator[tuple[str, Graph]]:
-    """(path, Graph) for the Graphs among params: `body`, `branches[0]`, …"""
+def iter_subgraphs(value: Any, path: str = "") -> Iterator[tuple[str, Graph]]:
+    """Yield (path, Graph) for every Graph among params: `body`, `branches[0]`, …"""
     if isinstance(value, Graph):
         yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from subgraphs(item, key)
+            yield from iter_subgraphs(item, key)
     elif isinstance(value, tuple | list):
         for index, item in enumerate(value):
-            yield from subgraphs(item, f"{path}[{index}]")
+            yield from iter_subgraphs(item, f"{path}[{index}]")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .aval import Aval, aval_of
-from .graph import Graph, Literal, Var, names, subgraphs
+from .graph import Graph, Literal, Var, iter_subgraphs, letter_names
 from .primitive import REGISTRY
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from .graph import Equation
 
-WIDEST = 60  # a longer expression shifts the columns of its own line only
+MAX_WIDTH = 60  # a longer expression shifts the columns of its own line only
 
 
 class Line(NamedTuple):
@@ -39,7 +39,7 @@ class Line(NamedTuple):
     site: Any = None
 
 
-def render(graph: Graph) -> str:
+def render_text(graph: Graph) -> str:
     """The listing of a graph."""
     return "\n".join(line.text for line in listing(graph))
 
@@ -49,28 +49,28 @@ def listing(graph: Graph, indent: str = "", label: str = "") -> list[Line]:
     called = variable_names(graph)
     inner = indent + "  "
     lines = [Line(f"{indent}{label}{header(graph, called)}")]
-    lines += [Line(f"{inner}{called[var]}: {captured(value)}") for var, value in graph.captured.items()]
+    lines += [Line(f"{inner}{called[var]}: {captured_text(value)}") for var, value in graph.captured.items()]
     rows = [(statement(e, called), ", ".join(repr(v.aval) for v in e.outputs), e) for e in graph.equations]
-    wide = max((len(text) for text, _, _ in rows if len(text) <= WIDEST), default=0)
+    wide = max((len(text) for text, _, _ in rows if len(text) <= MAX_WIDTH), default=0)
     wide_aval = max((len(aval) for _, aval, _ in rows), default=0)
     for text, aval, equation in rows:
         site = "" if equation.site is None else str(equation.site)
         lines.append(Line(f"{inner}{text:<{wide}}  {aval:<{wide_aval}}  {site}".rstrip(), equation.site))
-        for path, sub in subgraphs(equation.params):
+        for path, sub in iter_subgraphs(equation.params):
             lines += listing(sub, inner + "  ", f"{path}: ")
-    lines.append(Line(f"{inner}return {', '.join(atom(a, called) for a in graph.outputs)}"))
+    lines.append(Line(f"{inner}return {', '.join(atom_text(a, called) for a in graph.outputs)}"))
     return lines
 
 
-def header(graph: Graph, called: dict[Var, str]) -> str:
+def header(graph: Graph, var_names: dict[Var, str]) -> str:
     """`loss(x: f64[3], y: f64[]) → f64[]`."""
-    inputs = ", ".join(f"{called[v]}: {v.aval!r}" for v in graph.inputs)
+    inputs = ", ".join(f"{var_names[v]}: {v.aval!r}" for v in graph.inputs)
     results = ", ".join(map(repr, graph.out_avals))
     return f"{graph.name}({inputs}) → {results if len(graph.outputs) == 1 else f'({results})'}"
 
 
-def captured(value: Any) -> str:
-    """The aval of a captured value; with the number where it is one."""
+def captured_text(value: Any) -> str:
+    """Return the aval of a captured value as text, with its number if it is a single one."""
     known = type(value) is np.ndarray and value.ndim == 0
     return f"{aval_of(value)!r} = {value.item()!r}" if known else repr(aval_of(value))
 
@@ -82,19 +82,19 @@ def variable_names(graph: Graph) -> dict[Var, str]:
     constants = ["k"] if len(graph.captured) == 1 else [f"k{i}" for i in range(len(graph.captured))]
     called.update(zip(graph.captured, constants))
     taken = set(called.values())
-    free = (name for name in names() if name not in taken and not iskeyword(name))
+    free = (name for name in letter_names() if name not in taken and not iskeyword(name))
     called.update((var, next(free)) for equation in graph.equations for var in equation.outputs)
     return called
 
 
-def atom(a: Any, called: dict[Var, str]) -> str:
-    return repr(a) if type(a) is Literal else called[a]
+def atom_text(a: Any, var_names: dict[Var, str]) -> str:
+    return repr(a) if type(a) is Literal else var_names[a]
 
 
-def statement(equation: Equation, called: dict[Var, str]) -> str:
+def statement(equation: Equation, var_names: dict[Var, str]) -> str:
     """`a = sin(x)`."""
-    targets = ", ".join(called[v] for v in equation.outputs)
-    value = expression(equation, [atom(a, called) for a in equation.inputs])
+    targets = ", ".join(var_names[v] for v in equation.outputs)
+    value = expression(equation, [atom_text(a, var_names) for a in equation.inputs])
     return f"{targets} = {value}" if targets else value
 
 
@@ -105,11 +105,11 @@ def expression(equation: Equation, operands: Sequence[str]) -> str:
     if REGISTRY.get(primitive.name) is primitive and primitive.name in FORMS:
         return FORMS[primitive.name](*operands, **params)
     if primitive.symbol is not None:
-        return infix(primitive.symbol, *operands)
-    return call(primitive.name.removeprefix("reduce_"), *operands, **params)
+        return infix_text(primitive.symbol, *operands)
+    return call_text(primitive.name.removeprefix("reduce_"), *operands, **params)
 
 
-def infix(sign: str, *operands: str) -> str:
+def infix_text(sign: str, *operands: str) -> str:
     """`a + b` or `-a`; a negative base of a power needs parentheses."""
     if len(operands) == 1:
         return sign + operands[0]
@@ -118,15 +118,17 @@ def infix(sign: str, *operands: str) -> str:
     return f" {sign} ".join(operands)
 
 
-def call(name: str, *operands: str, **params: Any) -> str:
+def call_text(name: str, *operands: str, **params: Any) -> str:
     """`name(a, b, axis=0)`."""
-    return f"{name}({', '.join([*operands, *(f'{key}={shown(value)}' for key, value in params.items())])})"
+    return (
+        f"{name}({', '.join([*operands, *(f'{key}={param_text(value)}' for key, value in params.items())])})"
+    )
 
 
-def brackets(index: tuple, arrays: Sequence[str]) -> str:
+def index_text(index: tuple, arrays: Sequence[str]) -> str:
     """An index template (see `ops.indexing`) as it is written between brackets: `[1:, :, b]`."""
     rest = iter(arrays)
-    return f"[{', '.join(next(rest) if e is Ellipsis else shown(e) for e in index) or '()'}]"
+    return f"[{', '.join(next(rest) if e is Ellipsis else param_text(e) for e in index) or '()'}]"
 
 
 def slice_text(s: slice) -> str:
@@ -134,31 +136,33 @@ def slice_text(s: slice) -> str:
     return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_text(dtype: Any) -> str:
     return repr(Aval((), dtype)).removesuffix("[]")
 
 
 FORMS: dict[str, Callable[..., str]] = {
     "contract": lambda a, b, *, spec: f'contract("{spec}", {a}, {b})',
-    "convert": lambda x, *, dtype: f"{dtype_name(dtype)}({x})",
-    "getitem": lambda x, *arrays, index: x + brackets(index, arrays),
-    "put": lambda u, *arrays, index, shape: f"zeros({shown(shape)}).at{brackets(index, arrays)}.add({u})",
-    "square": lambda x: infix("**", x, "2"),
-    "static_power": lambda x, *, p: infix("**", x, shown(p)),
-    "update": lambda x, u, *arrays, index: f"{x}.at{brackets(index, arrays)}.set({u})",
+    "convert": lambda x, *, dtype: f"{dtype_text(dtype)}({x})",
+    "getitem": lambda x, *arrays, index: x + index_text(index, arrays),
+    "scatter_add": lambda u, *arrays, index, shape: (
+        f"zeros({param_text(shape)}).at{index_text(index, arrays)}.add({u})"
+    ),
+    "square": lambda x: infix_text("**", x, "2"),
+    "static_power": lambda x, *, p: infix_text("**", x, param_text(p)),
+    "update": lambda x, u, *arrays, index: f"{x}.at{index_text(index, arrays)}.set({u})",
 }
 
 
-def shown(value: Any) -> str:
-    """The value of a param, without what differs from run to run."""
+def param_text(value: Any) -> str:
+    """Return the value of a param as text, without what differs from run to run."""
     if isinstance(value, Graph):
         return "…"
     if isinstance(value, np.dtype):
-        return dtype_name(value)
+        return dtype_text(value)
     if isinstance(value, slice):
         return slice_text(value)
     if type(value) in (tuple, list):
-        inside = ", ".join(map(shown, value)) + ("," if type(value) is tuple and len(value) == 1 else "")
+        inside = ", ".join(map(param_text, value)) + ("," if type(value) is tuple and len(value) == 1 else "")
         return f"({inside})" if type(value) is tuple else f"[{inside}]"
     if isinstance(value, np.ndarray):
         return repr(aval_of(value))

@@ -29,32 +29,32 @@ VALUES: set[type] = set(PLAIN)
 
 
 class Context:
-    """One immutable state of the stack: the interpreter in charge, and the innermost level that watches, if any.
+    """One immutable state of the stack: the current interpreter, and the innermost level that observes, if any.
 
-    A level that watches must see even operations on plain arrays (a NaN checker, say), which go straight to the
-    kernel otherwise. What takes several operations but is one step to the user is handed to it as a whole: see
+    An observer must see even operations on plain arrays (a NaN checker, say), which go straight to the kernel
+    otherwise. What takes several operations but is one step to the user is handed to it as a whole: see
     `transforms.debug_nans.Watch`. `modes` are switches of an interpreter that records (None: as they are at first;
     see `compat._core.modes`).
     """
 
-    __slots__ = ("interpreter", "modes", "watching")
+    __slots__ = ("interpreter", "modes", "observer")
 
-    def __init__(self, interpreter: Interpreter, watching: Any = None, modes: Any = None):
-        self.interpreter, self.watching, self.modes = interpreter, watching, modes
+    def __init__(self, interpreter: Interpreter, observer: Any = None, modes: Any = None):
+        self.interpreter, self.observer, self.modes = interpreter, observer, modes
 
 
 class Interpreter:
     """How one level treats operations. A subclass defines `process` and its tracer type, and is opened by `opened`; a
     user's own may be one (notebooks/interpreter.ipynb).
 
-    `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
+    `outer` is the Context in which the interpreter was opened: its rules run there. `location` is the user's line
     that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given.
     A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened.
     """
 
     name: str = "interpreter"
     axis_name: Any = None
-    watches: ClassVar[bool] = False
+    observes: ClassVar[bool] = False
     permanent: bool = False
     __slots__ = ("outer", "site")
 
@@ -77,14 +77,14 @@ class Interpreter:
 
 
 class opened:
-    """Context manager: `interpreter` is the current one inside."""
+    """A context manager inside which `interpreter` is the current one."""
 
     __slots__ = ("context", "token")
 
     def __init__(self, interpreter: Interpreter):
         outer = interpreter.outer
-        watching = interpreter if interpreter.watches else outer.watching
-        self.context = Context(interpreter, watching, outer.modes)
+        observer = interpreter if interpreter.observes else outer.observer
+        self.context = Context(interpreter, observer, outer.modes)
 
     def __enter__(self) -> Interpreter:
         self.token = CURRENT.set(self.context)
@@ -94,8 +94,8 @@ class opened:
         CURRENT.reset(self.token)
 
 
-class within:
-    """Context manager: the given Context is the current one inside."""
+class use_context:
+    """A context manager inside which the given Context is the current one."""
 
     __slots__ = ("context", "token")
 
@@ -109,7 +109,7 @@ class within:
         CURRENT.reset(self.token)
 
 
-def leave(error: BaseException, outer: Context) -> None:
+def leave_library(error: BaseException, outer: Context) -> None:
     """Prepare an error for leaving the library: its traceback has none of our frames, no level stays open (Ctrl-C may
     come between the opening of a level and the `try` that closes it). To be followed by a bare raise."""
     CURRENT.set(outer)
@@ -118,23 +118,23 @@ def leave(error: BaseException, outer: Context) -> None:
         raise error.__cause__ from None  # NumPy's words for what ours explain: buffer[0] = x
 
 
-def boundary(function: Callable[P, R]) -> Callable[P, R]:
-    """`function` as a way into the library, through which errors `leave` it."""
+def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that users call, so that errors that pass it go through `leave_library`."""
 
     @wraps(function)
-    def entered(*args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         outer = CURRENT.get()
         try:
             return function(*args, **kwargs)
         except BaseException as error:
-            leave(error, outer)
+            leave_library(error, outer)
             raise
 
-    return entered
+    return wrapper
 
 
 class EvalInterpreter(Interpreter):
-    """Level 0: runs kernels on real arrays."""
+    """The interpreter of level 0, which runs kernels on real arrays."""
 
     name = "eval"
     __slots__ = ()
@@ -150,7 +150,7 @@ class EvalInterpreter(Interpreter):
                     return primitive.evaluate(args, params)
                 if traced.interpreter.permanent:
                     return traced.interpreter.process(primitive, args, params)
-                raise escaped(traced, primitive.name)
+                raise escaped_tracer_error(traced, primitive.name)
         return primitive.kernel(*args, **params)
 
 
@@ -163,18 +163,18 @@ from_sequence: Callable[[Any], Any] | None = None
 
 
 def as_value(value: Any, what: object = "an operand") -> Any:
-    """An operand as an array, scalar or tracer: sequences and other array-likes are converted as NumPy does."""
+    """Convert an operand to an array, scalar or tracer; sequences and other array-likes are converted as NumPy does."""
     if type(value) in VALUES:
         return value
     if isinstance(value, list | tuple):
         return from_sequence(value)  # type: ignore[misc]
     from . import arrays  # which admits tracers as they are
 
-    return arrays.read(value, what)
+    return arrays.read_array(value, what)
 
 
 def levels(context: Context | None = None) -> Iterator[Interpreter]:
-    """The interpreters of the chain, innermost first, evaluation excluded."""
+    """Yield the interpreters of the chain, innermost first, without that of evaluation."""
     context = context or CURRENT.get()
     while context.interpreter.outer is not None:
         yield context.interpreter
@@ -200,8 +200,8 @@ def describe_chain() -> str:
 errors.describe_chain = describe_chain
 
 
-def escaped(tracer: Tracer, operation: object) -> EscapedTracerError:
-    """The error for a tracer used where its interpreter is not open."""
+def escaped_tracer_error(tracer: Tracer, operation: object) -> EscapedTracerError:
+    """Return the error for a tracer that is used where its interpreter is not open."""
     interpreter = tracer.interpreter
     opened_at = f" (opened at {interpreter.site})" if interpreter.site else ""
     return EscapedTracerError(
@@ -216,20 +216,20 @@ def escaped(tracer: Tracer, operation: object) -> EscapedTracerError:
 def ensure_open(tracer: Tracer, operation: object) -> None:
     """Raise unless the tracer's interpreter is in the current chain."""
     if not tracer.interpreter.permanent and all(tracer.interpreter is not level for level in levels()):
-        raise escaped(tracer, operation)
+        raise escaped_tracer_error(tracer, operation)
 
 
 class Tracer:
     """A value that belongs to an interpreter. Behaves like a NumPy array: operators, methods and the NumPy
     protocols are attached by `fxgrad.numpy.methods`.
 
-    `origin`, where set, says that this value is the root of another (`sqrt(s)`, `norm(x)`): squaring it can
+    `radicand`, where set, gives the value of which this one is the root (`sqrt(s)`, `norm(x)`): squaring it can
     then use the exact derivative (see `ops.elementwise.square`).
     """
 
-    __slots__ = ("__weakref__", "interpreter", "origin")
+    __slots__ = ("__weakref__", "interpreter", "radicand")
     interpreter: Interpreter
-    differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose
+    is_differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose
 
     def __init_subclass__(cls) -> None:
         VALUES.add(cls)
@@ -242,7 +242,7 @@ class Tracer:
 
     @property
     def aval(self) -> Aval:
-        """What is known without the data."""
+        """The abstract value."""
         raise NotImplementedError
 
     shape = property(lambda self: self.aval.shape)
@@ -255,19 +255,20 @@ class Tracer:
         """The values of outer levels that this one is made of, as far as they are known."""
         return ()
 
-    def concrete(self, operation: str) -> Any:
-        """The plain value below all levels, for `bool`, `int`, `float`; raises where there is none."""
+    def concretize(self, operation: str) -> Any:
+        """Return the plain value below all levels, for `bool`, `int`, `float`; raise where there is none."""
         raise UnsupportedError(f"{operation} of a traced value of {self.interpreter.name}")
 
 
-def concrete(value: Any, operation: str) -> Any:
-    """The plain array or scalar behind `value` (which may be traced); raises `ConcretizationError` if abstract."""
+def concretize(value: Any, operation: str) -> Any:
+    """Return the plain array or scalar behind `value`, which may be traced; raise `ConcretizationError` if it is
+    abstract."""
     while isinstance(value, Tracer):
         ensure_open(value, operation)
-        value = value.concrete(operation)
+        value = value.concretize(operation)
     return value
 
 
 def is_plain(values: Any) -> bool:
-    """Whether all values go straight to NumPy kernels."""
+    """Return whether all values go straight to NumPy kernels."""
     return all(type(v) in PLAIN for v in values)

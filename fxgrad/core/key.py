@@ -46,11 +46,11 @@ def key_of(value: Any) -> Any:
         return kind, frozenset(map(key_of, value))
     if isinstance(value, np.generic):
         return kind, value.dtype, value
-    return (kind, value, *map(key_of, fields(value)))
+    return (kind, value, *map(key_of, compared_fields(value)))
 
 
-def fields(value: Any) -> list[Any]:
-    """What a dataclass, or a class of attrs, compares."""
+def compared_fields(value: Any) -> list[Any]:
+    """Return the values of those fields that a dataclass, or a class of attrs, compares."""
     kind = type(value)
     if "__dataclass_fields__" in kind.__dict__:
         return [getattr(value, name) for name, field in kind.__dataclass_fields__.items() if field.compare]
@@ -67,8 +67,9 @@ def params_key(params: dict[str, Any]) -> tuple:
 
 
 def tree_key(tree: Any) -> Any:
-    """All that a function which is given the tree may find in it besides leaves and structure, or None. The structures
-    of two trees are equal also for dicts of another order or kind, and for keys and auxiliary data like 1 and True.
+    """Return a key of all that a function may find in a tree besides leaves and structure, or None if there is nothing.
+    The structures of two trees are equal also for dicts of another order or kind, and for keys and auxiliary data like
+    1 and True.
 
     >>> import fxgrad as fx
     >>> ab, ba = {"a": 1, "b": 2}, {"b": 2, "a": 1}

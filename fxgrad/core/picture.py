@@ -7,7 +7,7 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from . import graph_text
-from .graph import Var, subgraphs
+from .graph import Var, iter_subgraphs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ _FONT = {"fontname": "monospace", "fontsize": "10"}
 _STYLE = "font-family: monospace; white-space: pre; line-height: 1.4; text-align: left"
 
 
-def html(graph: Graph) -> str:
+def render_html(graph: Graph) -> str:
     """The listing of a graph as one HTML element; the user's source line shows where the pointer rests."""
     rows = []
     for line in graph_text.listing(graph):
@@ -27,34 +27,34 @@ def html(graph: Graph) -> str:
     return f'<div style="{_STYLE}">{"".join(rows)}</div>'
 
 
-def svg(graph: Graph) -> str | None:
+def render_svg(graph: Graph) -> str | None:
     """The graph drawn by Graphviz; None without its `dot` or the Python package `graphviz`."""
     if which("dot") is None:
         return None
     try:
-        drawing = digraph(graph)
+        drawing = build_digraph(graph)
     except ImportError:
         return None
     return drawing.pipe(format="svg", encoding="utf-8")
 
 
-def digraph(graph: Graph) -> Any:
+def build_digraph(graph: Graph) -> Any:
     """The drawing: an ellipse for every input and captured value, a box for every equation."""
     import graphviz
 
     drawing = graphviz.Digraph(graph.name, node_attr={"shape": "box", **_FONT}, edge_attr=_FONT)
-    draw(drawing, graph, "")
+    draw_graph(drawing, graph, "")
     return drawing
 
 
-def draw(drawing: Any, graph: Graph, prefix: str) -> None:
+def draw_graph(drawing: Any, graph: Graph, prefix: str) -> None:
     """Add the nodes of a graph. `prefix` keeps the nodes of sub-graphs, each in its own frame, apart."""
     from graphviz import escape as quoted
 
     called = graph_text.variable_names(graph)
     made: dict[Var, str] = {}  # variable → the node that makes it
 
-    def arrows(atoms: Sequence[Any], node: str) -> None:
+    def draw_edges(atoms: Sequence[Any], node: str) -> None:
         for atom in atoms:
             if type(atom) is Var:
                 drawing.edge(made[atom], node, label=quoted(repr(atom.aval)))
@@ -66,12 +66,12 @@ def draw(drawing: Any, graph: Graph, prefix: str) -> None:
         node = f"{prefix}equation{number}"
         tooltip = "" if equation.site is None else quoted(equation.site.describe())
         drawing.node(node, quoted(graph_text.statement(equation, called)), tooltip=tooltip)
-        arrows(equation.inputs, node)
+        draw_edges(equation.inputs, node)
         made.update((var, node) for var in equation.outputs)
-        for path, sub in subgraphs(equation.params):
+        for path, sub in iter_subgraphs(equation.params):
             with drawing.subgraph(name=f"cluster_{node}_{path}") as frame:
                 frame.attr(label=quoted(f"{path}: {sub.name}"), **_FONT)
-                draw(frame, sub, f"{node}_{path}_")
-    results = ", ".join(graph_text.atom(a, called) for a in graph.outputs)
+                draw_graph(frame, sub, f"{node}_{path}_")
+    results = ", ".join(graph_text.atom_text(a, called) for a in graph.outputs)
     drawing.node(f"{prefix}return", quoted(f"return {results}"), style="rounded")
-    arrows(graph.outputs, f"{prefix}return")
+    draw_edges(graph.outputs, f"{prefix}return")

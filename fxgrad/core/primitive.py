@@ -13,7 +13,7 @@ import numpy as np
 
 from .aval import PLAIN, Aval
 from .errors import FxgradError, NotDifferentiableError, UnsupportedError, reword
-from .graph import Graph, subgraphs
+from .graph import Graph, iter_subgraphs
 from .interpreter import CURRENT, EVAL, VALUES, as_value, describe_chain, named_axes
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Primitive:
             for a in args:
                 if type(a) not in PLAIN:
                     return bind(primitive, args, params)
-            if current().watching or (bodies and named_axes()):
+            if current().observer or (bodies and named_axes()):
                 return bind(primitive, args, params)
             return kernel(*args, **params)
 
@@ -79,44 +79,46 @@ class Primitive:
 
         return arrays.evaluate(self, args, params)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
-        """The Aval of the result (a tuple of them where there are several results)."""
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Any:
+        """Return the Aval of the result, or a tuple of them if there are several results."""
         raise UnsupportedError(f"{self.name} cannot be staged: it has no abstract rule")
 
-    def bodies(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
-        """The Graphs that the operation carries out."""
-        return [graph for _, graph in subgraphs(params)]
+    def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
+        """Return the Graphs that the operation carries out."""
+        return [graph for _, graph in iter_subgraphs(params)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
-        """(result, its tangent); a tangent that is None is zero."""
+        """Return the result and its tangent; a tangent that is None is zero."""
         raise NotDifferentiableError(f"{self.name} has no forward-mode rule")
 
-    def linearize(
+    def vjp(
         self,
         apply: Callable[..., Any],
         values: Sequence[Any],
         needed: Sequence[Any],
         params: dict,
-        own: Callable[[Any], Any],
+        snapshot: Callable[[Any], Any],
     ) -> tuple[Any, Any, Any]:
-        """(result, rule, residuals) with respect to the operands whose `needed` is not None.
+        """Return (result, rule, residuals) with respect to the operands whose `needed` is not None.
 
         `apply` computes the primitive: its kernel where all values are plain, its `call` otherwise. The rule is a
-        PullbackRule, or None where the result does not depend differentiably on those operands. `own` makes a value
-        safe to keep: it copies what the user may write to.
+        PullbackRule, or None where the result does not depend differentiably on those operands. `snapshot` makes a
+        value safe to keep: it copies what the user may write to.
         """
         raise NotDifferentiableError(f"{self.name} has no reverse-mode rule")
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
-        """Cotangents for the operands given as Avals, in which the operation is linear; the others are values."""
+        """Return cotangents of the operands that are given as Avals, in which the operation is linear; the others are
+        values."""
         from .errors import NotLinearError
 
         raise NotLinearError(f"{self.name} is not linear in its traced operands")
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        """(result, whether it is batched) for operands whose batch axis is leading where `batched` is true."""
+        """Return (result, whether it is batched) for operands whose batch axis is leading where `is_batched` is
+        true."""
         raise UnsupportedError(
             f"{self.name} has no batching rule", hint="use fx.vmap(f, chunk_size=1) or a loop"
         )

@@ -30,8 +30,8 @@ IsLeaf = Callable[[Any], bool]
 # ----------------------------------------------------------------------------------------------- the registry
 
 
-class _Node(NamedTuple):
-    """How a registered class is taken apart and put together again."""
+class _NodeType(NamedTuple):
+    """The functions by which instances of a registered class are taken apart and put together again."""
 
     flatten: Callable[[Any], tuple[Iterable[Any], Hashable]]
     unflatten: Callable[[Any, Any], Any]
@@ -40,7 +40,7 @@ class _Node(NamedTuple):
 
 # Every node type that is recognized by its exact class; None for those that optree knows by itself. Named
 # tuples are recognized by their shape. (`frozendict` is a builtin from Python 3.15 on.)
-_registry: dict[type, _Node | None] = dict.fromkeys(
+_registry: dict[type, _NodeType | None] = dict.fromkeys(
     [type(None), tuple, list, dict, OrderedDict, defaultdict, deque, getattr(builtins, "frozendict", dict)]
 )
 _registry_lock = threading.RLock()
@@ -57,7 +57,7 @@ class _Optree:
     def __init__(self) -> None:
         self.loaded = False
 
-    def install(self, cls: type, node: _Node) -> None:
+    def install(self, cls: type, node: _NodeType) -> None:
         import optree
 
         # optree warns where its own view of a namedtuple is replaced, which is what the user asks for.
@@ -109,7 +109,7 @@ def register_pytree_node(
     """
     if not isinstance(nodetype, type):
         raise TypeError(f"register_pytree_node: a class is needed, not {nodetype!r}")
-    node = _Node(flatten_func, unflatten_func, flatten_with_keys_func)
+    node = _NodeType(flatten_func, unflatten_func, flatten_with_keys_func)
     with _registry_lock:
         if nodetype in _registry:
             raise ValueError(
@@ -206,12 +206,12 @@ def _leaf_spec() -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _flat_tuple(length: int) -> PyTreeDef:
+def _tuple_structure(length: int) -> PyTreeDef:
     return _optree.tree_structure((0,) * length, namespace=NAMESPACE)
 
 
-def _spec(treedef: PyTreeDef) -> Any:
-    """The treedef as optree's functions take it."""
+def _as_treespec(treedef: PyTreeDef) -> Any:
+    """Return the treedef as optree's functions take it."""
     return _leaf_spec() if treedef is LEAF else treedef
 
 
@@ -242,7 +242,7 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
             if kind in _registry or issubclass(kind, tuple):
                 break
         else:
-            return list(tree), _flat_tuple(len(tree))
+            return list(tree), _tuple_structure(len(tree))
     return _optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
 
 
@@ -287,7 +287,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     >>> fx.tree.treedef_tuple([fx.tree.structure(1), fx.tree.structure([2])])
     PyTreeSpec((*, [*]))
     """
-    return _optree.treespec_tuple([_spec(treedef) for treedef in treedefs], namespace=NAMESPACE)
+    return _optree.treespec_tuple([_as_treespec(treedef) for treedef in treedefs], namespace=NAMESPACE)
 
 
 # -------------------------------------------------------------------------------------------------------- map
@@ -307,12 +307,14 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
     found, treedef = flatten(tree, is_leaf)
     if not rest:
         return treedef.unflatten([f(leaf) for leaf in found])
-    columns = _columns(treedef, tree, rest, is_leaf)
+    columns = _matching_subtrees(treedef, tree, rest, is_leaf)
     return treedef.unflatten([f(*row) for row in zip(found, *columns)])
 
 
-def _columns(treedef: PyTreeDef, tree: Any, rest: tuple[Any, ...], is_leaf: IsLeaf | None) -> list[list[Any]]:
-    """What stands, in each tree of `rest`, in the place of the leaves of `tree`."""
+def _matching_subtrees(
+    treedef: PyTreeDef, tree: Any, rest: tuple[Any, ...], is_leaf: IsLeaf | None
+) -> list[list[Any]]:
+    """Return the subtrees of each tree of `rest` that stand in the place of the leaves of `tree`."""
     return [
         _flatten_up_to(treedef, tree, other, "map: tree", f"the tree of rest[{i}]", is_leaf)
         for i, other in enumerate(rest)
@@ -393,17 +395,17 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
     return separator.join(str(key._value if simple and isinstance(key, KeyEntry) else key) for key in keys)
 
 
-def _level(node: Any) -> tuple[list[Any], Any]:
-    """The children of a node and its structure one level deep."""
+def _flatten_one_level(node: Any) -> tuple[list[Any], Any]:
+    """Return the children of a node and its structure one level deep."""
     return _optree.tree_flatten(node, lambda subtree: subtree is not node, namespace=NAMESPACE)
 
 
 def _keyed_children(node: Any) -> list[tuple[Any, Any]]:
-    """The children of a node, each with its step of a path."""
+    """Return the children of a node, each with its step of a path."""
     registered = _registry.get(type(node))
     if registered is not None and registered.flatten_with_keys is not None:
         return list(registered.flatten_with_keys(node)[0])
-    children, spec = _level(node)
+    children, spec = _flatten_one_level(node)
     if registered is not None:
         keys = [FlattenedIndexKey(i) for i in range(len(children))]
     elif isinstance(node, Mapping):
@@ -473,7 +475,7 @@ def map_with_path(
     """
     pairs, treedef = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     stop = None if is_leaf_takes_path else is_leaf
-    rows = zip(pairs, *_columns(treedef, tree, rest, stop))
+    rows = zip(pairs, *_matching_subtrees(treedef, tree, rest, stop))
     return treedef.unflatten([f(path, leaf, *others) for (path, leaf), *others in rows])
 
 
@@ -490,7 +492,7 @@ def flatten_prefix(prefix_tree: Any, full_tree: Any, what: str) -> list[Any]:
     >>> flatten_prefix((0, None), ({"a": 1.0, "b": 2.0}, [3.0]), "in_axes")
     [0, 0, None]
     """
-    return _spread(prefix_tree, full_tree, what, lambda subtree: subtree is None, None)
+    return _broadcast_leaves(prefix_tree, full_tree, what, lambda subtree: subtree is None, None)
 
 
 def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
@@ -503,11 +505,11 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -
     >>> fx.tree.broadcast((1, 2), ([0, 0], {"a": 0}))
     ([1, 1], {'a': 2})
     """
-    owners = _spread(prefix_tree, full_tree, "broadcast: prefix_tree", is_leaf, is_leaf)
+    owners = _broadcast_leaves(prefix_tree, full_tree, "broadcast: prefix_tree", is_leaf, is_leaf)
     return unflatten(structure(full_tree, is_leaf), owners)
 
 
-def _spread(
+def _broadcast_leaves(
     prefix: Any, full: Any, what: str, prefix_is_leaf: IsLeaf | None, is_leaf: IsLeaf | None
 ) -> list[Any]:
     owners, treedef = flatten(prefix, prefix_is_leaf)
@@ -530,18 +532,19 @@ def _flatten_up_to(
         path, mine, theirs = place
         hint = "pass is_leaf=lambda x: x is None, if None is to be a leaf" if mine is None else None
         raise StructureError(
-            f"{what}{keystr(path)} is {_describe(mine)}, but {other} has {_describe(theirs)} there", hint=hint
+            f"{what}{keystr(path)} is {_describe_tree(mine)}, but {other} has {_describe_tree(theirs)} there",
+            hint=hint,
         ) from error
 
 
 def _first_mismatch(
     prefix: Any, full: Any, path: KeyPath, is_leaf: IsLeaf | None
 ) -> tuple[KeyPath, Any, Any] | None:
-    """The path at which `prefix` stops to be a prefix of `full`, and the two subtrees there."""
+    """Return the path at which `prefix` ceases to be a prefix of `full`, and the two subtrees there."""
     if _is_leaf(prefix) or (is_leaf is not None and is_leaf(prefix)):
         return None
     try:
-        others = _level(prefix)[1].flatten_up_to(full)
+        others = _flatten_one_level(prefix)[1].flatten_up_to(full)
     except ValueError:
         return path, prefix, full
     for (key, child), other in zip(_keyed_children(prefix), others):
@@ -551,13 +554,13 @@ def _first_mismatch(
     return None
 
 
-def _describe(tree: Any) -> str:
+def _describe_tree(tree: Any) -> str:
     name = type(tree).__name__
     if tree is None:
         return "None"
     if _is_leaf(tree):
         return f"a leaf of type {name}"
-    children, spec = _level(tree)
+    children, spec = _flatten_one_level(tree)
     if isinstance(tree, Mapping):
         return f"a {name} with the keys {spec.entries()}"
     if _registry.get(type(tree)) is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Snapshots(dict[int, tuple[Any, Any]]):
-    """Calling it with a value gives one that no one else can write to.
+    """A callable that turns a value into one that nobody else can write to.
 
     It holds id → (the array, which keeps the id taken; its copy).
     """
@@ -27,15 +27,16 @@ class Snapshots(dict[int, tuple[Any, Any]]):
         if type(value) is not np.ndarray:
             return value.copy() if hasattr(value, "__cuda_array_interface__") else value
         found = self.get(id(value))
-        if found is not None and same_bytes(found[1], value):
+        if found is not None and has_same_bytes(found[1], value):
             return found[1]
         copy = value.copy()
         self[id(value)] = value, copy
         return copy
 
 
-def same_bytes(a: Any, b: Any) -> bool:
-    """Whether two arrays hold the same bits (NaN equals NaN, 0 differs from −0); False where costly to tell."""
+def has_same_bytes(a: Any, b: Any) -> bool:
+    """Return whether two arrays hold the same bits (NaN equals NaN, 0 differs from −0); False where it is costly to
+    tell."""
     return (
         a.shape == b.shape
         and a.dtype == b.dtype
@@ -45,21 +46,21 @@ def same_bytes(a: Any, b: Any) -> bool:
     )
 
 
-def references() -> int:
-    """What `getrefcount` says of an object with one name only. It depends on the version of Python."""
+def single_refcount() -> int:
+    """Return what `getrefcount` says of an object with one name only. It depends on the version of Python."""
     value = object()
     return getrefcount(value)
 
 
-ALONE = references()
+SINGLE_REFCOUNT = single_refcount()
 
 
-def separate(values: Sequence[Any]) -> list[Any]:
-    """What user code returned as values that nobody else can write to: views are copied, and arrays to which it still
+def copy_shared(values: Sequence[Any]) -> list[Any]:
+    """Copy those values returned by user code that others can write to: views, and arrays to which user code still
     refers, because it closes over them or was given them. `values` has the only reference of its caller."""
     found = []
     for value in values:
-        if type(value) is np.ndarray and (value.base is not None or getrefcount(value) > ALONE + 1):
+        if type(value) is np.ndarray and (value.base is not None or getrefcount(value) > SINGLE_REFCOUNT + 1):
             value = value.copy()
         found.append(value)
     return found

@@ -1,7 +1,7 @@
-"""Where in the user's program are we: the user's frame, and tracebacks without the library's own frames.
+"""Locations in the user's program: the user's frame, and tracebacks without the library's own frames.
 
 Every equation of a Graph, every open transform and every error remembers the line of *user* code that caused
-it. A `Site` is that memory: a code object and an instruction offset, taken in well under a microsecond;
+it. A `Location` is that memory: a code object and an instruction offset, taken in well under a microsecond;
 file, line number and source text are worked out only when somebody looks. A frame itself is never kept,
 for it would keep alive every local variable of the user's function.
 """
@@ -17,11 +17,11 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from types import CodeType, FrameType, TracebackType
 
-__all__ = ["Site", "caller", "filter_traceback", "hide_frames", "set_traceback_filtering"]
+__all__ = ["Site", "filter_traceback", "hide_frames", "set_traceback_filtering", "user_frame"]
 
 
-class _Kind(dict):
-    """File name → whose code it holds; each file is judged once, when it is first met.
+class _CodeKinds(dict):
+    """A dict from file names to whose code the file holds; each file is classified once, when it is first met.
 
     Filled on demand and emptied when full: a long notebook session makes a new file name for every cell.
     """
@@ -32,10 +32,10 @@ class _Kind(dict):
     def __missing__(self, filename: str) -> int:
         if len(self) >= self.LIMIT:
             self.clear()
-        kind = self[filename] = self._judge(filename)
+        kind = self[filename] = self._classify(filename)
         return kind
 
-    def _judge(self, filename: str) -> int:
+    def _classify(self, filename: str) -> int:
         if filename in SITES:
             return self.EQUATIONS
         package = os.path.dirname(os.path.dirname(_THIS_FILE)) + os.sep
@@ -49,7 +49,7 @@ class _Kind(dict):
 
 
 def _glue_prefixes() -> list[str]:
-    """Where the code lies that stands between the user and us without being either's."""
+    """Return the path prefixes of code that stands between the user and this library and belongs to neither."""
     folders = [sys.modules[name].__path__ for name in ("numpy", "optree") if name in sys.modules]
     return [path + os.sep for paths in folders for path in paths] + [contextlib.__file__, functools.__file__]
 
@@ -57,7 +57,7 @@ def _glue_prefixes() -> list[str]:
 class Site:
     """A place in the user's program.
 
-    `str(site)` is `a.py:12`; `site.line` the stripped source text; `site.describe()` both, with the function.
+    `str(location)` is `a.py:12`; `.line` is the stripped source text; `.describe()` gives both, with the function.
     """
 
     __slots__ = ("code", "lasti")
@@ -103,7 +103,8 @@ class Site:
 
 
 def _restored(filename: str, function: str, lineno: int) -> Site:
-    """A Site from another process. Code objects don't pickle, so a stand-in code carries what is shown."""
+    """Return a Location that comes from another process. Code objects don't pickle, so a stand-in code carries what is
+    shown."""
     code = _restored.__code__.replace(co_filename=filename, co_qualname=function, co_firstlineno=lineno)
     return Site(code, -1)
 
@@ -112,19 +113,19 @@ def _restored(filename: str, function: str, lineno: int) -> Site:
 SITES: dict[str, Callable[[FrameType], Site | None]] = {}
 
 _THIS_FILE = _restored.__code__.co_filename  # spelled as in the frames of this package, relative or not
-kinds = _Kind()
+code_kinds = _CodeKinds()
 
 
-def caller() -> Site:
-    """The innermost line of user code that is now executing.
+def user_frame() -> Site:
+    """Return the innermost line of user code that is now executing.
 
     That is the first frame outwards which belongs neither to fxgrad nor to NumPy, optree or the standard
     library's decorators; the outermost frame where there is no other. While a Graph is carried out it is the line
     at which the equation was staged.
     """
     frame = sys._getframe(1)
-    while kind := kinds[frame.f_code.co_filename]:
-        if kind == _Kind.EQUATIONS:
+    while kind := code_kinds[frame.f_code.co_filename]:
+        if kind == _CodeKinds.EQUATIONS:
             site = SITES[frame.f_code.co_filename](frame)
             if site is not None:
                 return site
@@ -143,13 +144,14 @@ _filtering: ContextVar[bool] = ContextVar(
 
 
 def set_traceback_filtering(enabled: bool) -> None:
-    """Whether the tracebacks of errors leave out fxgrad's own frames, in this thread or task."""
+    """Set whether the tracebacks of errors leave out fxgrad's own frames, in this thread or task."""
     _filtering.set(bool(enabled))
 
 
 def filter_traceback(tb: TracebackType | None) -> TracebackType | None:
-    """`tb` without fxgrad's frames, relinked in place. Where there are no others the innermost one stays."""
-    kept = _without_own_frames(tb)
+    """Remove fxgrad's frames from a traceback, which is relinked in place. Where there are no others the innermost one
+    stays."""
+    kept = _drop_own_frames(tb)
     if kept is None and tb is not None:
         while tb.tb_next is not None:
             tb = tb.tb_next
@@ -157,13 +159,13 @@ def filter_traceback(tb: TracebackType | None) -> TracebackType | None:
     return kept
 
 
-def _without_own_frames(tb: TracebackType | None) -> TracebackType | None:
-    """The entries that are the user's: neither ours nor those of helpers that we called."""
+def _drop_own_frames(tb: TracebackType | None) -> TracebackType | None:
+    """Keep those entries that are the user's: neither ours nor those of helpers that we called."""
     first = last = None
     called_by_us = False
     while tb is not None:
-        kind = kinds[tb.tb_frame.f_code.co_filename]
-        called_by_us = kind >= _Kind.OWN or (called_by_us and kind == _Kind.GLUE)
+        kind = code_kinds[tb.tb_frame.f_code.co_filename]
+        called_by_us = kind >= _CodeKinds.OWN or (called_by_us and kind == _CodeKinds.GLUE)
         if not called_by_us:
             if last is None:
                 first = tb
@@ -185,18 +187,18 @@ def hide_frames(error: BaseException) -> BaseException:
     """
     if not _filtering.get():
         return error
-    error.__traceback__ = _without_own_frames(error.__traceback__)
+    error.__traceback__ = _drop_own_frames(error.__traceback__)
     seen = {id(error)}
-    waiting: list[BaseException | None] = _related(error)
+    waiting: list[BaseException | None] = _related_errors(error)
     while waiting:
         other = waiting.pop()
         if other is not None and id(other) not in seen:
             seen.add(id(other))
             other.__traceback__ = filter_traceback(other.__traceback__)
-            waiting += _related(other)
+            waiting += _related_errors(other)
     return error
 
 
-def _related(error: BaseException) -> list[BaseException | None]:
+def _related_errors(error: BaseException) -> list[BaseException | None]:
     members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     return [error.__cause__, error.__context__, *members]

@@ -1,4 +1,4 @@
-"""GraphInterpreter: a Python function → a Graph.
+"""Staging: a GraphInterpreter turns a Python function into a Graph.
 
 Operations on staged values become equations; operations on anything else are carried out at once by the outer
 interpreter. So staging is partial evaluation: `linearize` is jvp with only the tangents staged.
@@ -13,7 +13,7 @@ import numpy as np
 from . import source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, check_kind, float0
 from .errors import ConcretizationError
-from .fp_errors import STATE
+from .fp_errors import ERROR_STATE
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import Interpreter, Tracer, ensure_open, opened
 from .snapshot import Snapshots
@@ -32,7 +32,7 @@ class GraphTracer(Tracer):
 
     aval = property(lambda self: self.variable.aval)
 
-    def concrete(self, operation: str) -> Any:
+    def concretize(self, operation: str) -> Any:
         hint = {
             "bool()": "for a branch on traced values use fnp.where, or mark the argument static "
             "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while",
@@ -47,29 +47,40 @@ class GraphTracer(Tracer):
 
 
 class GraphInterpreter(Interpreter):
-    """Appends an equation for every operation on its tracers. With `whole`, for effects on other values too: the
-    function is to have them each time it runs, not while it is staged.
+    """The interpreter that appends an equation for every operation on its tracers, and with `stage_effects` for effects
+    on other values too: the function is to have them each time it runs, not while it is staged.
 
-    `ambient` is how floating-point errors are treated where staging begins. The Graph has nothing of it, for it is
-    carried out elsewhere: only where the function itself turns warnings off, equations are quiet."""
+    `outer_error_state` is how floating-point errors are treated where staging begins. The Graph has nothing of it, for
+    it is carried out elsewhere: only where the function itself turns warnings off, equations are quiet."""
 
-    __slots__ = ("ambient", "captured", "equations", "name", "own", "sites", "vars", "whole")
+    __slots__ = (
+        "captured",
+        "captured_vars",
+        "equations",
+        "name",
+        "outer_error_state",
+        "sites",
+        "snapshot",
+        "stage_effects",
+    )
 
-    def __init__(self, site: Any = None, name: str = "staging", sites: bool = True, whole: bool = False):
+    def __init__(
+        self, site: Any = None, name: str = "staging", sites: bool = True, stage_effects: bool = False
+    ):
         super().__init__(site)
-        self.name, self.sites, self.whole = name, sites, whole
-        self.ambient = STATE.get()
+        self.name, self.sites, self.stage_effects = name, sites, stage_effects
+        self.outer_error_state = ERROR_STATE.get()
         self.equations: list[Equation] = []
         self.captured: dict[Var, Any] = {}
-        self.own = Snapshots()
-        self.vars: dict[int, Var] = {}  # id of a captured value (alive in `captured`) → its variable
+        self.snapshot = Snapshots()
+        self.captured_vars: dict[int, Var] = {}  # id of a captured value (alive in `captured`) → its variable
 
     def new(self, aval: Aval) -> GraphTracer:
-        """A fresh input."""
+        """Return the tracer of a new input."""
         return GraphTracer(self, Var(aval))
 
     def atom(self, value: Any) -> Any:
-        """The Var or Literal that stands for `value` in this graph."""
+        """Return the Var or Literal that stands for `value` in this graph."""
         if type(value) is GraphTracer and value.interpreter is self:
             return value.variable
         kind = type(value)
@@ -77,20 +88,20 @@ class GraphInterpreter(Interpreter):
             return Literal(value)
         if isinstance(value, Tracer):
             ensure_open(value, self.name)
-        value = self.own(value)
-        var = self.vars.get(id(value))
+        value = self.snapshot(value)
+        var = self.captured_vars.get(id(value))
         if var is None:
             aval = aval_of(value)
             check_kind(aval.dtype, f"{self.name}: a captured array")
-            var = self.vars[id(value)] = Var(aval)
+            var = self.captured_vars[id(value)] = Var(aval)
             self.captured[var] = value
         return var
 
     def graph(self, inputs: Sequence[GraphTracer], outputs: Sequence[Any], name: str) -> Graph:
-        """What was staged, from these tracers to these atoms. The interpreter keeps nothing of it: functions in params
+        """Return the Graph from these tracers to these atoms. The interpreter keeps nothing of it: functions in params
         may hold on to tracers, and are not to hold on to themselves."""
-        graph = Graph([t.variable for t in inputs], self.equations, outputs, self.captured, name).pruned()
-        self.equations, self.captured, self.own, self.vars = [], {}, Snapshots(), {}
+        graph = Graph([t.variable for t in inputs], self.equations, outputs, self.captured, name).prune()
+        self.equations, self.captured, self.snapshot, self.captured_vars = [], {}, Snapshots(), {}
         return graph
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
@@ -98,20 +109,20 @@ class GraphInterpreter(Interpreter):
             if type(a) is GraphTracer and a.interpreter is self:
                 break
         else:
-            if not (self.whole and (primitive.effect or primitive.contextual)):
+            if not (self.stage_effects and (primitive.effect or primitive.contextual)):
                 return self.bind_outer(primitive, args, params)
         inputs = [self.atom(a) for a in args]
-        avals = primitive.abstract([a.aval for a in inputs], params)
-        site = source_info.caller() if self.sites else None
+        avals = primitive.abstract_eval([a.aval for a in inputs], params)
+        site = source_info.user_frame() if self.sites else None
         outputs = [Var(a) for a in (avals if primitive.multiple_results else (avals,))]
-        quiet = STATE.get() is not self.ambient and {*np.geterr().values()} == {"ignore"}
+        quiet = ERROR_STATE.get() is not self.outer_error_state and {*np.geterr().values()} == {"ignore"}
         self.equations.append(Equation(primitive, inputs, outputs, params, site, quiet))
-        results = [with_data(GraphTracer(self, v)) for v in outputs]
+        results = [replace_float0(GraphTracer(self, v)) for v in outputs]
         return results if primitive.multiple_results else results[0]
 
 
-def with_data(tracer: GraphTracer) -> Any:
-    """A tracer; in the place of one of dtype float0, in which there is nothing to trace, zeros."""
+def replace_float0(tracer: GraphTracer) -> Any:
+    """Return the tracer, or zeros in the place of a tracer of dtype float0, in which there is nothing to trace."""
     return np.zeros(tracer.shape, float0) if tracer.dtype == float0 else tracer
 
 
@@ -123,14 +134,14 @@ def stage(
     sites: bool = True,
     level: str = "staging",
 ) -> Graph:
-    """The Graph of a function from values to a flat sequence of values, at the given avals.
+    """Stage a function from values to a flat sequence of values, at the given avals, as a Graph.
 
-    `name` is the graph's, `level` that of the interpreter in messages; `sites` says whether equations remember the
-    user's line.
+    `name` is the graph's, `level` that of the interpreter in messages; `with_locations` says whether equations
+    remember the user's line.
     """
-    interpreter = GraphInterpreter(site, level, sites, whole=True)
+    interpreter = GraphInterpreter(site, level, sites, stage_effects=True)
     tracers = [interpreter.new(a) for a in avals]
     with opened(interpreter):
-        results = fun(*map(with_data, tracers))
+        results = fun(*map(replace_float0, tracers))
         outputs = [interpreter.atom(r) for r in results]
     return interpreter.graph(tracers, outputs, name)

@@ -1,4 +1,4 @@
-"""What DP-SGD spends of privacy: the Rényi accountant of the subsampled Gaussian mechanism.
+"""The privacy that DP-SGD spends: the Rényi accountant of the subsampled Gaussian mechanism.
 
 A step of DP-SGD picks each sample with probability q, independently (Poisson sampling), adds up the chosen
 gradients, each of norm C at most, and adds Gaussian noise of standard deviation σC. Removing one person from
@@ -28,7 +28,7 @@ ORDERS = range(2, 257)
 
 
 def renyi_divergence(order: int, noise: float, rate: float) -> float:
-    """ρ(α) of one step: noise multiplier σ, each sample chosen with probability `rate`."""
+    """Return ρ(α) of one step: noise multiplier σ, each sample chosen with probability `rate`."""
     if rate == 0:
         return 0.0
     if noise == 0:
@@ -47,7 +47,7 @@ def renyi_divergence(order: int, noise: float, rate: float) -> float:
 
 
 def epsilon(noise: float, rate: float, steps: int, delta: float) -> float:
-    """The least ε such that `steps` steps are (ε, δ)-differentially private by the bound above.
+    """Return the least ε such that `steps` steps are (ε, δ)-differentially private by the bound above.
 
     >>> round(epsilon(noise=1.0, rate=0.01, steps=1000, delta=1e-5), 2)
     2.11

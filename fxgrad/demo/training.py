@@ -38,7 +38,7 @@ TOLERANCE = 1e-10  # how far vectorised and one-by-one gradients may lie apart
 
 
 def init(rng: np.random.Generator) -> Params:
-    """The parameters: a list of layers, each a dict. Any nesting of containers would do."""
+    """Return the initial parameters: a list of layers, each a dict. Any nesting of containers would do."""
     return [
         {"weights": rng.standard_normal((inputs, outputs)) / np.sqrt(inputs), "bias": np.zeros(outputs)}
         for inputs, outputs in itertools.pairwise(LAYERS)
@@ -46,7 +46,7 @@ def init(rng: np.random.Generator) -> Params:
 
 
 def scores(params: Params, image):
-    """One number for each digit: the greater, the likelier."""
+    """Return one number for each digit: the greater, the likelier."""
     *hidden, last = params
     for layer in hidden:
         image = fnp.tanh(image @ layer["weights"] + layer["bias"])
@@ -66,23 +66,24 @@ per_sample_gradients = fx.vmap(fx.grad(loss), in_axes=(None, 0, 0))
 
 
 def norm(gradient: Params):
-    """The length of one gradient, over all the parameters together."""
+    """Return the length of one gradient, over all the parameters together."""
     return fnp.sqrt(sum(fnp.sum(leaf**2) for leaf in fx.tree.leaves(gradient)))
 
 
 def gradient_norms(params: Params, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """How long the gradient of each sample is."""
+    """Return the length of the gradient of each sample."""
     return np.asarray(fx.vmap(norm)(per_sample_gradients(params, images, labels)))
 
 
 def clip_to_norm(gradient: Params, bound: float) -> Params:
-    """One gradient, scaled down to the length `bound` if it is longer."""
+    """Scale one gradient down to the length `bound` if it is longer."""
     scale = bound / fnp.maximum(norm(gradient), bound)
     return fx.tree.map(lambda leaf: leaf * scale, gradient)
 
 
 def private_mean(gradients: Params, bound: float, noise: float, count: int, rng: np.random.Generator):
-    """The mean of per-sample gradients, each clipped, with Gaussian noise of `noise` times the clipping norm.
+    """Return the mean of per-sample gradients, each clipped, with Gaussian noise of `noise` times the
+    clipping norm.
 
     `count` is the *expected* number of samples: the actual one would tell something about the data.
     """
@@ -102,7 +103,7 @@ class Data(NamedTuple):
 
 
 def split_digits(seed: int) -> Data:
-    """The digits in random order, four fifths of them to train on."""
+    """Return the digits in random order, four fifths of them to train on."""
     images, labels = load_digits()
     order = np.random.default_rng(seed).permutation(len(labels))
     train, test = np.split(order, [len(labels) * 4 // 5])
@@ -111,7 +112,7 @@ def split_digits(seed: int) -> Data:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train; `noise` is a multiple of the clipping norm."""
+    """The settings of training; `noise` is a multiple of the clipping norm."""
 
     epochs: int = 15
     batch: int = 128
@@ -128,11 +129,11 @@ class Settings:
                 raise ValueError(f"{name} must be a finite number {least}, not {value}")
 
     def steps(self, count: int) -> int:
-        """How many steps the epochs over `count` samples take."""
+        """Return how many steps the epochs over `count` samples take."""
         return max(1, round(self.epochs * count / self.batch))
 
     def epsilon(self, count: int) -> float:
-        """The privacy spent: training is (ε, DELTA)-differentially private."""
+        """Return the privacy spent: training is (ε, DELTA)-differentially private."""
         return epsilon(self.noise, self.batch / count, self.steps(count), DELTA)
 
 
@@ -145,14 +146,14 @@ class Run(NamedTuple):
 
 
 def evaluate(params: Params, images: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """Mean loss and share of right answers."""
+    """Return the mean loss and the share of right answers."""
     losses = fx.vmap(loss, in_axes=(None, 0, 0))(params, images, labels)
     answers = np.argmax(scores(params, images), axis=1)  # `@` takes a stack of images as well as one
     return float(np.mean(losses)), float(np.mean(answers == labels))
 
 
 def train(data: Data, settings: Settings, title: str = "", progress: bool = True) -> Run:
-    """DP-SGD. Runs of one seed start alike and see the same batches, whatever their noise."""
+    """Train by DP-SGD. Runs of one seed start alike and see the same batches, whatever their noise."""
     rng = np.random.default_rng(settings.seed)
     params, count = init(rng), len(data.labels)
     steps, measured, accuracies = settings.steps(count), [], []
@@ -175,23 +176,24 @@ def train(data: Data, settings: Settings, title: str = "", progress: bool = True
 # ---------------------------------------------------------------------------- is it right, and how fast is it
 
 
-def one_by_one(params: Params, images: np.ndarray, labels: np.ndarray) -> Params:
-    """The same gradients without vmap: a loop over the samples."""
+def gradients_by_loop(params: Params, images: np.ndarray, labels: np.ndarray) -> Params:
+    """Compute the same gradients without vmap, by a loop over the samples."""
     gradients = [fx.grad(loss)(params, image, label) for image, label in zip(images, labels)]
     return fx.tree.map(lambda *leaves: np.stack(leaves), *gradients)
 
 
 def greatest_difference(params: Params, images: np.ndarray, labels: np.ndarray) -> float:
-    """How far the vectorised gradients lie from the one-by-one ones, at worst."""
+    """Return how far the vectorised gradients lie from the one-by-one ones, at worst."""
     pairs = zip(
         fx.tree.leaves(per_sample_gradients(params, images, labels)),
-        fx.tree.leaves(one_by_one(params, images, labels)),
+        fx.tree.leaves(gradients_by_loop(params, images, labels)),
     )
     return float(np.max([np.max(np.abs(vectorised - single)) for vectorised, single in pairs]))
 
 
 def median_seconds(*functions: Callable[[], object], rounds: int) -> list[float]:
-    """The median time of each function; they take turns, so that what slows the machine slows them all."""
+    """Measure the median time of each function; they take turns, so that what slows the machine slows them
+    all."""
 
     def seconds(function: Callable[[], object]) -> float:
         start = time.perf_counter()
@@ -205,7 +207,7 @@ def median_seconds(*functions: Callable[[], object], rounds: int) -> list[float]
 
 
 def report_gradients(data: Data, params: Params, samples: int, rounds: int) -> None:
-    """Compares vmap(grad) with the loop, in values and in time. Ends the program if the values differ."""
+    """Compare vmap(grad) with the loop, in values and in time. Ends the program if the values differ."""
     batch = params, data.images[:samples], data.labels[:samples]
     difference = greatest_difference(*batch)
     print(f"\nPer-sample gradients of {samples} images, by vmap(grad(loss)) and one by one")
@@ -213,14 +215,14 @@ def report_gradients(data: Data, params: Params, samples: int, rounds: int) -> N
     if not difference < TOLERANCE:  # so written, NaN fails too
         sys.exit("fxgrad.demo: FAILED: the vectorised gradients are not those of the single samples.")
     vectorised, loop = median_seconds(
-        lambda: per_sample_gradients(*batch), lambda: one_by_one(*batch), rounds=rounds
+        lambda: per_sample_gradients(*batch), lambda: gradients_by_loop(*batch), rounds=rounds
     )
     print(f"  vectorised           {1e3 * vectorised:.2f} ms")
     print(f"  one by one           {1e3 * loop:.2f} ms, {loop / vectorised:.1f} times as long")
 
 
 def report_norms(stage: str, norms: np.ndarray, bound: float) -> None:
-    """The distribution of gradient norms, in numbers and as a histogram around the clipping norm."""
+    """Print the distribution of gradient norms, in numbers and as a histogram around the clipping norm."""
     low, quarter, median, three_quarters, high = np.quantile(norms, [0, 0.25, 0.5, 0.75, 1])
     print(f"\nNorms of {len(norms)} per-sample gradients {stage}: {np.mean(norms > bound):.1%} are clipped")
     print(f"  min {low:.2g}, quartiles {quarter:.2g}, {median:.2g}, {three_quarters:.2g}, max {high:.2g}")
@@ -232,7 +234,7 @@ def report_norms(stage: str, norms: np.ndarray, bound: float) -> None:
 
 
 def report_result(name: str, settings: Settings, run: Run, count: int) -> None:
-    """One line: what was learned, and what of privacy it cost."""
+    """Print one line: what was learned, and what of privacy it cost."""
     spent = settings.epsilon(count)
     privacy = f"ε = {spent:.2f} at δ = {DELTA:g}" if np.isfinite(spent) else "no privacy guaranteed"
     print(f"  {name:15}  test accuracy {run.accuracies[-1]:6.1%}   {privacy}")
@@ -242,7 +244,7 @@ def report_result(name: str, settings: Settings, run: Run, count: int) -> None:
 
 
 def plot_digits(axes, params: Params, images: np.ndarray, labels: np.ndarray) -> None:
-    """As many digits as there are axes, and what the network takes them for: wrong answers in red."""
+    """Plot as many digits as there are axes, and what the network takes them for: wrong answers in red."""
     answers = np.argmax(scores(params, images), axis=1)
     for ax, image, label, answer in zip(axes, images, labels, answers):
         ax.imshow(image.reshape(8, 8), cmap="gray_r")
@@ -251,7 +253,7 @@ def plot_digits(axes, params: Params, images: np.ndarray, labels: np.ndarray) ->
 
 
 def plot_norms(ax, norms: dict[str, np.ndarray], bound: float) -> None:
-    """Histograms of gradient norms, and the norm to which they are clipped."""
+    """Plot histograms of gradient norms, and the norm to which they are clipped."""
     bins = np.histogram_bin_edges(np.concatenate(list(norms.values())), 40)
     for title, values in norms.items():
         ax.hist(values, bins, alpha=0.6, label=title)
@@ -261,7 +263,7 @@ def plot_norms(ax, norms: dict[str, np.ndarray], bound: float) -> None:
 
 
 def plot_accuracies(ax, runs: dict[str, Run]) -> None:
-    """Test accuracy on the way, one line a run."""
+    """Plot test accuracy on the way, one line a run."""
     for title, run in runs.items():
         ax.plot(run.steps, run.accuracies, label=title)
     ax.set(title="Test accuracy", xlabel="step", ylim=(0, 1))
@@ -269,7 +271,7 @@ def plot_accuracies(ax, runs: dict[str, Run]) -> None:
 
 
 def save_plot(path: str, data: Data, runs: dict[str, Run], norms: dict[str, np.ndarray], bound: float):
-    """Everything in one picture."""
+    """Save everything in one picture."""
     from matplotlib.figure import Figure  # without pyplot, which would look for a display
 
     figure = Figure(figsize=(10, 6), layout="constrained")
@@ -286,7 +288,7 @@ def save_plot(path: str, data: Data, runs: dict[str, Run], norms: dict[str, np.n
 
 
 def parse(arguments: list[str] | None) -> tuple[argparse.Namespace, Settings]:
-    """The command line: what to report, and how to train."""
+    """Parse the command line: what to report, and how to train."""
     default = Settings()
     parser = argparse.ArgumentParser("python -m fxgrad.demo", description="DP-SGD on hand-written digits.")
     option = parser.add_argument
@@ -311,7 +313,7 @@ def parse(arguments: list[str] | None) -> tuple[argparse.Namespace, Settings]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Checks the gradients, trains without and with noise, and reports."""
+    """Check the gradients, train without and with noise, and report."""
     options, settings = parse(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a console without Greek letters shows "?" and goes on

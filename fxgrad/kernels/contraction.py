@@ -17,15 +17,15 @@ NUMBERS = frozenset("biufc")
 
 
 @lru_cache(4096)
-def parse(spec: str) -> tuple[str, str, str]:
-    """'ij,jk->ik' → ('ij', 'jk', 'ik')."""
+def parse_spec(spec: str) -> tuple[str, str, str]:
+    """Split a specification: 'ij,jk->ik' → ('ij', 'jk', 'ik')."""
     operands, out = spec.split("->")
     left, right = operands.split(",")
     return left, right, out
 
 
-def planned(xp: Any) -> Callable[..., Any]:
-    """The kernel for an array namespace: plans are kept by specification."""
+def contract_kernel(xp: Any) -> Callable[..., Any]:
+    """Return the kernel for an array namespace, which caches plans by specification."""
     plan = lru_cache(4096)(lambda spec: make_plan(xp, spec))
 
     def contract(a: Any, b: Any, *, spec: str) -> Any:
@@ -39,12 +39,12 @@ def permutation(source: str, target: str) -> tuple[int, ...]:
 
 
 def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
-    """A function (a, b) → the contraction.
+    """Return the function (a, b) → the contraction.
 
     Both operands are permuted to (shared axes, own axes, summed axes) or its mirror image, groups of several
     axes are merged, `matmul` does the sum, and the result is permuted to the order asked for.
     """
-    left, right, out = parse(spec)
+    left, right, out = parse_spec(spec)
     shared = "".join(c for c in out if c in left and c in right)
     summed = "".join(c for c in left if c in right and c not in out)
     own_left = "".join(c for c in out if c in left and c not in right)
@@ -57,11 +57,11 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
     identity = order_out == tuple(range(len(out)))
     transpose = getattr(xp, "permute_dims", None) or xp.transpose
 
-    def arranged(x: Any, order: tuple[int, ...]) -> Any:
+    def arrange(x: Any, order: tuple[int, ...]) -> Any:
         return x if order == tuple(range(len(order))) else transpose(x, order)
 
-    def widened(contraction: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """bfloat16 has no matmul of its own: computed in float32 and rounded once."""
+    def widen(contraction: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """Compute bfloat16, which has no matmul of its own, in float32, and round once."""
 
         def run(a: Any, b: Any) -> Any:
             if xp is np and not (a.dtype.kind in NUMBERS and b.dtype.kind in NUMBERS):
@@ -76,57 +76,58 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
 
     if not summed:
 
-        def product(a: Any, b: Any) -> Any:
-            a, b = arranged(a, order_left), arranged(b, order_right)
+        def outer_product(a: Any, b: Any) -> Any:
+            a, b = arrange(a, order_left), arrange(b, order_right)
             k = len(shared)
             a = xp.reshape(a, (*a.shape, *(1,) * len(own_right)))
             b = xp.reshape(b, (*b.shape[:k], *(1,) * len(own_left), *b.shape[k:]))
-            return arranged(xp.multiply(a, b), order_out)
+            return arrange(xp.multiply(a, b), order_out)
 
-        return product
+        return outer_product
 
     if not shared and len(summed) == 1 and len(own_left) <= 1 and len(own_right) <= 1:
         # Vectors and matrices: one call on views. NumPy's `dot` does what `matmul` does, which takes 0.5 µs longer.
         flip_left, flip_right = order_left != (0, 1)[: len(left)], order_right != (0, 1)[: len(right)]
         if xp is np and identity:
-            return widened(lambda a, b: (a.T if flip_left else a).dot(b.T if flip_right else b))
+            return widen(lambda a, b: (a.T if flip_left else a).dot(b.T if flip_right else b))
         if xp is np:
-            return widened(lambda a, b: (b if flip_right else b.T).dot(a if flip_left else a.T))
+            return widen(lambda a, b: (b if flip_right else b.T).dot(a if flip_left else a.T))
         if identity:
-            return lambda a, b: xp.matmul(arranged(a, order_left), arranged(b, order_right))
+            return lambda a, b: xp.matmul(arrange(a, order_left), arrange(b, order_right))
         order_left, order_right = permutation(left, summed + own_left), permutation(right, own_right + summed)
-        return lambda a, b: xp.matmul(arranged(b, order_right), arranged(a, order_left))
+        return lambda a, b: xp.matmul(arrange(b, order_right), arrange(a, order_left))
 
     if xp is np and left == right == summed + shared:  # one number for each place of the last axes
 
-        def columns(a: Any, b: Any) -> Any:
+        def columnwise_dot(a: Any, b: Any) -> Any:
             rest = a.shape[len(summed) :]
-            shape = (size(a.shape[: len(summed)]), size(rest))
+            shape = (element_count(a.shape[: len(summed)]), element_count(rest))
             return np.einsum("ij,ij->j", a.reshape(shape), b.reshape(shape)).reshape(rest)
 
         order = permutation(shared, out)
-        return widened(lambda a, b: arranged(columns(a, b), order))
+        return widen(lambda a, b: arrange(columnwise_dot(a, b), order))
 
     if len(summed) == len(own_left) == len(own_right) == 1:
-        return widened(
-            lambda a, b: arranged(xp.matmul(arranged(a, order_left), arranged(b, order_right)), order_out)
+        return widen(
+            lambda a, b: arrange(xp.matmul(arrange(a, order_left), arrange(b, order_right)), order_out)
         )
 
     k, m = len(shared), len(own_left)
 
-    def merged(a: Any, b: Any) -> Any:
-        a, b = arranged(a, order_left), arranged(b, order_right)
+    def merged_matmul(a: Any, b: Any) -> Any:
+        a, b = arrange(a, order_left), arrange(b, order_right)
         batch, rows, columns = a.shape[:k], a.shape[k : k + m], b.shape[k + len(summed) :]
-        inner = size(a.shape[k + m :])
+        inner = element_count(a.shape[k + m :])
         product = xp.matmul(
-            xp.reshape(a, (*batch, size(rows), inner)), xp.reshape(b, (*batch, inner, size(columns)))
+            xp.reshape(a, (*batch, element_count(rows), inner)),
+            xp.reshape(b, (*batch, inner, element_count(columns))),
         )
-        return arranged(xp.reshape(product, (*batch, *rows, *columns)), order_out)
+        return arrange(xp.reshape(product, (*batch, *rows, *columns)), order_out)
 
-    return widened(merged)
+    return widen(merged_matmul)
 
 
-def size(shape: tuple[int, ...]) -> int:
+def element_count(shape: tuple[int, ...]) -> int:
     total = 1
     for n in shape:
         total *= n

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .special import chebyshev, double, places, polynomial
+from .special import chebyshev, mask_index, polynomial, to_float64
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 LARGE = 10.0  # where asymptotic series take over from recurrence
@@ -37,8 +37,8 @@ PSI = (
 )  # fmt: skip
 
 
-def off_poles(xp: Any, x: Any) -> Any:
-    """x less the nearest integer."""
+def nearest_integer_offset(xp: Any, x: Any) -> Any:
+    """Return x less the nearest integer."""
     return x - xp.round(x)
 
 
@@ -48,19 +48,19 @@ STIRLING = tuple(b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1))
 
 def log_gamma(xp: Any, x: Any) -> Any:
     """log |Γ(x)|; for x ≥ 0 to 1e-15 relative, also near its zeros 1 and 2. ∞ at the poles."""
-    below = places(xp, x < 0)
+    below = mask_index(xp, x < 0)
     size = xp.where(x < 0, 1 - x, x)
     result = (size - 0.5) * (xp.log(size) - 1) + 0.5 * math.log(2 * math.pi / math.e)
     result = result + polynomial(STIRLING, 1 / (size * size)) / size
-    near = places(xp, size < LARGE)
-    result[near] = near_log_gamma(xp, size[near])
-    sine = xp.abs(xp.sin(math.pi * off_poles(xp, x[below])))
+    near = mask_index(xp, size < LARGE)
+    result[near] = log_gamma_below_ten(xp, size[near])
+    sine = xp.abs(xp.sin(math.pi * nearest_integer_offset(xp, x[below])))
     reflected = xp.log(math.pi / sine) - result[below]
     result[below] = xp.where(x[below] == -math.inf, math.inf, reflected)
     return result
 
 
-def near_log_gamma(xp: Any, x: Any) -> Any:
+def log_gamma_below_ten(xp: Any, x: Any) -> Any:
     """log Γ(x) for 0 ≤ x < 10, from log Γ(2 + z) for |z| ≤ ½."""
     product = 0 * x + 1
     for _ in range(8):
@@ -79,27 +79,27 @@ PSI_SERIES = tuple(-b / (2 * k) for k, b in enumerate(BERNOULLI, 1))
 def polygamma(xp: Any, x: Any, *, n: int) -> Any:
     """The derivative of order n of the digamma function ψ = Γ′/Γ. At its poles ∞ where n is odd; else NaN, except
     at ±0, where it is ∓∞."""
-    below = places(xp, x < 0)
+    below = mask_index(xp, x < 0)
     size = xp.where(x < 0, 1 - x, x)
     if n == 0:
         result = digamma(xp, size)
     else:
-        result = (-1) ** (n + 1) * math.factorial(n) * hurwitz(xp, n + 1, size)
+        result = (-1) ** (n + 1) * math.factorial(n) * hurwitz_zeta(xp, n + 1, size)
     # The reflection formula ψ(1 − x) − ψ(x) = π·cot πx, differentiated.
-    apart = off_poles(xp, x[below])
+    apart = nearest_integer_offset(xp, x[below])
     rest = xp.where(
         apart < 0, -0.5 - apart, 0.5 - apart
     )  # whose tangent is exact where the cotangent is small
     cot = xp.where(xp.abs(apart) > 0.25, xp.tan(math.pi * rest), 1 / xp.tan(math.pi * apart))
-    cotangent = polynomial(cotangent_slope(n), cot)
+    cotangent = polynomial(cot_derivative(n), cot)
     reflected = (-1) ** n * result[below] - math.pi ** (n + 1) * cotangent
     result[below] = reflected if n % 2 else xp.where(apart == 0, math.nan, reflected)
     return result
 
 
 @cache
-def cotangent_slope(n: int) -> tuple[float, ...]:
-    """The derivative of order n of the cotangent, as a polynomial in the cotangent."""
+def cot_derivative(n: int) -> tuple[float, ...]:
+    """Return the derivative of order n of cot x, as a polynomial in cot x."""
     slope = np.polynomial.Polynomial([0, 1])
     for _ in range(n):
         slope = slope.deriv() * np.polynomial.Polynomial([-1, 0, -1])
@@ -110,7 +110,7 @@ def digamma(xp: Any, x: Any) -> Any:
     """ψ(x) for x ≥ 0, to 1e-15 relative, also near its zero."""
     inverse = 1 / x
     result = xp.log(x) - 0.5 * inverse + polynomial(PSI_SERIES, inverse * inverse) * inverse * inverse
-    near = places(xp, x < LARGE)
+    near = mask_index(xp, x < LARGE)
     y = x[near]
     total = xp.where(y < 1, -1 / y, 0 * y)
     y = xp.where(y < 1, y + 1, y)
@@ -122,7 +122,7 @@ def digamma(xp: Any, x: Any) -> Any:
     return result
 
 
-def hurwitz(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
+def hurwitz_zeta(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
     """Σ f(q + k) for f(u) = (−log u)ᵖ·u⁻ˢ, s > 1 and q ≥ 0: the first terms as they are, the others by the
     Euler-Maclaurin formula."""
     count = 12 + (s if isinstance(s, int) else 12)
@@ -156,18 +156,19 @@ def horner(coefficients: list, x: Any) -> Any:
 def zeta(xp: Any, s: Any, q: Any, *, power: int) -> Any:
     """A derivative of Σ (q + k)⁻ˢ with respect to s; ∞ for s = 1 and of the sum itself at q = 0, −1, …, NaN for s < 1.
     For other q < 0 the sum has values where s is an integer, and so no derivatives."""
-    total = hurwitz(xp, s, xp.where(q == 0, 0.0, q), power)  # of −0, odd powers would be −∞
-    below = places(xp, q < 0)
-    total[below] = zeta_below(xp, s[below], q[below]) if power == 0 else math.nan
+    total = hurwitz_zeta(xp, s, xp.where(q == 0, 0.0, q), power)  # of −0, odd powers would be −∞
+    below = mask_index(xp, q < 0)
+    total[below] = zeta_negative_q(xp, s[below], q[below]) if power == 0 else math.nan
     pole = math.inf if power % 2 == 0 else -math.inf
     return xp.where(s < 1, math.nan, xp.where(s == 1, pole, total))
 
 
-def zeta_below(xp: Any, s: Any, q: Any) -> Any:
-    """Σ (q + k)⁻ˢ for q < 0: the terms of positive base, and the others, turned over: a difference of two such sums."""
+def zeta_negative_q(xp: Any, s: Any, q: Any) -> Any:
+    """Compute Σ (q + k)⁻ˢ for q < 0: the terms of positive base, and the others, reflected: a difference of two such
+    sums."""
     above, under = xp.ceil(q) - q, q - xp.floor(q)
     sign = xp.where(s % 1 == 0, 1 - 2 * (s % 2), math.nan)
-    total = hurwitz(xp, s, under) + sign * (hurwitz(xp, s, above) - hurwitz(xp, s, 1 - q))
+    total = hurwitz_zeta(xp, s, under) + sign * (hurwitz_zeta(xp, s, above) - hurwitz_zeta(xp, s, 1 - q))
     return xp.where((above == 0) & (s > 1), math.inf, total)
 
 
@@ -177,7 +178,7 @@ TINY = float(np.finfo(float).tiny)
 
 @cache
 def quadrature(count: int) -> list[tuple[float, float]]:
-    """Nodes and weights of Gauss and Legendre on [0, 1]."""
+    """Return the nodes and weights of Gauss-Legendre quadrature on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return [*zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist())]
 
@@ -260,7 +261,9 @@ def incomplete_gamma(xp: Any, a: Any, x: Any, *, upper: bool) -> Any:
     """The part of the gamma distribution of shape a below x, or above, of which the shorter one is computed. For a = 0
     (or so small that its inverse overflows) it is all at 0."""
     longer = x > xp.where(a > 1.5, a, 0 * a + 1.5)
-    tail = xp.minimum(log_density(xp, a, x) * tail_moment(xp, a, x, double(xp, longer), n=0), xp.ones_like(x))
+    tail = xp.minimum(
+        log_density(xp, a, x) * tail_moment(xp, a, x, to_float64(xp, longer), n=0), xp.ones_like(x)
+    )
     result = xp.where(longer == upper, tail, 1 - tail)
     below, above = (1.0, 0.0) if upper else (0.0, 1.0)
     result = xp.where(

@@ -18,14 +18,14 @@ from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from . import philox
 from .gamma import log_gamma
-from .special import double, in_chunks, normal_quantile, places, unit
+from .special import map_chunks, mask_index, normal_quantile, open_uniform_from_bits, to_float64
 
 TINY = 1e-20  # probabilities below it end an inversion: uniform numbers are multiples of 2⁻⁵³
 
 
 def sampler(function: Callable[..., Any]) -> Callable[[Any], Callable]:
-    """The kernel factory of function(xp, key, index, *parameters) → samples, of flat arrays: the key of every entry
-    and its index among the entries of that key."""
+    """Return the kernel factory of function(xp, key, index, *parameters) → samples, of flat arrays: the key of every
+    entry and its index among the entries of that key."""
 
     def make_kernel(xp: Any) -> Callable:
         def kernel(key: Any, *parameters: Any) -> Any:
@@ -36,8 +36,8 @@ def sampler(function: Callable[..., Any]) -> Callable[[Any], Callable]:
             count = math.prod(shape[key.ndim :])
             keys = xp.broadcast_to(xp.reshape(key, (-1, 1)), (math.prod(key.shape), count))
             index = xp.broadcast_to(xp.arange(count, dtype=xp.uint64), keys.shape)
-            flat = [xp.reshape(v, (-1,)) for v in (keys, index, *(double(xp, p) for p in arrays))]
-            result = xp.reshape(in_chunks(xp, partial(function, xp), *flat), shape)
+            flat = [xp.reshape(v, (-1,)) for v in (keys, index, *(to_float64(xp, p) for p in arrays))]
+            result = xp.reshape(map_chunks(xp, partial(function, xp), *flat), shape)
             return result[()] if xp is np else result
 
         return kernel
@@ -45,38 +45,46 @@ def sampler(function: Callable[..., Any]) -> Callable[[Any], Callable]:
     return make_kernel
 
 
-def block_of(xp: Any, keys: Any, index: Any, turn: int) -> list[Any]:
-    """Four uniform numbers for every entry."""
-    if xp is np and len(keys) and keys[0] == keys[-1] and (keys == keys[0]).all() and contiguous(index):
+def uniform_block(xp: Any, keys: Any, index: Any, turn: int) -> list[Any]:
+    """Draw four uniform numbers for every entry."""
+    if (
+        xp is np
+        and len(keys)
+        and keys[0] == keys[-1]
+        and (keys == keys[0]).all()
+        and is_contiguous_range(index)
+    ):
         generator = np.random.Philox(
             key=np.array([keys[0], philox.DRAW], np.uint64), counter=[int(index[0]), 0, turn, 0]
         )
         words = generator.random_raw(4 * len(keys)).reshape(-1, 4)
     else:
         words = philox.blocks(xp, keys, philox.DRAW, index + 1, third=turn)
-    return [unit(xp, words[:, i]) for i in range(4)]
+    return [open_uniform_from_bits(xp, words[:, i]) for i in range(4)]
 
 
-def contiguous(index: Any) -> bool:
+def is_contiguous_range(index: Any) -> bool:
     return int(index[-1]) - int(index[0]) == len(index) - 1 and bool((index[1:] > index[:-1]).all())
 
 
-def by_rejection(xp: Any, keys: Any, index: Any, pending: Any, propose: Callable, *parameters: Any) -> Any:
-    """Samples for the entries that are pending, elsewhere 0. propose(uniform numbers, *parameters) → (samples,
+def sample_by_rejection(
+    xp: Any, keys: Any, index: Any, pending: Any, propose: Callable, *parameters: Any
+) -> Any:
+    """Sample the entries that are pending; the others are 0. propose(uniform numbers, *parameters) → (samples,
     whether each is accepted)."""
     result = xp.zeros(keys.shape, dtype=xp.float64)
     for turn in itertools.count():
         if not xp.any(pending):
             return result
-        uniform = block_of(xp, keys[pending], index[pending], turn)
+        uniform = uniform_block(xp, keys[pending], index[pending], turn)
         samples, accepted = propose(xp, uniform, *[p[pending] for p in parameters])
         result[pending] = samples
         pending = xp.asarray(pending, copy=True)
         pending[pending] = ~accepted
 
 
-def by_inversion(xp: Any, u: Any, first: Any, ratio: Callable[[int], Any]) -> Any:
-    """The smallest k with u ≤ p₀ + … + pₖ, where p₀ is `first` and pₖ = ratio(k)·pₖ₋₁; small numbers only."""
+def sample_by_inversion(xp: Any, u: Any, first: Any, ratio: Callable[[int], Any]) -> Any:
+    """Return the smallest k with u ≤ p₀ + … + pₖ, where p₀ is `first` and pₖ = ratio(k)·pₖ₋₁; small numbers only."""
     count, probability, cumulated = xp.zeros_like(u), first, first
     for k in itertools.count(1):
         before, probability = probability, probability * ratio(k)
@@ -102,9 +110,9 @@ def propose_log_gamma(xp: Any, uniform: list, a: Any) -> tuple[Any, Any]:
 
 
 def sample_log_gamma(xp: Any, keys: Any, index: Any, a: Any) -> Any:
-    """Logarithms of gamma variables: −∞ and ∞ for a = 0 and ∞, NaN for negative a."""
+    """Sample logarithms of gamma variables: −∞ and ∞ for a = 0 and ∞, NaN for negative a."""
     usual = (a > 0) & (a < math.inf)
-    result = by_rejection(xp, keys, index, usual, propose_log_gamma, a)
+    result = sample_by_rejection(xp, keys, index, usual, propose_log_gamma, a)
     return xp.where(usual, result, xp.where(a < 0, math.nan, xp.log(a)))
 
 
@@ -113,11 +121,12 @@ LARGE = 10  # means from which rejection is faster than inversion
 MOST = float(2**63 - 1024)  # the largest number that is float64 and int64
 
 
-def squeezed(xp: Any, quick: Any, inside: Any, accepted: Callable, *operands: Any) -> Any:
-    """Whether proposals are accepted: at once where `quick`, by the exact condition elsewhere `inside` the domain."""
+def accept_with_squeeze(xp: Any, quick: Any, inside: Any, accept: Callable, *operands: Any) -> Any:
+    """Return whether proposals are accepted: at once where `quick`, by the exact condition elsewhere `inside` the
+    domain."""
     result, rest = xp.asarray(quick, copy=True), inside & ~quick
-    index = places(xp, rest)
-    result[index] = accepted(*[x[index] for x in operands])
+    index = mask_index(xp, rest)
+    result[index] = accept(*[x[index] for x in operands])
     return result
 
 
@@ -132,27 +141,27 @@ def propose_poisson(xp: Any, uniform: list, mean: Any) -> tuple[Any, Any]:
     quick = (left >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
     hat = v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (left * left) + b)
 
-    def accepted(k: Any, hat: Any, mean: Any) -> Any:
+    def accept(k: Any, hat: Any, mean: Any) -> Any:
         return xp.log(hat) <= k * xp.log(mean) - mean - log_gamma(xp, k + 1)
 
-    return k, squeezed(xp, quick, inside, accepted, k, hat, mean)
+    return k, accept_with_squeeze(xp, quick, inside, accept, k, hat, mean)
 
 
 def sample_poisson(xp: Any, keys: Any, index: Any, mean: Any) -> Any:
-    """int64; −1 where the mean is negative or NaN."""
+    """Sample counts as int64; −1 where the mean is negative or NaN."""
     valid = mean >= 0
     large = mean >= LARGE
-    result = by_rejection(xp, keys, index, large, propose_poisson, xp.where(large, mean, float(LARGE)))
+    result = sample_by_rejection(xp, keys, index, large, propose_poisson, xp.where(large, mean, float(LARGE)))
     small = valid & ~large
     if xp.any(small):
         rate = mean[small]
-        u = block_of(xp, keys[small], index[small], 0)[0]
-        result[small] = by_inversion(xp, u, xp.exp(-rate), lambda k: rate / k)
-    return integers(xp, result, valid)
+        u = uniform_block(xp, keys[small], index[small], 0)[0]
+        result[small] = sample_by_inversion(xp, u, xp.exp(-rate), lambda k: rate / k)
+    return as_counts(xp, result, valid)
 
 
-def integers(xp: Any, result: Any, valid: Any) -> Any:
-    """Counts as int64, −1 where they are not valid."""
+def as_counts(xp: Any, result: Any, valid: Any) -> Any:
+    """Convert counts to int64, −1 where they are not valid."""
     result = xp.where(valid, xp.minimum(result, xp.full_like(result, MOST)), -1.0)
     return xp.astype(result, xp.int64)
 
@@ -170,30 +179,30 @@ def propose_binomial(xp: Any, uniform: list, n: Any, p: Any) -> tuple[Any, Any]:
     quick = (left >= 0.07) & (v <= 0.92 - 4.2 / b)
     hat = v * (2.83 + 5.1 / b) * deviation / (a / (left * left) + b)
 
-    def accepted(k: Any, hat: Any, n: Any, p: Any, odds: Any) -> Any:
+    def accept(k: Any, hat: Any, n: Any, p: Any, odds: Any) -> Any:
         mode = xp.floor((n + 1) * p)
         ways_of_mode = log_gamma(xp, mode + 1) + log_gamma(xp, n - mode + 1)
         ways = log_gamma(xp, k + 1) + log_gamma(xp, n - k + 1)
         return xp.log(hat) <= ways_of_mode - ways + (k - mode) * xp.log(odds)
 
-    return k, squeezed(xp, inside & quick, inside, accepted, k, hat, n, p, odds)
+    return k, accept_with_squeeze(xp, inside & quick, inside, accept, k, hat, n, p, odds)
 
 
 def sample_binomial(xp: Any, keys: Any, index: Any, n: Any, p: Any) -> Any:
-    """int64; −1 where n is negative or no integer, or p outside [0, 1]. Of successes or failures what is rarer is
-    counted."""
+    """Sample counts as int64; −1 where n is negative or no integer, or p outside [0, 1]. The rarer of successes and
+    failures is counted."""
     valid = (n >= 0) & (n < MOST) & (n == xp.floor(n)) & (p >= 0) & (p <= 1)
     turned = p > 0.5
     rare = xp.where(turned, 1 - p, p)
     large = valid & (n * rare >= LARGE)
-    result = by_rejection(
+    result = sample_by_rejection(
         xp, keys, index, large, propose_binomial, xp.where(large, n, 40.0), xp.where(large, rare, 0.5)
     )
     small = valid & ~large
     if xp.any(small):
         m, q = n[small], rare[small]
-        u = block_of(xp, keys[small], index[small], 0)[0]
-        result[small] = by_inversion(
+        u = uniform_block(xp, keys[small], index[small], 0)[0]
+        result[small] = sample_by_inversion(
             xp, u, xp.exp(m * xp.log1p(-q)), lambda k: (m - k + 1) / k * (q / (1 - q))
         )
-    return integers(xp, xp.where(turned, n - result, result), valid)
+    return as_counts(xp, xp.where(turned, n - result, result), valid)

@@ -16,11 +16,12 @@ WORDS = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 
 
 def where_kernel(xp: Any) -> Callable[..., Any]:
-    """NumPy's own branches at every entry, and is ten times slower where the processor cannot guess the condition."""
+    """NumPy's own `where` branches at every entry, and is ten times slower if the processor cannot guess the
+    condition."""
 
     def where(condition: Any, a: Any, b: Any) -> Any:
         if type(condition) is np.ndarray and condition.size >= MANY and condition.dtype is BOOL:
-            found = selected(condition, a, b)
+            found = select_by_bits(condition, a, b)
             if found is not None:
                 return found
         return np.where(condition, a, b)
@@ -28,8 +29,9 @@ def where_kernel(xp: Any) -> Callable[..., Any]:
     return where if xp is np else xp.where
 
 
-def selected(condition: np.ndarray, a: Any, b: Any) -> np.ndarray | None:
-    """By bit patterns times 0 or 1, for floating arrays in the order of the condition and numbers; else None."""
+def select_by_bits(condition: np.ndarray, a: Any, b: Any) -> np.ndarray | None:
+    """Select by bit patterns times 0 or 1, among floating arrays in the order of the condition and numbers; else give
+    None."""
     arrays = [x for x in (a, b) if type(x) is np.ndarray and x.ndim]
     dtype = arrays[0].dtype if arrays else BOOL
     if dtype not in WORDS or not condition.flags.c_contiguous:
@@ -60,11 +62,12 @@ def selected(condition: np.ndarray, a: Any, b: Any) -> np.ndarray | None:
     return result
 
 
-def added_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
-    """out[index] += u, of entries that occur several times in their order. NumPy is fast along one axis only."""
+def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
+    """Add u to out[index]; entries that occur several times are added in their order. NumPy is fast along one axis
+    only."""
     if u.size < MANY or out.ndim == 1:
         np.add.at(out, index, u)
-    elif isinstance(index[0], np.ndarray) and index[0].ndim == 1 and only_slices(index[1:]):
+    elif isinstance(index[0], np.ndarray) and index[0].ndim == 1 and has_only_full_slices(index[1:]):
         rows = np.arange(len(out))[index[0]]
         width = u[0].size
         number = np.arange(len(rows))
@@ -83,5 +86,5 @@ def added_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
         np.add.at(out, index, u)
 
 
-def only_slices(index: Sequence[Any]) -> bool:
+def has_only_full_slices(index: Sequence[Any]) -> bool:
     return all(type(e) is slice and e == slice(None) for e in index)

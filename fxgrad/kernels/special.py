@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 15  # entries at a time, so that intermediate results stay in the processor's cache
 
 
-def in_chunks(xp: Any, function: Callable[..., Any], *flat: Any) -> Any:
-    """function(*flat) of arrays with one axis: with NumPy a chunk at a time, and without warnings."""
+def map_chunks(xp: Any, function: Callable[..., Any], *flat: Any) -> Any:
+    """Compute function(*flat) of arrays with one axis, with NumPy a chunk at a time, and without warnings."""
     with np.errstate(all="ignore"):
         first = function(*[x[:CHUNK] for x in flat] if xp is np else flat)
         if xp is not np or len(flat[0]) <= CHUNK:
@@ -36,8 +36,8 @@ def in_chunks(xp: Any, function: Callable[..., Any], *flat: Any) -> Any:
 
 
 def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Callable]:
-    """The kernel factory of function(xp, *operands, **params) of real arrays: operands are broadcast and computed with
-    in float64, the result has their common floating dtype (float64 for integers)."""
+    """Return the kernel factory of function(xp, *operands, **params) of real arrays: operands are broadcast and
+    computed with in float64, the result has their common floating dtype (float64 for integers)."""
 
     def make_kernel(xp: Any) -> Callable:
         def kernel(*operands: Any, **params: Any) -> Any:
@@ -48,8 +48,8 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
             floating = [x for x, kind in zip(arrays, kinds) if kind == "f"]
             dtype = xp.result_type(*floating) if floating else xp.float64
             shape = np.broadcast_shapes(*[x.shape for x in arrays])
-            flat = [xp.reshape(xp.broadcast_to(double(xp, x), shape), (-1,)) for x in arrays]
-            result = xp.reshape(in_chunks(xp, partial(function, xp, **params), *flat), shape)
+            flat = [xp.reshape(xp.broadcast_to(to_float64(xp, x), shape), (-1,)) for x in arrays]
+            result = xp.reshape(map_chunks(xp, partial(function, xp, **params), *flat), shape)
             if xp is not np:
                 return xp.astype(result, dtype)
             with np.errstate(over="ignore"):
@@ -60,23 +60,23 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
     return make_kernel
 
 
-def double(xp: Any, x: Any) -> Any:
-    """An array in float64."""
+def to_float64(xp: Any, x: Any) -> Any:
+    """Convert an array to float64."""
     return x.astype(np.float64, copy=False) if xp is np else xp.astype(x, xp.float64)
 
 
-def fraction(xp: Any, words: Any) -> Any:
-    """Uniform multiples of 2⁻⁵³ in [0, 1) from random words."""
-    return double(xp, words >> 11) * 2.0**-53
+def uniform_from_bits(xp: Any, words: Any) -> Any:
+    """Make uniform multiples of 2⁻⁵³ in [0, 1) from random words."""
+    return to_float64(xp, words >> 11) * 2.0**-53
 
 
-def unit(xp: Any, words: Any) -> Any:
-    """Uniform numbers inside (0, 1), symmetric about ½, from random words: the middles of 2⁵² intervals."""
-    return double(xp, words >> 12) * 2.0**-52 + 2.0**-53
+def open_uniform_from_bits(xp: Any, words: Any) -> Any:
+    """Make uniform numbers inside (0, 1), symmetric about ½, from random words: the middles of 2⁵² intervals."""
+    return to_float64(xp, words >> 12) * 2.0**-52 + 2.0**-53
 
 
-def places(xp: Any, mask: Any) -> Any:
-    """An index of the entries where a mask holds: with NumPy their positions, which are faster than the mask."""
+def mask_index(xp: Any, mask: Any) -> Any:
+    """Return an index of the entries where a mask holds: with NumPy their positions, which are faster than the mask."""
     return np.flatnonzero(mask) if xp is np else mask
 
 
@@ -124,11 +124,11 @@ def quantile(xp: Any, q: Any, tail: Any) -> Any:
     """The inverse of Φ at ½ + q, given also the smaller one of the probabilities ½ ± q, to 1e-15 relative."""
     central = 0.180625 - q * q
     y = q * (polynomial(CENTRAL[0], central) / polynomial(CENTRAL[1], central))
-    outer = places(xp, ~(xp.abs(q) <= 0.425))
+    outer = mask_index(xp, ~(xp.abs(q) <= 0.425))
     q = q[outer]
     r = xp.sqrt(-xp.log(tail[outer]))
     size = polynomial(MIDDLE[0], r - 1.6) / polynomial(MIDDLE[1], r - 1.6)
-    far = places(xp, r > 5)
+    far = mask_index(xp, r > 5)
     size[far] = polynomial(FAR[0], r[far] - 5) / polynomial(FAR[1], r[far] - 5)
     size = xp.where(r == math.inf, math.inf, size)
     y[outer] = xp.where(q < 0, -size, size)
@@ -156,7 +156,7 @@ MILLS = (
 )  # fmt: skip
 
 
-def mills(x: Any) -> Any:
+def mills_ratio(x: Any) -> Any:
     """(1 − Φ(x))/exp(−x²/2) for x ≥ 0."""
     t = 4 / (4 + x)
     return t * chebyshev(MILLS, 4 * t - 2)
@@ -171,7 +171,7 @@ def gaussian(xp: Any, x: Any, rate: float) -> Any:
 def normal_cdf(xp: Any, x: Any) -> Any:
     """Φ(x), to 1e-15 relative also in the lower tail."""
     size = xp.minimum(xp.abs(x), xp.full_like(x, 40.0))
-    upper = mills(size) * gaussian(xp, size, 0.5)
+    upper = mills_ratio(size) * gaussian(xp, size, 0.5)
     return xp.where(x < 0, upper, 1 - upper)
 
 
@@ -182,27 +182,27 @@ ERROR_SERIES = tuple(
 )
 
 
-def error_tail(xp: Any, size: Any) -> Any:
+def erfc_positive(xp: Any, size: Any) -> Any:
     """erfc(x) for x ≥ 0."""
     size = xp.minimum(size, xp.full_like(size, 28.0))
-    return 2 * mills(math.sqrt(2) * size) * gaussian(xp, size, 1.0)
+    return 2 * mills_ratio(math.sqrt(2) * size) * gaussian(xp, size, 1.0)
 
 
 def erf(xp: Any, x: Any) -> Any:
     """The error function, to 1e-15 relative."""
     size = xp.abs(x)
-    y = 1 - error_tail(xp, size)
+    y = 1 - erfc_positive(xp, size)
     y = xp.where(x < 0, -y, y)
-    near = places(xp, size < NEAR)
+    near = mask_index(xp, size < NEAR)
     y[near] = x[near] * polynomial(ERROR_SERIES, x[near] * x[near])
     return y
 
 
 def erfc(xp: Any, x: Any) -> Any:
     """1 − erf(x), to 1e-15 relative."""
-    tail = error_tail(xp, xp.abs(x))
+    tail = erfc_positive(xp, xp.abs(x))
     y = xp.where(x < 0, 2 - tail, tail)
-    near = places(xp, xp.abs(x) < NEAR)
+    near = mask_index(xp, xp.abs(x) < NEAR)
     y[near] = 1 - x[near] * polynomial(ERROR_SERIES, x[near] * x[near])
     return y
 
@@ -224,7 +224,7 @@ def bessel_moment(xp: Any, x: Any, *, order: int, power: int, degree: int) -> An
         weight = scale * math.pi / NODES * fall**power * math.sin(angle) ** (2 * order)
         result = result + weight * xp.exp(-fall * size)
     result = result * x**degree
-    far = places(xp, size > FAR_OUT)
+    far = mask_index(xp, size > FAR_OUT)
     large, top = size[far], power + order + 0.5
     binomial, series = 2.0 ** (order - 0.5), []
     for k in range(16):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def window_counts(
     shape: Sequence[int], sizes: Sequence[int], steps: Sequence[int], dilations: Sequence[int]
 ) -> tuple[int, ...]:
-    """How many windows fit, along each axis."""
+    """Return how many windows fit along each axis."""
     return tuple(
         max(n - (size - 1) * dilation - 1, -step) // step + 1
         for n, size, step, dilation in zip(shape, sizes, steps, dilations)
@@ -26,7 +26,7 @@ def window_counts(
 
 
 def windows_kernel(xp: Any) -> Callable[..., Any]:
-    def gathered(x: Any, *, sizes: Any, steps: Any, dilations: Any) -> Any:
+    def gather_windows(x: Any, *, sizes: Any, steps: Any, dilations: Any) -> Any:
         lead = x.ndim - len(sizes)
         counts = window_counts(x.shape[lead:], sizes, steps, dilations)
         for i, (size, step, dilation, count) in enumerate(zip(sizes, steps, dilations, counts)):
@@ -38,7 +38,7 @@ def windows_kernel(xp: Any) -> Callable[..., Any]:
             x, (*range(lead), *range(lead, lead + 2 * k, 2), *range(lead + 1, lead + 2 * k, 2))
         )
 
-    def view(x: Any, *, sizes: Any, steps: Any, dilations: Any) -> Any:
+    def view_windows(x: Any, *, sizes: Any, steps: Any, dilations: Any) -> Any:
         lead = x.ndim - len(sizes)
         counts = window_counts(x.shape[lead:], sizes, steps, dilations)
         strides = x.strides[lead:]
@@ -53,12 +53,12 @@ def windows_kernel(xp: Any) -> Callable[..., Any]:
             writeable=False,
         )
 
-    return view if xp is np else gathered
+    return view_windows if xp is np else gather_windows
 
 
 def window_sum_kernel(xp: Any) -> Callable[..., Any]:
     def window_sum(x: Any, *, sizes: Any, steps: Any, dilations: Any) -> Any:
-        """Axis by axis, so that there are as many additions as the sizes' sum."""
+        """Sum axis by axis, so that there are as many additions as the sizes' sum."""
         lead = x.ndim - len(sizes)
         counts = window_counts(x.shape[lead:], sizes, steps, dilations)
         for i, (size, step, dilation, count) in enumerate(zip(sizes, steps, dilations, counts)):
@@ -73,9 +73,9 @@ def window_sum_kernel(xp: Any) -> Callable[..., Any]:
     return window_sum
 
 
-def overlap_kernel(xp: Any) -> Callable[..., Any]:
-    def overlap(u: Any, *, shape: Any, steps: Any, dilations: Any) -> Any:
-        """Tap by tap, or window by window where there are fewer of them."""
+def col2im_kernel(xp: Any) -> Callable[..., Any]:
+    def col2im(u: Any, *, shape: Any, steps: Any, dilations: Any) -> Any:
+        """Add tap by tap, or window by window if there are fewer of them."""
         k = len(shape)
         lead = u.ndim - 2 * k
         sizes, counts = u.shape[lead : lead + k], u.shape[lead + k :]
@@ -98,14 +98,14 @@ def overlap_kernel(xp: Any) -> Callable[..., Any]:
                 out[(..., *at)] += part
         return out
 
-    return overlap
+    return col2im
 
 
 # -- correlations -----------------------------------------------------------------------------------------------------
 
 
-def spaced(xp: Any, x: Any, pads: Sequence[tuple[int, int]], dilations: Sequence[int]) -> Any:
-    """x with dilation − 1 zeros between entries, and zeros around; negative pads cut off."""
+def dilate_and_pad(xp: Any, x: Any, pads: Sequence[tuple[int, int]], dilations: Sequence[int]) -> Any:
+    """Put dilation − 1 zeros between the entries of x, and zeros around it; negative pads cut off."""
     if not any(map(any, pads)) and all(d == 1 for d in dilations):
         return x
     lead = x.ndim - len(pads)
@@ -123,8 +123,8 @@ def spaced(xp: Any, x: Any, pads: Sequence[tuple[int, int]], dilations: Sequence
     return out
 
 
-def product(xp: Any, a: Any, b: Any) -> Any:
-    """The matrix product. bfloat16 has none of its own: computed in float32 and rounded once."""
+def matmul_kernel(xp: Any, a: Any, b: Any) -> Any:
+    """Multiply matrices. bfloat16 has no product of its own: it is computed in float32 and rounded once."""
     if xp is np and a.dtype.kind == "V":
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     return xp.matmul(a, b)
@@ -134,39 +134,45 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
     windows = windows_kernel(xp)
 
     def correlate(x: Any, w: Any, *, steps: Any, pads: Any, x_dilations: Any, w_dilations: Any) -> Any:
-        """One matrix product: with windows where there are more features than channels, else before the taps are
-        added up, which needs no zeros between the entries either."""
+        """Correlate by one matrix product: with windows if there are more features than channels, else before the taps
+        are added up, which needs no zeros between the entries either."""
         counts = correlation_counts(x.shape, w.shape, steps, pads, x_dilations, w_dilations)
         features, channels = w.shape[1:3]
         spread = any(d > 1 for d in x_dilations)
         if all(s == 1 for s in steps) and (spread or features < channels) and prod(w.shape[3:]) < 64:
-            return added(x, w, counts, pads, x_dilations, w_dilations)
-        x = spaced(xp, x, pads, x_dilations)
+            return add_taps(x, w, counts, pads, x_dilations, w_dilations)
+        x = dilate_and_pad(xp, x, pads, x_dilations)
         view = windows(x, sizes=w.shape[3:], steps=steps, dilations=w_dilations)
-        return by_columns(view, w, counts) if prod(counts) >= prod(w.shape[3:]) else by_rows(view, w, counts)
+        return (
+            multiply_columns(view, w, counts)
+            if prod(counts) >= prod(w.shape[3:])
+            else multiply_rows(view, w, counts)
+        )
 
-    def by_columns(view: Any, w: Any, counts: Any) -> Any:
+    def multiply_columns(view: Any, w: Any, counts: Any) -> Any:
         b, g = view.shape[:2]
         inner = prod(w.shape[2:])
         columns = xp.reshape(view, (b, g, inner, prod(counts)))
         return xp.reshape(
-            product(xp, xp.reshape(w, (g, w.shape[1], inner)), columns), (b, g, w.shape[1], *counts)
+            matmul_kernel(xp, xp.reshape(w, (g, w.shape[1], inner)), columns), (b, g, w.shape[1], *counts)
         )
 
-    def by_rows(view: Any, w: Any, counts: Any) -> Any:
-        """Windows that are few and large."""
+    def multiply_rows(view: Any, w: Any, counts: Any) -> Any:
+        """Multiply by rows, for windows that are few and large."""
         b, g = view.shape[:2]
         k, inner = len(counts), prod(w.shape[2:])
         rows = permute(view, (1, 0, *range(3 + k, 3 + 2 * k), *range(2, 3 + k)))
         rows = xp.reshape(rows, (g, b * prod(counts), inner))
-        y = product(xp, rows, permute(xp.reshape(w, (g, w.shape[1], inner)), (0, 2, 1)))
+        y = matmul_kernel(xp, rows, permute(xp.reshape(w, (g, w.shape[1], inner)), (0, 2, 1)))
         y = xp.reshape(y, (g, b, prod(counts), w.shape[1]))
         return xp.reshape(permute(y, (1, 0, 3, 2)), (b, g, w.shape[1], *counts))
 
-    def added(x: Any, w: Any, counts: Any, pads: Any, x_dilations: Any, w_dilations: Any) -> Any:
+    def add_taps(x: Any, w: Any, counts: Any, pads: Any, x_dilations: Any, w_dilations: Any) -> Any:
         (b, g, c, *extent), (_, f, _, *sizes) = x.shape, w.shape
         taps = xp.reshape(permute(w, (0, 1, *range(3, w.ndim), 2)), (g, f * prod(sizes), c))
-        u = xp.reshape(product(xp, taps, xp.reshape(x, (b, g, c, prod(extent)))), (b, g, f, *sizes, *extent))
+        u = xp.reshape(
+            matmul_kernel(xp, taps, xp.reshape(x, (b, g, c, prod(extent)))), (b, g, f, *sizes, *extent)
+        )
         out = xp.zeros((b, g, f, *counts), dtype=u.dtype)
         for place in itertools.product(*map(range, sizes)):
             to, of = [], []
@@ -186,7 +192,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
 def correlation_counts(
     x: Sequence[int], w: Sequence[int], steps: Any, pads: Any, x_dilations: Any, w_dilations: Any
 ) -> tuple[int, ...]:
-    """The spatial shape of a correlation of operands of these shapes."""
+    """Return the spatial shape of a correlation of operands of these shapes."""
     extents = [
         max((n - 1) * d + 1 if n else 0, 0) + low + high
         for n, d, (low, high) in zip(x[3:], x_dilations, pads)

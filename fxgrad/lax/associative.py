@@ -8,8 +8,8 @@ from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import aval_of
 from ..core.errors import AxisError, ShapeError, StructureError
-from ..core.interpreter import boundary
-from .functions import flattened, mismatch, released
+from ..core.interpreter import api_boundary
+from .functions import flatten_arguments, mismatch_error, unshare_if_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["associative_scan"]
 
 
-@boundary
+@api_boundary
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """The combinations e₀, e₀∘e₁, e₀∘e₁∘e₂, … along an axis, by O(log n) vectorized applications of `fn`.
 
@@ -39,8 +39,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     >>> lax.associative_scan(np.maximum, np.array([1.0, 3.0, 2.0, 5.0]))
     array([1., 3., 3., 5.])
     """
-    site = source_info.caller()
-    leaves, structure = flattened("associative_scan: elems", (elems,))
+    site = source_info.user_frame()
+    leaves, structure = flatten_arguments("associative_scan: elems", (elems,))
     (inner,) = structure.children()
     axes = []
     for leaf in leaves:
@@ -52,7 +52,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     if len(sizes) > 1:
         raise ShapeError(f"associative_scan: the sizes along axis {axis} differ: {sorted(sizes)}")
 
-    def rows(values: Sequence[Any], start: int, stop: int, step: int = 1) -> list[Any]:
+    def slice_rows(values: Sequence[Any], start: int, stop: int, step: int = 1) -> list[Any]:
         return [
             ops.getitem(
                 v, index=tuple(slice(start, stop, step) if i == a else slice(None) for i in range(v.ndim))
@@ -60,7 +60,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
             for v, a in zip(values, axes)
         ]
 
-    def combined(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         results, found = pytree.flatten(fn(pytree.unflatten(inner, a), pytree.unflatten(inner, b)))
         if found != inner:
             raise StructureError(
@@ -69,27 +69,30 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         for i, (v, r) in enumerate(zip(a, results)):
             if aval_of(v) != aval_of(r):
                 when = ("as operand", "as result of fn")
-                raise mismatch("associative_scan: a part", inner, i, when, (aval_of(v), aval_of(r)), site)
+                raise mismatch_error(
+                    "associative_scan: a part", inner, i, when, (aval_of(v), aval_of(r)), site
+                )
         return results
 
     def prefixes(values: Sequence[Any], size: int) -> list[Any]:
         if size < 2:
             return list(values)
         half, rest = size // 2, (size - 1) // 2
-        odd = prefixes(combined(rows(values, 0, 2 * half, 2), rows(values, 1, size, 2)), half)
-        even = rows(values, 0, 1)
+        odd = prefixes(combine(slice_rows(values, 0, 2 * half, 2), slice_rows(values, 1, size, 2)), half)
+        even = slice_rows(values, 0, 1)
         if rest:
-            later = combined(rows(odd, 0, rest), rows(values, 2, size, 2))
+            later = combine(slice_rows(odd, 0, rest), slice_rows(values, 2, size, 2))
             even = [ops.concatenate(e, r, axis=a) for e, r, a in zip(even, later, axes)]
         woven = [
             ops.reshape(
-                ops.stacked(pair, axis=a + 1), shape=(*pair[0].shape[:a], 2 * half, *pair[0].shape[a + 1 :])
+                ops.stack(pair, axis=a + 1), shape=(*pair[0].shape[:a], 2 * half, *pair[0].shape[a + 1 :])
             )
-            for *pair, a in zip(rows(even, 0, half), odd, axes)
+            for *pair, a in zip(slice_rows(even, 0, half), odd, axes)
         ]
         if size % 2:
             woven = [
-                ops.concatenate(w, e, axis=a) for w, e, a in zip(woven, rows(even, half, half + 1), axes)
+                ops.concatenate(w, e, axis=a)
+                for w, e, a in zip(woven, slice_rows(even, half, half + 1), axes)
             ]
         return woven
 
@@ -97,4 +100,4 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     results = prefixes(flipped, sizes.pop() if sizes else 0)
     if reverse:
         results = [ops.flip(v, axes=(a,)) for v, a in zip(results, axes)]
-    return pytree.unflatten(inner, released(results, leaves))
+    return pytree.unflatten(inner, unshare_if_plain(results, leaves))

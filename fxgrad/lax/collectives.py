@@ -1,4 +1,5 @@
-"""Collectives: what the entries of a mapped axis have in common, and what they give to each other.
+"""Collectives: operations between the entries of a mapped axis, such as their sum, or values sent from one to
+another.
 
 `fx.vmap(f, axis_name="i")` names its axis; inside, `psum(x, "i")` is the sum of all entries' x. Axes may be nested: a
 tuple of names stands for all of them, the first being the outermost. Operands are pytrees; what does not vary along
@@ -17,26 +18,26 @@ from .. import ops
 from ..core import pytree
 from ..core.aval import SCALARS
 from ..core.errors import ShapeError, UnsupportedError
-from ..numpy.composite import axis_index as normalized
 from ..numpy.composite import cast, composite, kind, operand
+from ..numpy.composite import normalize_axis as normalized
 from ..ops import collective
 
 
-def names(axis_name: Any) -> tuple:
-    """The names of one axis or several."""
+def axis_names(axis_name: Any) -> tuple:
+    """Return the names of one axis or several as a tuple."""
     return tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
 
 
-def single(axis_name: Any, operation: str) -> Any:
-    """The name of one axis."""
-    if len(names(axis_name)) != 1:
+def single_axis_name(axis_name: Any, operation: str) -> Any:
+    """Return the name of one axis; raise where there are several."""
+    if len(axis_names(axis_name)) != 1:
         raise UnsupportedError(
             f"{operation} over several axes at once: {axis_name!r}", hint="one after the other"
         )
-    return names(axis_name)[0]
+    return axis_names(axis_name)[0]
 
 
-def ungrouped(axis_index_groups: Any) -> None:
+def refuse_groups(axis_index_groups: Any) -> None:
     if axis_index_groups is not None:
         raise UnsupportedError(
             "axis_index_groups: collectives among groups of entries",
@@ -52,7 +53,7 @@ def axis_size(axis_name: Any) -> int:
     Raises:
         UnboundAxisError: no axis of this name is open.
     """
-    return prod(collective.axis_size(name) for name in names(axis_name))
+    return prod(collective.axis_size(name) for name in axis_names(axis_name))
 
 
 @composite()
@@ -64,7 +65,7 @@ def axis_index(axis_name: Any) -> Any:
     array([0., 1., 2.])
     """
     position: Any = 0
-    for name in names(axis_name):
+    for name in axis_names(axis_name):
         position = position * axis_size(name) + collective.axis_index(axis_name=name)
     return position
 
@@ -87,19 +88,19 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     >>> fx.vmap(lambda x: x / fx.lax.psum(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
-    ungrouped(axis_index_groups)
+    refuse_groups(axis_index_groups)
 
-    def total(x: Any) -> Any:
+    def sum_leaf(x: Any) -> Any:
         if type(x) in SCALARS:
             return x * axis_size(axis_name)
         x = operand(x)
         if kind(x) == "b":
             x = cast(x, int)
-        for name in names(axis_name):
+        for name in axis_names(axis_name):
             x = collective.psum(x, axis_name=name)
         return x
 
-    return pytree.map(total, x)
+    return pytree.map(sum_leaf, x)
 
 
 @composite()
@@ -109,39 +110,39 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     return pytree.map(lambda y: y / count, psum(x, axis_name, axis_index_groups=axis_index_groups))
 
 
-def extremum(reduce: Callable[..., Any], x: Any, axis_name: Any) -> Any:
-    def over_all(x: Any) -> Any:
-        for name in names(axis_name):
+def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any) -> Any:
+    def reduce_leaf(x: Any) -> Any:
+        for name in axis_names(axis_name):
             x = reduce(collective.all_gather(operand(x), axis_name=name, axis=0), 0)
         return x
 
-    return pytree.map(over_all, x)
+    return pytree.map(reduce_leaf, x)
 
 
 @composite()
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """The greatest entry along a mapped axis; as `psum`. Those that tie share the derivative."""
-    ungrouped(axis_index_groups)
-    return extremum(fnp.max, x, axis_name)
+    """Return the greatest entry along a mapped axis; as `psum`. Those that tie share the derivative."""
+    refuse_groups(axis_index_groups)
+    return mapped_extremum(fnp.max, x, axis_name)
 
 
 @composite()
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     """The least entry along a mapped axis; as `psum`. Those that tie share the derivative."""
-    ungrouped(axis_index_groups)
-    return extremum(fnp.min, x, axis_name)
+    refuse_groups(axis_index_groups)
+    return mapped_extremum(fnp.min, x, axis_name)
 
 
 # -- exchange ------------------------------------------
-def merged(x: Any, axis: int, count: int = 2) -> Any:
-    """So many axes as one."""
+def merge_axes(x: Any, axis: int, count: int = 2) -> Any:
+    """Merge `count` consecutive axes into one."""
     return ops.reshape(
         x, shape=(*x.shape[:axis], prod(x.shape[axis : axis + count]), *x.shape[axis + count :])
     )
 
 
-def parted(x: Any, axis: int, size: int, operation: str) -> Any:
-    """An axis as two, of which the first has the given size."""
+def divide_axis(x: Any, axis: int, size: int, operation: str) -> Any:
+    """Split an axis into two, of which the first has the given size."""
     n = x.shape[axis]
     if n % size:
         raise ShapeError(
@@ -150,8 +151,8 @@ def parted(x: Any, axis: int, size: int, operation: str) -> Any:
     return ops.reshape(x, shape=(*x.shape[:axis], size, n // size, *x.shape[axis + 1 :]))
 
 
-def matching(x: Any, axis: int, size: int, operation: str) -> int:
-    """An axis made non-negative, of which the size is that of the mapped one."""
+def matching_axis(x: Any, axis: int, size: int, operation: str) -> int:
+    """Return an axis made non-negative; raise unless its size is that of the mapped one."""
     axis = normalized(axis, x.ndim)
     if x.shape[axis] != size:
         raise ShapeError(
@@ -174,23 +175,23 @@ def all_gather(
     >>> fx.vmap(lambda x: fx.lax.all_gather(x, "i") @ fnp.array([1.0, 10.0]), axis_name="i")(fnp.array([1.0, 2.0]))
     array([21., 21.])
     """
-    ungrouped(axis_index_groups)
+    refuse_groups(axis_index_groups)
 
-    def gathered(x: Any) -> Any:
+    def gather_leaf(x: Any) -> Any:
         x = operand(x)
         at = normalized(axis, x.ndim + (not tiled))
-        for name in reversed(names(axis_name)):
+        for name in reversed(axis_names(axis_name)):
             x = collective.all_gather(x, axis_name=name, axis=at)
-        return merged(x, at, len(names(axis_name)) + tiled)
+        return merge_axes(x, at, len(axis_names(axis_name)) + tiled)
 
-    return pytree.map(gathered, x)
+    return pytree.map(gather_leaf, x)
 
 
 @composite()
 def psum_scatter(
     x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: None = None, tiled: bool = False
 ) -> Any:
-    """Of the sum over a mapped axis each entry gets its part: the transpose of `all_gather`.
+    """Sum over a mapped axis and give each entry its part of the sum: the transpose of `all_gather`.
 
     Args:
         scatter_dimension: the axis along which the sum is divided: as long as the mapped one, and dropped; where
@@ -200,25 +201,25 @@ def psum_scatter(
     >>> fx.vmap(lambda x: fx.lax.psum_scatter(x, "i"), axis_name="i")(fnp.array([[1.0, 2.0], [30.0, 40.0]]))
     array([31., 42.])
     """
-    ungrouped(axis_index_groups)
-    name = single(axis_name, "psum_scatter")
+    refuse_groups(axis_index_groups)
+    name = single_axis_name(axis_name, "psum_scatter")
     size = axis_size(name)
 
-    def scattered(x: Any) -> Any:
+    def scatter_leaf(x: Any) -> Any:
         x = operand(x)
         if tiled:
             at = normalized(scatter_dimension, x.ndim)
-            x = parted(x, at, size, "psum_scatter")
+            x = divide_axis(x, at, size, "psum_scatter")
         else:
-            at = matching(x, scatter_dimension, size, "psum_scatter")
+            at = matching_axis(x, scatter_dimension, size, "psum_scatter")
         return collective.psum_scatter(x, axis_name=name, axis=at)
 
-    return pytree.map(scattered, x)
+    return pytree.map(scatter_leaf, x)
 
 
 @composite()
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Values sent from entry to entry.
+    """Send values from entry to entry.
 
     Args:
         perm: pairs (source, target); no source and no target occurs twice. Who is no target gets zeros.
@@ -227,7 +228,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     >>> fx.vmap(lambda x: fx.lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
     array([0., 1., 2.])
     """
-    name = single(axis_name, "ppermute")
+    name = single_axis_name(axis_name, "ppermute")
     size = axis_size(name)
     pairs = tuple((int(source), int(target)) for source, target in perm)
     for ends in zip(*pairs):
@@ -240,7 +241,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 @composite()
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """Values in another order: entry i gets that of entry perm[i]."""
+    """Put the values into another order: entry i gets that of entry perm[i]."""
     if sorted(perm) != list(range(axis_size(axis_name))):
         raise ShapeError(f"pshuffle: {list(perm)} is no permutation of {axis_size(axis_name)} entries")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)))))
@@ -256,7 +257,8 @@ def all_to_all(
     axis_index_groups: None = None,
     tiled: bool = False,
 ) -> Any:
-    """Each entry's value divided along an axis among all entries; what comes from all of them along another axis.
+    """Divide each entry's value along an axis among all entries, and join what comes from all of them along
+    another axis.
 
     Args:
         split_axis: as long as the mapped axis, and dropped; where `tiled`, a multiple of that.
@@ -267,27 +269,27 @@ def all_to_all(
     array([[1., 3.],
            [2., 4.]])
     """
-    ungrouped(axis_index_groups)
-    name = single(axis_name, "all_to_all")
+    refuse_groups(axis_index_groups)
+    name = single_axis_name(axis_name, "all_to_all")
     size = axis_size(name)
 
-    def exchanged(x: Any) -> Any:
+    def exchange_leaf(x: Any) -> Any:
         x = operand(x)
         to = normalized(concat_axis, x.ndim)
         if tiled:
             at = normalized(split_axis, x.ndim)
-            x = parted(x, at, size, "all_to_all")
+            x = divide_axis(x, at, size, "all_to_all")
         else:
-            at = matching(x, split_axis, size, "all_to_all")
+            at = matching_axis(x, split_axis, size, "all_to_all")
         x = collective.all_to_all(x, axis_name=name, split_axis=at, concat_axis=to)
-        return merged(x, to) if tiled else x
+        return merge_axes(x, to) if tiled else x
 
-    return pytree.map(exchanged, x)
+    return pytree.map(exchange_leaf, x)
 
 
 @composite()
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
-    """The mapped axis and another, of the same size, in each other's place."""
+    """Exchange the mapped axis and another one of the same size."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..control.branches import switch as switch_operation
-from ..control.stepwise import scan_loop
-from ..control.stepwise import while_loop as while_operation
+from ..control.branches import switch_call as switch_operation
+from ..control.stepwise import run_scan
+from ..control.stepwise import run_while as while_operation
 from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
-from ..core.interpreter import boundary, concrete
-from ..transforms.arguments import Named, leaf_path
+from ..core.interpreter import api_boundary, concretize
+from ..transforms.arguments import LeafName, leaf_path
 from ..transforms.vmap import vmap
 from .functions import (
-    Function,
-    as_aval,
-    closed_together,
-    flattened,
-    joined,
-    mismatch,
-    released,
-    settled,
+    StagedFunction,
+    cast_to_aval,
+    close_graphs,
+    flatten_arguments,
+    join_avals,
+    mismatch_error,
+    stage_loop_body,
+    unshare_if_plain,
 )
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
 
-@boundary
+@api_boundary
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """true_fun(*operands) where `pred` holds, false_fun(*operands) where not.
+    """Call true_fun(*operands) where `pred` holds, and false_fun(*operands) where it does not.
 
     Only the chosen function is run. (Where `pred` is batched by `vmap`, both are, and the results selected.)
 
@@ -62,12 +62,12 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     check_scalar(pred, "cond: pred")
     pred = ops.not_equal(pred, 0) if kind_of(aval_of(pred).dtype) != "b" else pred
     names = ("false_fun", "true_fun")
-    return branched("cond", pred, (false_fun, true_fun), names, operands)
+    return stage_switch("cond", pred, (false_fun, true_fun), names, operands)
 
 
-@boundary
+@api_boundary
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """branches[index](*operands); an index out of range counts as the nearest in range.
+    """Call branches[index](*operands); an index out of range counts as the nearest in range.
 
     Args:
         index: an integer without axes.
@@ -86,12 +86,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if not branches:
         raise StructureError("switch: there is no branch")
     names = [f"branches[{i}]" for i in range(len(branches))]
-    return branched("switch", index, branches, names, operands)
+    return stage_switch("switch", index, branches, names, operands)
 
 
 def check_scalar(value: Any, what: str, kinds: str = "biufc") -> None:
     """Raise unless the value is one number of these kinds."""
-    flattened(what, (value,))
+    flatten_arguments(what, (value,))
     aval = aval_of(value)
     if aval.shape or kind_of(aval.dtype) not in kinds:
         raise DTypeError(
@@ -100,14 +100,16 @@ def check_scalar(value: Any, what: str, kinds: str = "biufc") -> None:
         )
 
 
-def branched(
+def stage_switch(
     place: str, index: Any, functions: Sequence[Callable], names: Sequence[str], operands: tuple
 ) -> Any:
-    """The result of the function that the index says."""
-    site = source_info.caller()
-    leaves, structure = flattened(place, operands)
+    """Stage the functions, and return the result of the one that the index says."""
+    site = source_info.user_frame()
+    leaves, structure = flatten_arguments(place, operands)
     avals = [aval_of(v) for v in leaves]
-    branches = [Function(f, structure, avals, f"{place}: {name}", site) for f, name in zip(functions, names)]
+    branches = [
+        StagedFunction(f, structure, avals, f"{place}: {name}", site) for f, name in zip(functions, names)
+    ]
     first = branches[0]
     common: list[Any] = first.graph.out_avals
     for name, other in zip(names, branches):
@@ -117,26 +119,26 @@ def branched(
                 f"{name} {other.out_structure}",
                 site=site,
             )
-        common = [joined(a, b) for a, b in zip(common, other.graph.out_avals)]
+        common = [join_avals(a, b) for a, b in zip(common, other.graph.out_avals)]
         if None in common:
             i = common.index(None)
             both = first.graph.out_avals[i], other.graph.out_avals[i]
             when = f"by {names[0]}", f"by {name}"
-            raise mismatch(f"{place}: the result", first.out_structure, i, when, both, site)
-    graphs, consts = closed_together(*(b.converted(common).graph for b in branches))
+            raise mismatch_error(f"{place}: the result", first.out_structure, i, when, both, site)
+    graphs, consts = close_graphs(*(b.restage(common).graph for b in branches))
     values = [*consts, *leaves]
     results = switch_operation(index, *values, branches=tuple(graphs))
-    return pytree.unflatten(first.out_structure, released(results, values))
+    return pytree.unflatten(first.out_structure, unshare_if_plain(results, values))
 
 
-@boundary
+@api_boundary
 def while_loop(
     cond_fun: Callable[[Any], Any],
     body_fun: Callable[[Any], Any],
     init_val: Any,
     max_steps: int | None = None,
 ) -> Any:
-    """`body_fun` applied to `init_val` again and again, as long as `cond_fun` of the value holds.
+    """Apply `body_fun` to `init_val` again and again, as long as `cond_fun` of the value holds.
 
     Forward mode works as it is. Reverse mode keeps something of every step, and needs `max_steps`: memory for as many
     steps as there are, at most that many, and one run more to count them. Where `vmap` makes `cond_fun` differ between
@@ -160,17 +162,17 @@ def while_loop(
     (256.0, 1024.0)
     """
     check_count(max_steps, "while_loop: max_steps")
-    return repeated("while_loop", cond_fun, body_fun, init_val, max_steps)
+    return stage_while("while_loop", cond_fun, body_fun, init_val, max_steps)
 
 
-def repeated(
+def stage_while(
     place: str, cond_fun: Callable, body_fun: Callable, init_val: Any, max_steps: int | None = None
 ) -> Any:
-    """The while loop."""
-    site = source_info.caller()
-    leaves, structure = flattened(f"{place}: init_val", (init_val,))
+    """Stage the functions of a while loop, and run it."""
+    site = source_info.user_frame()
+    leaves, structure = flatten_arguments(f"{place}: init_val", (init_val,))
     (inner,) = structure.children()
-    body, avals = settled(
+    body, avals = stage_loop_body(
         body_fun,
         structure,
         [aval_of(v) for v in leaves],
@@ -179,20 +181,20 @@ def repeated(
         f"{place}: body_fun",
         site,
     )
-    decide = Function(cond_fun, structure, avals, f"{place}: cond_fun", site)
+    decide = StagedFunction(cond_fun, structure, avals, f"{place}: cond_fun", site)
     outs = decide.graph.out_avals
     if not decide.out_structure.num_leaves == 1 == len(outs) or outs[0].shape or outs[0].dtype.kind != "b":
         raise DTypeError(
             f"{place}: cond_fun must give one boolean, not {pytree.unflatten(decide.out_structure, outs)!r}",
             site=site,
         )
-    (goes_on, step), consts = closed_together(decide.graph, body.graph)
-    values = [*consts, *(as_aval(v, a) for v, a in zip(leaves, avals))]
+    (goes_on, step), consts = close_graphs(decide.graph, body.graph)
+    values = [*consts, *(cast_to_aval(v, a) for v, a in zip(leaves, avals))]
     results = while_operation(*values, cond=goes_on, body=step, consts=len(consts), max_steps=max_steps)
-    return pytree.unflatten(inner, released(results, values))
+    return pytree.unflatten(inner, unshare_if_plain(results, values))
 
 
-@boundary
+@api_boundary
 def fori_loop(
     lower: Any,
     upper: Any,
@@ -201,10 +203,10 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> Any:
-    """`for i in range(lower, upper): val = body_fun(i, val)`, from `init_val`.
+    """Run `for i in range(lower, upper): val = body_fun(i, val)`, from `init_val`.
 
     Where the bounds are numbers this is a `scan`, and reverse mode works; where they are abstract (under `jit`) it is a
-    `while_loop`, and only forward mode does.
+    `run_while`, and only forward mode does.
 
     Args:
         lower, upper: integers without axes.
@@ -223,20 +225,20 @@ def fori_loop(
     check_unroll(unroll, "fori_loop")
     for name, bound in (("lower", lower), ("upper", upper)):
         check_scalar(bound, f"fori_loop: {name}", "iu")
-    common = joined(aval_of(lower), aval_of(upper))
+    common = join_avals(aval_of(lower), aval_of(upper))
     if common is None:
         raise DTypeError(
             f"fori_loop: the bounds have dtypes {aval_of(lower).dtype} and {aval_of(upper).dtype}"
         )
-    start = as_aval(lower, common)
+    start = cast_to_aval(lower, common)
     try:
-        first, last = (int(concrete(bound, "use as an index")) for bound in (lower, upper))
+        first, last = (int(concretize(bound, "use as an index")) for bound in (lower, upper))
     except ConcretizationError:
-        _, _, value = repeated(
+        _, _, value = stage_while(
             "fori_loop",
             lambda state: state[0] < state[1],
             lambda state: (state[0] + 1, state[1], body_fun(state[0], state[2])),
-            (start, as_aval(upper, common), init_val),
+            (start, cast_to_aval(upper, common), init_val),
         )
         return value
 
@@ -244,13 +246,13 @@ def fori_loop(
         i, value = state
         return (i + 1, body_fun(i, value)), None
 
-    (_, value), _ = scanned(
+    (_, value), _ = stage_scan(
         "fori_loop: body_fun, (i, val)", step, (start, init_val), None, max(last - first, 0), False
     )
     return value
 
 
-@boundary
+@api_boundary
 def scan(
     f: Callable[[Any, Any], tuple],
     init: Any,
@@ -259,7 +261,8 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
-    """A loop over the leading axis of `xs` that carries a value along: `carry, y = f(carry, x)` for every row x.
+    """Loop over the leading axis of `xs` and carry a value along: `carry, y = f(carry, x)` for every row
+    x.
 
     Args:
         f: (carry, x) → (the next carry, of the same structure, shapes and dtypes; y).
@@ -283,15 +286,15 @@ def scan(
     (6.0, array([0., 1., 3., 6.]))
     """
     check_unroll(unroll, "scan")
-    return scanned("scan: f", f, init, xs, length, reverse)
+    return stage_scan("scan: f", f, init, xs, length, reverse)
 
 
-def scanned(
+def stage_scan(
     place: str, f: Callable, init: Any, xs: Any, length: int | None, reverse: bool
 ) -> tuple[Any, Any]:
-    """The scan."""
-    site = source_info.caller()
-    leaves, structure = flattened(place, (init, xs))
+    """Stage the function of a scan, and run it."""
+    site = source_info.user_frame()
+    leaves, structure = flatten_arguments(place, (init, xs))
     carry_structure, _ = structure.children()
     count = carry_structure.num_leaves
     steps = common_length(place, leaves[count:], structure, length)
@@ -304,23 +307,23 @@ def scanned(
             raise StructureError(f"{place} must return a pair (carry, y), not {out}", site=site)
         return children[0]
 
-    body, avals = settled(f, structure, avals, carry_structure, carry_of, place, site)
-    (graph,), consts = closed_together(body.graph)
-    values = [*consts, *(as_aval(v, a) for v, a in zip(leaves, avals[:count])), *leaves[count:]]
-    results = scan_loop(
+    body, avals = stage_loop_body(f, structure, avals, carry_structure, carry_of, place, site)
+    (graph,), consts = close_graphs(body.graph)
+    values = [*consts, *(cast_to_aval(v, a) for v, a in zip(leaves, avals[:count])), *leaves[count:]]
+    results = run_scan(
         steps, *values, body=graph, consts=len(consts), carry=count, length=steps, reverse=bool(reverse)
     )
-    return pytree.unflatten(body.out_structure, released(results, values))
+    return pytree.unflatten(body.out_structure, unshare_if_plain(results, values))
 
 
 def common_length(place: str, xs: Sequence[Any], structure: Any, length: int | None) -> int:
-    """The number of steps."""
+    """Return the number of steps; raise where lengths differ."""
     operation = place.partition(":")[0]
     check_count(length, f"{operation}: length")
     lengths = [None if length is None else int(length)]
     for i, x in enumerate(xs, structure.num_leaves - len(xs)):
         shape = aval_of(x).shape
-        name = Named(f"{operation}: xs", lambda i=i: leaf_path(structure, i)[3:])
+        name = LeafName(f"{operation}: xs", lambda i=i: leaf_path(structure, i)[3:])
         if not shape:
             raise ShapeError(
                 f"{name} has no axis to go along", hint="close over what is the same in every step"
@@ -351,9 +354,9 @@ def check_unroll(unroll: Any, place: str) -> None:
         raise StructureError(f"{place}: unroll must be a positive integer or a boolean, not {unroll!r}")
 
 
-@boundary
+@api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """`f` of every row of `xs`, one after the other: as `vmap`, with the memory of one call.
+    """Apply `f` to every row of `xs`, one after the other: as `vmap`, with the memory of one call.
 
     Args:
         f: a function of one argument.
@@ -369,27 +372,27 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     array([0., 1., 4.])
     """
     if batch_size is None:
-        return scanned("map: f", lambda _, x: (None, f(x)), None, xs, None, False)[1]
+        return stage_scan("map: f", lambda _, x: (None, f(x)), None, xs, None, False)[1]
     if not isinstance(batch_size, int | np.integer) or batch_size < 1:
         raise StructureError(f"map: batch_size must be a positive integer, not {batch_size!r}")
-    leaves, structure = flattened("map: xs", (xs,))
+    leaves, structure = flatten_arguments("map: xs", (xs,))
     length = common_length("map: f", leaves, structure, None)
     whole = length // batch_size
     mapped, done = vmap(f), whole * batch_size
     parts = []
     if whole or not length:
-        rows = pytree.map(lambda x: chunked(x, whole, batch_size), xs)
-        ys = scanned("map: f", lambda _, x: (None, mapped(x)), None, rows, None, False)[1]
+        rows = pytree.map(lambda x: chunk_rows(x, whole, batch_size), xs)
+        ys = stage_scan("map: f", lambda _, x: (None, mapped(x)), None, rows, None, False)[1]
         parts.append(pytree.map(lambda y: ops.reshape(y, shape=(done, *y.shape[2:])), ys))
     if done < length:
-        parts.append(mapped(pytree.map(lambda x: rows_of(x, slice(done, length, None)), xs)))
+        parts.append(mapped(pytree.map(lambda x: take_rows(x, slice(done, length, None)), xs)))
     return parts[0] if len(parts) == 1 else pytree.map(lambda *ys: ops.concatenate(*ys, axis=0), *parts)
 
 
-def rows_of(x: Any, rows: slice) -> Any:
+def take_rows(x: Any, rows: slice) -> Any:
     return ops.getitem(x, index=(rows, *(slice(None),) * (aval_of(x).ndim - 1)))
 
 
-def chunked(x: Any, count: int, size: int) -> Any:
-    """The first count · size rows as (count, size, …)."""
-    return ops.reshape(rows_of(x, slice(0, count * size, None)), shape=(count, size, *aval_of(x).shape[1:]))
+def chunk_rows(x: Any, count: int, size: int) -> Any:
+    """Return the first count · size rows as (count, size, …)."""
+    return ops.reshape(take_rows(x, slice(0, count * size, None)), shape=(count, size, *aval_of(x).shape[1:]))

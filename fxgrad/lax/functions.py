@@ -1,5 +1,5 @@
-"""The functions given to control flow as Graphs: staged at the avals of what they will be called with, compared with
-each other and with the carry, closed, and recognized when they come again."""
+"""Functions given to control flow, as Graphs: they are staged at the avals of what they will be called with,
+compared with each other and with the carry, closed, and recognized when they come again."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..core.graph import Graph, Var
 from ..core.interpreter import is_plain
 from ..core.staging import stage
 from ..ops.shaping import result_dtype
-from ..transforms.arguments import Named, admit_arguments, admit_or_float0, leaf_path, unshared
-from ..transforms.jit import name_of
-from ..transforms.subgraphs import interned
+from ..transforms.arguments import LeafName, admit_arguments, admit_or_float0, leaf_path, unshare_results
+from ..transforms.jit import function_name
+from ..transforms.subgraphs import intern_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class Function:
+class StagedFunction:
     """A user's function of a tree of arguments, as the Graph at given avals.
 
-    `place` is what messages call it, `site` the user's line; `wanted`, where given, are avals to which results that
+    `place` is what messages call it, `location` the user's line; `wanted`, where given, are avals to which results that
     are weak are converted.
     """
 
@@ -43,39 +43,41 @@ class Function:
             raise StructureError(f"{place} must be a function, not a {type(fun).__name__}")
         self.fun, self.structure, self.avals, self.place, self.site = fun, structure, avals, place, site
 
-        def flat(*tracers: Any) -> Sequence[Any]:
+        def flat_fun(*tracers: Any) -> Sequence[Any]:
             results, self.out_structure = pytree.flatten(fun(*pytree.unflatten(structure, tracers)))
             for i, r in enumerate(results):
                 results[i] = admit_or_float0(
-                    r, Named(f"{place}: the result", leaf_path, self.out_structure, i)
+                    r, LeafName(f"{place}: the result", leaf_path, self.out_structure, i)
                 )
-            return results if wanted is None else [as_aval(r, a) for r, a in zip(results, wanted)]
+            return results if wanted is None else [cast_to_aval(r, a) for r, a in zip(results, wanted)]
 
-        self.graph = stage(flat, avals, name_of(fun), site, level=place)
+        self.graph = stage(flat_fun, avals, function_name(fun), site, level=place)
 
-    def converted(self, wanted: Sequence[Aval]) -> Function:
-        """The same with results of these avals; staged anew, so that the equations keep the user's lines."""
+    def restage(self, wanted: Sequence[Aval]) -> StagedFunction:
+        """Return the function with results of these avals; it is staged anew, so that the equations keep the
+        user's lines."""
         if wanted == self.graph.out_avals:
             return self
-        return Function(self.fun, self.structure, self.avals, self.place, self.site, wanted)
+        return StagedFunction(self.fun, self.structure, self.avals, self.place, self.site, wanted)
 
 
-def flattened(place: str, args: tuple) -> tuple[list[Any], Any]:
-    """(leaves, structure) of a tuple of arguments, which are checked."""
+def flatten_arguments(place: str, args: tuple) -> tuple[list[Any], Any]:
+    """Flatten and check a tuple of arguments; return (leaves, structure)."""
     leaves, structure = pytree.flatten(args)
     return admit_arguments(place, leaves, structure), structure
 
 
-def as_aval(value: Any, aval: Aval) -> Any:
-    """The value in the dtype of the aval, with its weakness lost where the aval is not weak."""
+def cast_to_aval(value: Any, aval: Aval) -> Any:
+    """Convert a value to the dtype of the aval; its weakness is lost where the aval is not weak."""
     have = aval_of(value)
     return (
         value if (have.dtype, have.weak) == (aval.dtype, aval.weak) else ops.convert(value, dtype=aval.dtype)
     )
 
 
-def joined(a: Aval, b: Aval) -> Aval | None:
-    """The aval of which both are values: weak ones give way, others must agree; None where they do not."""
+def join_avals(a: Aval, b: Aval) -> Aval | None:
+    """Return the aval of which both are values: weak ones give way, others must agree; None where they do
+    not."""
     if a.shape != b.shape:
         return None
     if a == b:
@@ -86,7 +88,7 @@ def joined(a: Aval, b: Aval) -> Aval | None:
     return Aval(a.shape, dtype)
 
 
-def settled(
+def stage_loop_body(
     fun: Callable[..., Any],
     structure: Any,
     avals: Sequence[Aval],
@@ -94,14 +96,14 @@ def settled(
     carry_of: Callable[[Any], Any],
     place: str,
     site: Any,
-) -> tuple[Function, list[Aval]]:
-    """(the body, the avals of its arguments), of which the first are a carry of structure `carry`, the same before and
-    after a step: a Python number takes the dtype that the body gives it. `carry_of` finds the carry's structure in that
-    of the results."""
+) -> tuple[StagedFunction, list[Aval]]:
+    """Stage the body of a loop until its carry, of structure `carry`, is the same before and after a step (a
+    Python number takes the dtype that the body gives it); return it, and the avals of its arguments.
+    `carry_of` finds the carry's structure in that of the results."""
     count = carry.num_leaves
     avals = list(avals)
     while True:
-        body = Function(fun, structure, avals, place, site)
+        body = StagedFunction(fun, structure, avals, place, site)
         after = carry_of(body.out_structure)
         if after != carry:
             raise StructureError(
@@ -110,19 +112,21 @@ def settled(
         before, outs = avals[:count], body.graph.out_avals
         common: list[Aval] = []
         for i, (a, b) in enumerate(zip(before, outs)):
-            both = joined(a, b)
+            both = join_avals(a, b)
             if both is None or (both != a and not a.weak):
-                raise mismatch(f"{place}: the carry", carry, i, ("before a step", "after it"), (a, b), site)
+                raise mismatch_error(
+                    f"{place}: the carry", carry, i, ("before a step", "after it"), (a, b), site
+                )
             common.append(both)
         if common == before:
-            return body.converted([*before, *outs[count:]]), avals
+            return body.restage([*before, *outs[count:]]), avals
         avals[:count] = common
 
 
-def mismatch(
+def mismatch_error(
     what: str, structure: Any, index: int, when: tuple[str, str], avals: tuple[Aval, Aval], site: Any
 ) -> StructureError:
-    """The error for a leaf of `what`, a tree of arrays, that is not the same in two places."""
+    """Make the error for a leaf of `what`, a tree of arrays, that is not the same in two places."""
     path = leaf_path(structure, index)
     (first, second), (a, b) = when, avals
     return StructureError(
@@ -132,19 +136,21 @@ def mismatch(
     )
 
 
-def closed_together(*graphs: Graph) -> tuple[list[Graph], list[Any]]:
-    """(the graphs with the captured values of all as leading inputs, those values)."""
+def close_graphs(*graphs: Graph) -> tuple[list[Graph], list[Any]]:
+    """Turn the captured values of all graphs into leading inputs; return the graphs and those values."""
     values: dict[int, Any] = {}
     for graph in graphs:
         values.update((id(v), v) for v in graph.captured.values())
-    closed = []
+    closed_graphs = []
     for graph in graphs:
         own = {id(v): var for var, v in graph.captured.items()}
         consts = [own.get(key) or Var(aval_of(v)) for key, v in values.items()]
-        closed.append(Graph([*consts, *graph.inputs], graph.equations, graph.outputs, None, graph.name))
-    return list(map(interned, closed)), list(values.values())
+        closed_graphs.append(
+            Graph([*consts, *graph.inputs], graph.equations, graph.outputs, None, graph.name)
+        )
+    return list(map(intern_graph, closed_graphs)), list(values.values())
 
 
-def released(results: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
-    """Results as the caller's own where they are plain arrays."""
-    return unshared(results, operands) if is_plain(operands) else results
+def unshare_if_plain(results: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+    """Return results as the caller's own where they are plain arrays."""
+    return unshare_results(results, operands) if is_plain(operands) else results

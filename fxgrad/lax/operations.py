@@ -40,7 +40,7 @@ def div(x: Any, y: Any) -> Any:
     >>> print(fx.lax.div(-7, 2), fx.lax.div(-7.0, 2.0))
     -3 -3.5
     """
-    x, y = ops.promoted([operand(x), operand(y)])
+    x, y = ops.promote_dtypes([operand(x), operand(y)])
     return ops.floor_divide(ops.subtract(x, ops.fmod(x, y)), y) if kind(x) in "iu" else ops.divide(x, y)
 
 
@@ -74,7 +74,7 @@ def complex(x: Any, y: Any) -> Any:
 
 
 class RoundingMethod(IntEnum):
-    """What `round` does with halves."""
+    """The ways in which `round` treats halves."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
@@ -125,7 +125,7 @@ def select_n(which: Any, *cases: Any) -> Any:
 
 # -- bits ------------------------------------------
 def as_unsigned(x: Any) -> Any:
-    """Integers as the unsigned ones of the same bits."""
+    """Return integers as the unsigned ones of the same bits."""
     return cast(x, f"u{dtype_of(x).itemsize}")
 
 

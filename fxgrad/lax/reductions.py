@@ -12,28 +12,28 @@ from .. import numpy as fnp
 from .. import ops
 from ..core import pytree
 from ..core.errors import ShapeError
-from ..numpy.composite import at_axis, axes_tuple, axis_index, cast, composite, dtype_of, kind
+from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axes, normalize_axis
 from ..numpy.composite import operand as array
 from ..transforms.vmap import vmap
 from .operations import add, max, min, mul
 
 
 # -- over axes ------------------------------------------
-def own_dtype(x: Any) -> Any:
-    """The dtype of a sum or product: that of the operand; truth values are counted."""
+def sum_dtype(x: Any) -> Any:
+    """Return the dtype of a sum or product: that of the operand; truth values are counted."""
     return None if kind(x) == "b" else dtype_of(x)
 
 
 @composite()
 def reduce_sum(operand: Any, axes: Any) -> Any:
     """The sum along axes."""
-    return fnp.sum(operand, tuple(axes), own_dtype(array(operand)))
+    return fnp.sum(operand, tuple(axes), sum_dtype(array(operand)))
 
 
 @composite()
 def reduce_prod(operand: Any, axes: Any) -> Any:
     """The product along axes."""
-    return fnp.prod(operand, tuple(axes), own_dtype(array(operand)))
+    return fnp.prod(operand, tuple(axes), sum_dtype(array(operand)))
 
 
 @composite()
@@ -77,7 +77,7 @@ MONOIDS: dict[Any, Callable[..., Any]] = {
 
 
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Any) -> Any:
-    """Entries combined along axes by an associative and commutative function, by halves.
+    """Combine entries along axes by an associative and commutative function, by halves.
 
     Args:
         operands: an array, or a pytree of arrays of one shape that are reduced together.
@@ -95,7 +95,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
         raise ShapeError("reduce: the operands must have one shape, and there is one initial value for each")
     leaves = [array(x) for x in leaves]
     shape = leaves[0].shape
-    axes = axes_tuple(tuple(dimensions), len(shape))
+    axes = normalize_axes(tuple(dimensions), len(shape))
     rest = tuple(i for i in range(len(shape)) if i not in axes)
     left = tuple(shape[i] for i in rest)
     first = [ops.broadcast_to(cast(array(v), dtype_of(x)), shape=(1, *left)) for v, x in zip(rows, leaves)]
@@ -134,10 +134,10 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
 
 
 # -- running ------------------------------------------
-def running(function: Callable[..., Any], operand: Any, axis: int, reverse: bool) -> Any:
-    """A running reduction from either end."""
+def running_from_end(function: Callable[..., Any], operand: Any, axis: int, reverse: bool) -> Any:
+    """Apply a running reduction from either end."""
     x = array(operand)
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     if reverse:
         x = ops.flip(x, axes=(axis,))
     y = function(x, axis)
@@ -147,30 +147,30 @@ def running(function: Callable[..., Any], operand: Any, axis: int, reverse: bool
 @composite()
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The sums of the entries up to each one, or from each one on."""
-    return running(lambda x, axis: fnp.cumsum(x, axis, own_dtype(x)), operand, axis, reverse)
+    return running_from_end(lambda x, axis: fnp.cumsum(x, axis, sum_dtype(x)), operand, axis, reverse)
 
 
 @composite()
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The products of the entries up to each one, or from each one on."""
-    return running(lambda x, axis: fnp.cumprod(x, axis, own_dtype(x)), operand, axis, reverse)
+    return running_from_end(lambda x, axis: fnp.cumprod(x, axis, sum_dtype(x)), operand, axis, reverse)
 
 
 @composite()
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The greatest of the entries up to each one, or from each one on."""
-    return running(lambda x, axis: ops.cummax(x, axis=axis), operand, axis, reverse)
+    return running_from_end(lambda x, axis: ops.cummax(x, axis=axis), operand, axis, reverse)
 
 
 @composite()
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The least of the entries up to each one, or from each one on."""
-    return running(lambda x, axis: ops.cummin(x, axis=axis), operand, axis, reverse)
+    return running_from_end(lambda x, axis: ops.cummin(x, axis=axis), operand, axis, reverse)
 
 
 def running_logsumexp(x: Any, axis: int) -> Any:
-    """By doubling: after k steps every entry has met the 2ᵏ entries before it. No maximum is taken out, so that terms
-    of any size count as they come in."""
+    """Compute the running logsumexp by doubling: after k steps every entry has met the 2ᵏ entries before it.
+    No maximum is taken out, so that terms of any size count as they come in."""
     step = 1
     while step < x.shape[axis]:
         first, late, early = (
@@ -190,12 +190,12 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     >>> fx.lax.cumlogsumexp(fnp.array([-1000.0, 0.0, 1000.0]))
     array([-1000.,     0.,  1000.])
     """
-    return running(running_logsumexp, operand, axis, reverse)
+    return running_from_end(running_logsumexp, operand, axis, reverse)
 
 
 # -- contractions ------------------------------------------
-def accumulated(lhs: Any, rhs: Any, dtype: Any, product: Callable[[Any, Any], Any]) -> Any:
-    """A product of arrays, computed and given in a preferred dtype if there is one."""
+def multiply_in_dtype(lhs: Any, rhs: Any, dtype: Any, product: Callable[[Any, Any], Any]) -> Any:
+    """Multiply two arrays, in a preferred dtype if there is one."""
     lhs, rhs = array(lhs), array(rhs)
     if dtype is None:
         return product(lhs, rhs)
@@ -207,7 +207,7 @@ def accumulated(lhs: Any, rhs: Any, dtype: Any, product: Callable[[Any, Any], An
 def dot_general(
     lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """Two arrays multiplied and summed over some axes; others are matched, the rest comes in pairs.
+    """Multiply two arrays and sum over some axes; others are matched, the rest comes in pairs.
 
     Args:
         dimension_numbers: ((axes of lhs, axes of rhs) that are summed over, the same that are matched).
@@ -236,7 +236,7 @@ def dot_general(
         out = [*first, *(c for c in left if c not in gone), *(c for c in right if c not in gone)]
         return ops.contract(a, b, spec=f"{''.join(left)},{''.join(right)}->{''.join(out)}")
 
-    return accumulated(lhs, rhs, preferred_element_type, product)
+    return multiply_in_dtype(lhs, rhs, preferred_element_type, product)
 
 
 @composite()
@@ -256,7 +256,7 @@ def dot(
         raise ShapeError(
             f"dot is of vectors and matrices, not of shapes {lhs.shape} and {rhs.shape}", hint="dot_general"
         )
-    return accumulated(lhs, rhs, preferred_element_type, fnp.matmul)
+    return multiply_in_dtype(lhs, rhs, preferred_element_type, fnp.matmul)
 
 
 @composite()

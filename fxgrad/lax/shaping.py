@@ -13,7 +13,7 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import DTypeError, IndexingError, ShapeError
-from ..numpy.composite import at_axis, axis_index, cast, composite, dtype_of, kind
+from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axis
 from ..numpy.composite import operand as array
 
 broadcast_shapes = np.broadcast_shapes
@@ -158,14 +158,14 @@ def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int =
     """x[start:limit:stride] along one axis."""
     x = array(operand)
     part = builtins.slice(start_index, limit_index, stride)
-    return ops.getitem(x, index=at_axis(part, axis_index(axis, x.ndim)))
+    return ops.getitem(x, index=at_axis(part, normalize_axis(axis, x.ndim)))
 
 
 @composite()
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """One entry along one axis, which is kept with length one or dropped."""
     x = array(operand)
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     n = x.shape[axis]
     if not -n <= index < n:
         raise IndexingError(f"index {index} is out of bounds for axis {axis} with size {n}")
@@ -173,19 +173,19 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     return ops.getitem(x, index=at_axis(builtins.slice(at, at + 1) if keepdims else at, axis))
 
 
-def clamped(starts: Any, shape: Sequence[int], sizes: Sequence[int], wrap: Any) -> list[Any]:
-    """The starts of a window in an array of a shape: negative ones count from the end (where `wrap`), and the window
-    is moved to where it lies within the array."""
+def clamp_starts(starts: Any, shape: Sequence[int], sizes: Sequence[int], wrap: Any) -> list[Any]:
+    """Return the starts of a window in an array of a shape: negative ones count from the end (where `wrap`),
+    and the window is moved to where it lies within the array."""
     starts = list(starts) if isinstance(starts, Sequence) else list(array(starts))
     if not len(starts) == len(shape) == len(sizes):
         raise ShapeError(
             f"{len(starts)} starts and sizes {tuple(sizes)} for an array of shape {tuple(shape)}"
         )
     wraps = [wrap] * len(starts) if isinstance(wrap, bool) else wrap
-    return [clamped_start(*entry) for entry in zip(starts, shape, sizes, wraps)]
+    return [clamp_start(*entry) for entry in zip(starts, shape, sizes, wraps)]
 
 
-def clamped_start(start: Any, have: int, size: int, wrap: bool) -> Any:
+def clamp_start(start: Any, have: int, size: int, wrap: bool) -> Any:
     if not 0 <= index(size) <= have:
         raise ShapeError(f"a slice of size {size} of an axis of size {have}")
     start = array(start)
@@ -216,7 +216,7 @@ def dynamic_slice(
            [3., 4.]])
     """
     x = array(operand)
-    starts = clamped(start_indices, x.shape, slice_sizes, allow_negative_indices)
+    starts = clamp_starts(start_indices, x.shape, slice_sizes, allow_negative_indices)
     return ops.dynamic_slice(x, *starts, sizes=tuple(slice_sizes))
 
 
@@ -234,11 +234,13 @@ def dynamic_update_slice(
     u = cast(array(update), dtype_of(x))
     if u.ndim != x.ndim:
         raise ShapeError(f"an update of shape {u.shape} has not the axes of an operand of shape {x.shape}")
-    return ops.dynamic_update_slice(x, u, *clamped(start_indices, x.shape, u.shape, allow_negative_indices))
+    return ops.dynamic_update_slice(
+        x, u, *clamp_starts(start_indices, x.shape, u.shape, allow_negative_indices)
+    )
 
 
-def at_start(start: Any, axis: int, ndim: int) -> list[Any]:
-    """The starts of a slice that is whole but for one axis."""
+def starts_along(start: Any, axis: int, ndim: int) -> list[Any]:
+    """Return the starts of a slice that is whole but for one axis."""
     return [start if i == axis else 0 for i in range(ndim)]
 
 
@@ -248,9 +250,9 @@ def dynamic_slice_in_dim(
 ) -> Any:
     """`dynamic_slice` along one axis."""
     x = array(operand)
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     sizes = [slice_size if i == axis else n for i, n in enumerate(x.shape)]
-    starts = at_start(start_index, axis, x.ndim)
+    starts = starts_along(start_index, axis, x.ndim)
     return dynamic_slice(x, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 
@@ -265,7 +267,7 @@ def dynamic_index_in_dim(
     np.float64(3.0)
     """
     x = array(operand)
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     y = dynamic_slice_in_dim(x, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return y if keepdims else ops.getitem(y, index=at_axis(0, axis))
 
@@ -276,7 +278,7 @@ def dynamic_update_slice_in_dim(
 ) -> Any:
     """`dynamic_update_slice` along one axis."""
     x = array(operand)
-    starts = at_start(start_index, axis_index(axis, x.ndim), x.ndim)
+    starts = starts_along(start_index, normalize_axis(axis, x.ndim), x.ndim)
     return dynamic_update_slice(x, update, starts, allow_negative_indices=allow_negative_indices)
 
 
@@ -286,7 +288,7 @@ def dynamic_update_index_in_dim(
 ) -> Any:
     """The operand with one entry along one axis replaced; `update` may lack that axis."""
     x, u = array(operand), array(update)
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     if u.ndim != x.ndim:
         u = fnp.expand_dims(u, axis)
     return dynamic_update_slice_in_dim(x, u, index, axis, allow_negative_indices=allow_negative_indices)

@@ -1,5 +1,5 @@
-"""Roots and linear systems, solved by functions of the user's and differentiated implicitly. Names and semantics are
-those of `jax.lax`."""
+"""Roots and linear systems that functions of the user's solve, differentiated implicitly. Names and semantics
+are those of `jax.lax`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from ..control.linear_solve import linear_solve
 from ..core import pytree, source_info
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import EscapedTracerError, StructureError
-from ..core.interpreter import boundary, is_plain
+from ..core.interpreter import api_boundary, is_plain
 from ..core.staging import stage
 from ..ops.transpose import transpose_graph
 from ..transforms.arguments import admit
-from ..transforms.custom.call import Call, custom_jvp_call, zero_tangent
-from ..transforms.jvp import push, split_aux
-from .functions import Function, as_aval, closed_together, flattened, mismatch, released
+from ..transforms.custom.call import RuledCall, custom_jvp_call, zero_tangent
+from ..transforms.jvp import jvp_flat, split_aux
+from .functions import (
+    StagedFunction,
+    cast_to_aval,
+    close_graphs,
+    flatten_arguments,
+    mismatch_error,
+    unshare_if_plain,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["custom_linear_solve", "custom_root"]
 
 
-@boundary
+@api_boundary
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
     b: Any,
@@ -35,7 +42,7 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The solution x of matvec(x) = b that `solve` finds, with the derivatives of a solution.
+    """Solve matvec(x) = b by `solve`, with the derivatives of a solution.
 
     A ẋ = ḃ − Ȧ x and Aᵀ λ = c are solved by `solve` and `transpose_solve` as well, and nothing of how they do it is
     differentiated or kept.
@@ -60,13 +67,13 @@ def custom_linear_solve(
     >>> fx.grad(lambda a: fnp.sum(solution(a)))(np.array([1.0, 2.0]))
     array([-1., -2.])
     """
-    site = source_info.caller()
-    leaves, structure = flattened("custom_linear_solve: b", (b,))
+    site = source_info.user_frame()
+    leaves, structure = flatten_arguments("custom_linear_solve: b", (b,))
     (inner,) = structure.children()
     avals = [aval_of(v).update(dtype=aval_of(v).dtype) for v in leaves]
 
-    def function(fun: Callable, name: str, aux: bool = False) -> Function:
-        found = Function(fun, structure, avals, f"custom_linear_solve: {name}", site)
+    def stage_checked(fun: Callable, name: str, aux: bool = False) -> StagedFunction:
+        found = StagedFunction(fun, structure, avals, f"custom_linear_solve: {name}", site)
         children = found.out_structure.children() if aux else [found.out_structure]
         if aux and (found.out_structure.type is not tuple or len(children) != 2):
             raise StructureError(f"{found.place} must return a pair (x, aux) with has_aux=True", site=site)
@@ -76,10 +83,10 @@ def custom_linear_solve(
             )
         for i, (a, got) in enumerate(zip(avals, found.graph.out_avals)):
             if a != got:
-                raise mismatch(found.place, inner, i, ("in b", "in the result"), (a, got), site)
+                raise mismatch_error(found.place, inner, i, ("in b", "in the result"), (a, got), site)
         return found
 
-    forward = function(matvec, "matvec")
+    forward = stage_checked(matvec, "matvec")
 
     def vecmat(ct: Any) -> Any:
         cts = transpose_graph(forward.graph, [], len(avals), pytree.leaves(ct))
@@ -87,11 +94,11 @@ def custom_linear_solve(
             inner, [ops.zeros_like(v) if c is None else c for c, v in zip(cts, pytree.leaves(ct))]
         )
 
-    solver = function(lambda b: solve(matvec, b), "solve", has_aux)
+    solver = stage_checked(lambda b: solve(matvec, b), "solve", has_aux)
     graphs = [forward.graph, solver.graph]
     if transpose_solve is not None:
-        graphs.append(function(lambda c: transpose_solve(vecmat, c), "transpose_solve", has_aux).graph)
-    (product, solution, *back), consts = closed_together(*graphs)
+        graphs.append(stage_checked(lambda c: transpose_solve(vecmat, c), "transpose_solve", has_aux).graph)
+    (product, solution, *back), consts = close_graphs(*graphs)
     backward = back[0] if back else solution if symmetric else None
     values = [
         *consts,
@@ -100,10 +107,10 @@ def custom_linear_solve(
     results = linear_solve(
         *values, matvec=product, solve=solution, transpose_solve=backward, consts=len(consts)
     )
-    return pytree.unflatten(solver.out_structure, released(results, values))
+    return pytree.unflatten(solver.out_structure, unshare_if_plain(results, values))
 
 
-@boundary
+@api_boundary
 def custom_root(
     f: Callable[[Any], Any],
     initial_guess: Any,
@@ -111,7 +118,7 @@ def custom_root(
     tangent_solve: Callable[[Callable, Any], Any],
     has_aux: bool = False,
 ) -> Any:
-    """A root of `f` that `solve` finds, with the derivatives of a root with respect to what `f` closes over.
+    """Find a root of `f` by `solve`, with the derivatives of a root with respect to what `f` closes over.
 
     By the implicit function theorem: from f(x(p), p) = 0 follows ∂f/∂x ẋ = −∂f/∂p ṗ, which `tangent_solve` solves; it
     is given the transposed system in reverse mode. `solve` may be ordinary Python, except under `jit` and where it
@@ -138,11 +145,11 @@ def custom_root(
     >>> float(root(4.0)), float(fx.grad(root)(4.0))
     (2.0, 0.25)
     """
-    site = source_info.caller()
-    guess, structure = flattened("custom_root: initial_guess", (initial_guess,))
+    site = source_info.user_frame()
+    guess, structure = flatten_arguments("custom_root: initial_guess", (initial_guess,))
     (inner,) = structure.children()
     avals = [aval_of(v).update(dtype=aval_of(v).dtype) for v in guess]
-    function = Function(f, structure, avals, "custom_root: f", site)
+    function = StagedFunction(f, structure, avals, "custom_root: f", site)
     if function.out_structure != inner:
         raise StructureError(
             f"custom_root: f has a result of structure {function.out_structure}, initial_guess has {inner}",
@@ -150,10 +157,12 @@ def custom_root(
         )
     for i, (a, got) in enumerate(zip(avals, function.graph.out_avals)):
         if a != got:
-            raise mismatch("custom_root: f", inner, i, ("in initial_guess", "in the result"), (a, got), site)
+            raise mismatch_error(
+                "custom_root: f", inner, i, ("in initial_guess", "in the result"), (a, got), site
+            )
     box: dict[str, Any] = {}
 
-    def solution(closed: Callable[[Any], Any], start: Sequence[Any]) -> list[Any]:
+    def find_root(closed: Callable[[Any], Any], start: Sequence[Any]) -> list[Any]:
         out = solve(closed, pytree.unflatten(inner, start))
         x, aux = split_aux(out, "custom_root") if has_aux else (out, None)
         xs, found = pytree.flatten(x)
@@ -164,41 +173,41 @@ def custom_root(
         extra, box["aux"] = pytree.flatten(aux)
         return [admit(r, "custom_root: a result of solve") for r in (*xs, *extra)]
 
-    def solved(*by_graph: Graph) -> tuple[Sequence[Any], Sequence[Any]]:
-        """(results, operands) of the solution, or of its Graph where that is given."""
-        (graph, *solver), consts = closed_together(function.graph, *by_graph)
+    def bind_solve(*by_graph: Graph) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the results and operands of the solution, or of its Graph where that is given."""
+        (graph, *solver), consts = close_graphs(function.graph, *by_graph)
         count = len(consts)
 
         def fun(*values: Any) -> list[Any]:
             if solver:
                 return solver[0](*values)
             fixed, start = values[:count], values[count:]
-            return solution(lambda x: pytree.unflatten(inner, graph(*fixed, *pytree.leaves(x))), start)
+            return find_root(lambda x: pytree.unflatten(inner, graph(*fixed, *pytree.leaves(x))), start)
 
-        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        def jvp_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             results = custom_jvp_call(*primals, call=call)
             fixed, xs, aux = primals[:count], results[: len(guess)], results[len(guess) :]
             moving = [t if is_differentiable(aval_of(p).dtype) else None for p, t in zip(fixed, tangents)]
 
-            def along(fixed_tangents: Sequence[Any], x_tangents: Sequence[Any]) -> list[Any]:
-                _, ts = push(graph, [*fixed, *xs], [*fixed_tangents, *x_tangents])
+            def jvp_along(fixed_tangents: Sequence[Any], x_tangents: Sequence[Any]) -> list[Any]:
+                _, ts = jvp_flat(graph, [*fixed, *xs], [*fixed_tangents, *x_tangents])
                 return [ops.zeros_like(x) if t is None else t for t, x in zip(ts, xs)]
 
-            def linear(x: Any) -> Any:
-                return pytree.unflatten(inner, along([None] * count, pytree.leaves(x)))
+            def linear_fun(x: Any) -> Any:
+                return pytree.unflatten(inner, jvp_along([None] * count, pytree.leaves(x)))
 
-            right = pytree.unflatten(inner, [ops.negative(t) for t in along(moving, [None] * len(xs))])
-            found = custom_linear_solve(linear, right, tangent_solve, tangent_solve)
+            right = pytree.unflatten(inner, [ops.negative(t) for t in jvp_along(moving, [None] * len(xs))])
+            found = custom_linear_solve(linear_fun, right, tangent_solve, tangent_solve)
             return results, [*pytree.leaves(found), *map(zero_tangent, aux)]
 
-        call = Call(fun, rule, name="solve of custom_root")
-        values = [*consts, *(as_aval(v, a) for v, a in zip(guess, avals))]
+        call = RuledCall(fun, jvp_rule, name="solve of custom_root")
+        values = [*consts, *(cast_to_aval(v, a) for v, a in zip(guess, avals))]
         return fun(*values) if is_plain(values) else custom_jvp_call(*values, call=call), values
 
     try:
-        results, values = solved()
+        results, values = bind_solve()
     except EscapedTracerError:  # solve closes over traced values, which are to be operands
-        staged = stage(lambda *start: solution(f, start), avals, "solve", site, level="custom_root: solve")
-        results, values = solved(staged)
-    x = pytree.unflatten(inner, released(results[: len(guess)], values))
+        staged = stage(lambda *start: find_root(f, start), avals, "solve", site, level="custom_root: solve")
+        results, values = bind_solve(staged)
+    x = pytree.unflatten(inner, unshare_if_plain(results[: len(guess)], values))
     return (x, pytree.unflatten(box["aux"], results[len(guess) :])) if has_aux else x

@@ -1,4 +1,5 @@
-"""Order along an axis under the names of jax.lax. NaN is the greatest of numbers; derivatives follow the entries."""
+"""Sorting along an axis under the names of jax.lax. NaN is the greatest of numbers; derivatives follow the
+entries."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..core.errors import ShapeError
-from ..numpy.composite import at_axis, axis_index, composite
+from ..numpy.composite import at_axis, composite, normalize_axis
 from ..numpy.composite import operand as array
 
 
@@ -28,11 +29,11 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     """
     if not isinstance(operand, tuple | list):
         x = array(operand)
-        return ops.sort(x, axis=axis_index(dimension, x.ndim))
+        return ops.sort(x, axis=normalize_axis(dimension, x.ndim))
     arrays = [array(x) for x in operand]
     if len({x.shape for x in arrays}) != 1 or not 1 <= num_keys <= len(arrays):
         raise ShapeError(f"sort takes arrays of one shape and 1 to {len(arrays)} keys, not {num_keys}")
-    axis = axis_index(dimension, arrays[0].ndim)
+    axis = normalize_axis(dimension, arrays[0].ndim)
     *others, last = arrays[:num_keys]
     order = ops.argsort(last, axis=axis)
     for key in reversed(others):
@@ -42,20 +43,21 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 @composite()
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
-    """(keys in ascending order, values in the same order)."""
+    """Sort the keys in ascending order, and put the values in the same order; return both."""
     return sort((keys, values), dimension, is_stable)
 
 
 @composite()
 def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
-    """(the k greatest entries along an axis in descending order, their positions); of equal ones the first comes first.
+    """Return the k greatest entries along an axis in descending order, and their positions; of equal ones the
+    first comes first.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.top_k(fnp.array([1.0, 3.0, 2.0]), 2)
     (array([3., 2.]), array([1, 2]))
     """
     x = array(operand)
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     n = x.shape[axis]
     if not 0 <= k <= n:
         raise ShapeError(f"top_k: the {k} greatest of an axis of size {n}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.interpreter import concrete
+from ..core.interpreter import concretize
 from ..numpy.composite import composite
 from ..numpy.composite import operand as array_of
 
@@ -82,7 +82,7 @@ def polygamma(m: Any, x: Any) -> Any:
     >>> print(f"{fx.lax.polygamma(1, 1.0):.12f}")  # π²/6
     1.644934066848
     """
-    order = concrete(m, "the order of polygamma")
+    order = concretize(m, "the order of polygamma")
     if np.ndim(order) or order not in range(171):
         raise ValueError(f"polygamma: the order m is a whole number from 0 to 170, not {order}")
     return ops.polygamma(array_of(x), n=int(order))

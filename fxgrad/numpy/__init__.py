@@ -41,7 +41,7 @@ from .histograms import *
 from .indexing import *
 from .inspection import *
 from .manipulation import *
-from .missing import error_for
+from .missing import missing_name_error
 from .padding import *
 from .polynomial import *
 from .reductions import *
@@ -82,12 +82,12 @@ __test__ = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded when first used: the parts, and bfloat16, which is another library's; for NumPy's other names, why
-    they are not here."""
+    """Load what is loaded only when first used: the submodules, and bfloat16, which is another library's; for
+    NumPy's other names, say why they are not here."""
     if name in ("fft", "linalg"):
         return import_module(f".{name}", __name__)
     if name != "bfloat16":
-        raise error_for(name)
+        raise missing_name_error(name)
     import ml_dtypes
 
     return ml_dtypes.bfloat16

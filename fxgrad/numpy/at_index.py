@@ -17,8 +17,8 @@ import numpy as np
 from .. import ops
 from ..core.aval import SCALARS, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
-from ..core.interpreter import as_value, concrete
-from ..ops.indexing import array_axes, entry
+from ..core.interpreter import as_value, concretize
+from ..ops.indexing import array_axes_position, parse_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,37 +37,40 @@ def at(x: Any) -> At:
 
 
 class At:
-    """What `x.at` is: index it."""
+    """The attribute `x.at`, which is to be indexed."""
 
     __slots__ = ("x",)
 
     def __init__(self, x: Any):
         self.x = x
 
-    def __getitem__(self, key: Any) -> Place:
-        return Place(self.x, key)
+    def __getitem__(self, key: Any) -> IndexedUpdate:
+        return IndexedUpdate(self.x, key)
 
 
-def updating(name: str, way: str, function: Callable[[Any, Any], Any], words: str) -> Callable[..., Any]:
-    """The method of `Place` that combines entries with values by the function; `way` is the method that does it."""
+def update_method(
+    name: str, method_name: str, function: Callable[[Any, Any], Any], words: str
+) -> Callable[..., Any]:
+    """Make the method of `IndexedUpdate` that combines entries with values by the function; `method_name` is
+    the method that does it."""
 
     def method(
-        self: Place,
+        self: IndexedUpdate,
         values: Any,
         *,
         mode: str | None = None,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
     ) -> Any:
-        return getattr(self, way)(function, values, mode, unique_indices)
+        return getattr(self, method_name)(function, values, mode, unique_indices)
 
-    method.__name__, method.__qualname__ = name, f"Place.{name}"
+    method.__name__, method.__qualname__ = name, f"IndexedUpdate.{name}"
     method.__doc__ = f"A copy with the entries {words}."
     return method
 
 
-class Place:
-    """Entries of an array: `x.at[index]`.
+class IndexedUpdate:
+    """Entries of an array that are to be read or updated: `x.at[index]`.
 
     `mode` says what becomes of integers out of bounds: None raises IndexError, "clip" takes the nearest entry,
     "drop" and "fill" leave out the update (in `get`: give `fill_value`). `unique_indices` is the caller's promise
@@ -89,15 +92,15 @@ class Place:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
     ) -> Any:
-        """The entries themselves.
+        """Return the entries themselves.
 
         >>> import numpy as np, fxgrad.numpy as fnp
         >>> fnp.at(np.arange(3.0))[[1, 7]].get(mode="fill", fill_value=-1)
         array([ 1., -1.])
         """
         if mode in ("fill", "drop") and fill_value is None:
-            fill_value = missing(aval_of(self.x).dtype)
-        x, arrays, index = self.located(mode, fill_value)
+            fill_value = missing_entry_value(aval_of(self.x).dtype)
+        x, arrays, index = self.locate(mode, fill_value)
         return ops.getitem(x, *arrays, index=index)
 
     def set(
@@ -109,17 +112,17 @@ class Place:
         unique_indices: bool = False,
     ) -> Any:
         """A copy with the entries replaced by `values`; the last one wins where an entry is repeated."""
-        x, arrays, index = self.located(mode)
-        values = fitted(spread(values, x, arrays, index), x)
-        return self.restored(ops.update(x, values, *arrays, index=index))
+        x, arrays, index = self.locate(mode)
+        values = cast_same_kind(broadcast_values(values, x, arrays, index), x)
+        return self.restore_shape(ops.update(x, values, *arrays, index=index))
 
-    add = updating("add", "summed", ops.add, "increased by `values`")
-    subtract = updating("subtract", "summed", ops.subtract, "decreased by `values`")
-    multiply = updating("multiply", "combined", ops.multiply, "multiplied by `values`")
-    divide = updating("divide", "combined", ops.divide, "divided by `values`")
-    power = updating("power", "combined", ops.power, "raised to the power of `values`")
-    min = updating("min", "combined", ops.minimum, "limited from above by `values`")
-    max = updating("max", "combined", ops.maximum, "limited from below by `values`")
+    add = update_method("add", "apply_summed", ops.add, "increased by `values`")
+    subtract = update_method("subtract", "apply_summed", ops.subtract, "decreased by `values`")
+    multiply = update_method("multiply", "apply_in_rounds", ops.multiply, "multiplied by `values`")
+    divide = update_method("divide", "apply_in_rounds", ops.divide, "divided by `values`")
+    power = update_method("power", "apply_in_rounds", ops.power, "raised to the power of `values`")
+    min = update_method("min", "apply_in_rounds", ops.minimum, "limited from above by `values`")
+    max = update_method("max", "apply_in_rounds", ops.maximum, "limited from below by `values`")
 
     def apply(
         self,
@@ -130,74 +133,80 @@ class Place:
         unique_indices: bool = False,
     ) -> Any:
         """A copy with an elementwise function applied to the entries, as often as each is repeated."""
-        return self.combined(lambda entries, _: function(entries), 0, mode, unique_indices)
+        return self.apply_in_rounds(lambda entries, _: function(entries), 0, mode, unique_indices)
 
-    def located(self, mode: str | None, spare: Any = 1) -> tuple[Any, Any, tuple]:
-        """(x, index arrays, template). With mode "drop" or "fill" x is flat and has one entry more, `spare`, which
-        stands for all that is out of bounds (1 is harmless to every operation)."""
+    def locate(self, mode: str | None, spare: Any = 1) -> tuple[Any, Any, tuple]:
+        """Return (x, index arrays, template). With mode "drop" or "fill" x is flat and has one entry more,
+        `spare`, which stands for all that is out of bounds (1 is harmless to every operation)."""
         if mode not in MODES:
             raise UnsupportedError(
                 f"x.at[…] with mode={mode!r}", hint=f"one of {', '.join(map(repr, MODES))}"
             )
         if mode in (None, "promise_in_bounds"):
-            return ops.split(self.x, self.key)
-        key, valid = clipped(self.x, self.key)
-        x, arrays, index = ops.split(self.x, key)
+            return ops.parse_index(self.x, self.key)
+        key, valid = clip_index(self.x, self.key)
+        x, arrays, index = ops.parse_index(self.x, key)
         if mode == "clip":
             return x, arrays, index
         targets = flat_targets(x, arrays, index)
-        position, count = array_axes(index, arrays)
+        position, count = array_axes_position(index, arrays)
         trailing = aval_of(targets).ndim - position - count
         valid = ops.reshape(valid, shape=(*aval_of(valid).shape, *(1,) * trailing))
         size = aval_of(x).size
-        spares = fitted(np.full(1, spare, ops.result_dtype([x, spare])), x)
+        spares = cast_same_kind(np.full(1, spare, ops.result_dtype([x, spare])), x)
         x = ops.concatenate(ops.reshape(x, shape=(size,)), spares, axis=0)
         return x, [ops.where(valid, targets, size)], (ops.ARRAY,)
 
-    def restored(self, y: Any) -> Any:
-        """An updated array in the shape of x, without the spare entry."""
+    def restore_shape(self, y: Any) -> Any:
+        """Return an updated array in the shape of x, without the spare entry."""
         aval = aval_of(self.x)
         if aval_of(y).size != aval.size:
             y = ops.getitem(y, index=(slice(0, aval.size, None),))
         return y if aval_of(y).shape == aval.shape else ops.reshape(y, shape=aval.shape)
 
-    def summed(self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool) -> Any:
-        """A copy combined, by addition or subtraction, with the values put in place; repetitions do no harm."""
-        x, arrays, index = self.located(mode)
-        values = ops.put(spread(values, x, arrays, index), *arrays, index=index, shape=aval_of(x).shape)
-        return self.restored(fitted(function(x, values), x))
-
-    def combined(
+    def apply_summed(
         self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
     ) -> Any:
-        """A copy with function(entry, value) in place of the entries: in rounds, in which no entry is repeated."""
-        x, arrays, index = self.located(mode)
-        values = spread(values, x, arrays, index)
+        """Return a copy combined, by addition or subtraction, with the values put in place; repetitions do no
+        harm."""
+        x, arrays, index = self.locate(mode)
+        values = ops.scatter_add(
+            broadcast_values(values, x, arrays, index), *arrays, index=index, shape=aval_of(x).shape
+        )
+        return self.restore_shape(cast_same_kind(function(x, values), x))
+
+    def apply_in_rounds(
+        self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
+    ) -> Any:
+        """Return a copy with function(entry, value) in place of the entries: in rounds, in which no entry is
+        repeated."""
+        x, arrays, index = self.locate(mode)
+        values = broadcast_values(values, x, arrays, index)
         if unique or not arrays:
-            return self.restored(replaced(x, arrays, index, function, values))
+            return self.restore_shape(replace_at(x, arrays, index, function, values))
         count = aval_of(values).size
         targets = ops.reshape(flat_targets(x, arrays, index), shape=(count,))
-        turns = rounds(targets, count)
+        turns = disjoint_rounds(targets, count)
         if len(turns) == 1:
-            return self.restored(replaced(x, arrays, index, function, values))
+            return self.restore_shape(replace_at(x, arrays, index, function, values))
         x, values = ops.reshape(x, shape=(aval_of(x).size,)), ops.reshape(values, shape=(count,))
         for turn in turns:
             some, theirs = (ops.getitem(v, turn, index=(ops.ARRAY,)) for v in (targets, values))
-            x = replaced(x, [some], (ops.ARRAY,), function, theirs)
-        return self.restored(x)
+            x = replace_at(x, [some], (ops.ARRAY,), function, theirs)
+        return self.restore_shape(x)
 
 
-def replaced(x: Any, arrays: Any, index: tuple, function: Callable[[Any, Any], Any], values: Any) -> Any:
-    """x with function(entry, value) in place of its entries at an index without repetitions."""
+def replace_at(x: Any, arrays: Any, index: tuple, function: Callable[[Any, Any], Any], values: Any) -> Any:
+    """Return x with function(entry, value) in place of its entries at an index without repetitions."""
     new = function(ops.getitem(x, *arrays, index=index), values)
-    return ops.update(x, fitted(new, x), *arrays, index=index)
+    return ops.update(x, cast_same_kind(new, x), *arrays, index=index)
 
 
-def rounds(targets: Any, count: int) -> list[Any]:
-    """Positions in `targets` grouped so that no group has a target twice: first occurrences, second ones, …
+def disjoint_rounds(targets: Any, count: int) -> list[Any]:
+    """Group the positions in `targets` so that no group has a target twice: first occurrences, second ones, …
     Each position is a group of its own where the targets are not known."""
     try:
-        targets = concrete(targets, "indexing")
+        targets = concretize(targets, "indexing")
     except ConcretizationError:
         return list(np.arange(count).reshape(count, 1))
     order = np.argsort(targets, kind="stable")
@@ -208,27 +217,27 @@ def rounds(targets: Any, count: int) -> list[Any]:
 
 
 def flat_targets(x: Any, arrays: Any, index: tuple) -> Any:
-    """The positions in the flattened x that an index selects, in the shape of x[index]."""
+    """Return the positions in the flattened x that an index selects, in the shape of x[index]."""
     aval = aval_of(x)
     return ops.getitem(np.arange(aval.size).reshape(aval.shape), *arrays, index=index)
 
 
-def clipped(x: Any, key: Any) -> tuple[tuple, Any]:
-    """The key with its integers moved into bounds, and where they were in bounds before."""
+def clip_index(x: Any, key: Any) -> tuple[tuple, Any]:
+    """Move the integers of a key into bounds; return the key, and where they were in bounds before."""
     shape = aval_of(x).shape
     keys = key if isinstance(key, tuple) else (key,)
-    entries = [e if e is None or e is Ellipsis or isinstance(e, slice) else entry(e) for e in keys]
+    entries = [e if e is None or e is Ellipsis or isinstance(e, slice) else parse_entry(e) for e in keys]
     result, valid, axis = [], np.True_, 0
     for i, (given, e) in enumerate(zip(keys, entries)):
         if e is Ellipsis:
-            axis = len(shape) - sum(map(width, entries[i:]))
-        elif is_integral(e) and axis < len(shape):  # with too many indices, `split` will say so
+            axis = len(shape) - sum(map(count_axes, entries[i:]))
+        elif is_integral(e) and axis < len(shape):  # with too many indices, `parse_index` will say so
             n = shape[axis]
             e = ops.convert(e, dtype=np.dtype(np.intp))
             wrapped = ops.where(ops.less(e, 0), ops.add(e, n), e)
             valid = ops.logical_and(valid, ops.logical_and(ops.less_equal(0, wrapped), ops.less(wrapped, n)))
             given = ops.minimum(ops.maximum(wrapped, 0), n - 1)
-        axis += width(e)
+        axis += count_axes(e)
         result.append(given)
     return tuple(result), valid
 
@@ -238,23 +247,24 @@ def is_integral(e: Any) -> bool:
     return type(e) is int or (hasattr(e, "shape") and kind_of(e.dtype) != "b")
 
 
-def width(e: Any) -> int:
-    """How many axes an entry of an index stands for: none for `None`, `...` and boolean scalars."""
+def count_axes(e: Any) -> int:
+    """Count the axes for which an entry of an index stands: none for `None`, `...` and boolean scalars."""
     if isinstance(e, slice) or is_integral(e):
         return 1
     return len(e.shape) if hasattr(e, "shape") else 0
 
 
-def missing(dtype: Any) -> Any:
-    """JAX's stand-in for an entry that is not there: NaN, the least signed or greatest unsigned integer, True."""
+def missing_entry_value(dtype: Any) -> Any:
+    """Return JAX's stand-in for an entry that is not there: NaN, the least signed or greatest unsigned
+    integer, True."""
     kind = kind_of(dtype)
     if kind in "fc":
         return np.nan
     return True if kind == "b" else np.iinfo(dtype).min if kind == "i" else np.iinfo(dtype).max
 
 
-def spread(values: Any, x: Any, arrays: Any, index: tuple) -> Any:
-    """Values as an array of the shape of x[index]; Python scalars take the precision of x."""
+def broadcast_values(values: Any, x: Any, arrays: Any, index: tuple) -> Any:
+    """Broadcast values to the shape of x[index]; Python scalars take the precision of x."""
     values = as_value(values)
     aval = aval_of(values)
     if aval.weak:
@@ -275,8 +285,8 @@ def spread(values: Any, x: Any, arrays: Any, index: tuple) -> Any:
         ) from error
 
 
-def fitted(values: Any, x: Any) -> Any:
-    """Values in the dtype of x, by a cast of the same kind."""
+def cast_same_kind(values: Any, x: Any) -> Any:
+    """Convert values to the dtype of x, by a cast of the same kind."""
     dtype = aval_of(x).dtype
     if aval_of(values).dtype == dtype:
         return values

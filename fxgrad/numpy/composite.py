@@ -1,4 +1,4 @@
-"""How the functions of the namespace are made.
+"""The declaration of the functions of the namespace.
 
 A function is NumPy's own as long as no argument is, or holds, a traced value or an array of another library:
 same values, same errors, same speed. Otherwise it is a *composite*: a Python function over primitives, with
@@ -18,7 +18,7 @@ from .. import ops
 from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ImmutableError, ShapeError, reword
-from ..core.interpreter import CURRENT, EVAL, Tracer, as_value, concrete
+from ..core.interpreter import CURRENT, EVAL, Tracer, as_value, concretize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 # The Python numbers that are weak beside arrays of a kind.
-NUMBERS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+NUMBER_OF_KIND = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 # Exact types of arguments that NumPy takes as they are; arrays are looked at.
-INERT = (PLAIN - {np.ndarray}) | {type(None), str, type, slice, type(Ellipsis)}
+INERT_TYPES = (PLAIN - {np.ndarray}) | {type(None), str, type, slice, type(Ellipsis)}
 
 
-def beyond_numpy(value: Any) -> bool:
+def is_beyond_numpy(value: Any) -> bool:
     """Whether an argument is, or holds, a tracer, an array of another library, or bfloat16, which many of NumPy's
     functions do not know."""
     kind = type(value)
-    if kind in INERT:
+    if kind in INERT_TYPES:
         return False
     if kind is list or kind is tuple:
-        return any(map(beyond_numpy, value))
+        return any(map(is_beyond_numpy, value))
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind == "V"
     if isinstance(value, Tracer):
@@ -47,7 +47,7 @@ def beyond_numpy(value: Any) -> bool:
 
 
 # What a docstring says that refers to NumPy's.
-DIFFERENTIABLE, STEPS, CONSTANT = "differentiable", "with derivative 0", "without derivative"
+DIFFERENTIABLE, ZERO_DERIVATIVE, NO_DERIVATIVE = "differentiable", "with derivative 0", "without derivative"
 
 
 def composite(
@@ -65,7 +65,7 @@ def composite(
 
     def declare(body: F) -> F:
         name = body.__name__
-        out = position_of_out(body)
+        out = out_position(body)
 
         @wraps(body)
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -73,16 +73,16 @@ def composite(
                 raise ImmutableError(f"{name}: out= would write into an array, which fxgrad never does",
                                      hint="use the result")  # fmt: skip
             try:
-                watcher = CURRENT.get().watching
-                if watcher is not None and watcher.looks():
-                    return watcher.whole(name, function, args, kwargs)
-                if reference is None or (further and any_given(further, kwargs)):
+                observer = CURRENT.get().observer
+                if observer is not None and observer.is_observing():
+                    return observer.observe_function(name, function, args, kwargs)
+                if reference is None or (further and has_option(further, kwargs)):
                     return body(*args, **kwargs)
                 for value in args:
-                    if beyond_numpy(value):
+                    if is_beyond_numpy(value):
                         return body(*args, **kwargs)
                 for value in kwargs.values():
-                    if beyond_numpy(value):
+                    if is_beyond_numpy(value):
                         return body(*args, **kwargs)
                 return reference(*args, **kwargs)
             except (ValueError, TypeError, IndexError) as error:
@@ -96,23 +96,25 @@ def composite(
     return declare
 
 
-def any_given(options: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether one of the options is given; those that are None or False are not, and taken out."""
+def has_option(options: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether one of the options is given; options that are None or False count as not given, and are taken
+    out."""
     for option in options:
         if kwargs.get(option) is None or kwargs[option] is False:
             kwargs.pop(option, None)
     return not kwargs.keys().isdisjoint(options)
 
 
-def position_of_out(body: Callable[..., Any]) -> int:
-    """The position of a parameter `out` that may be given by position. (The signature would take as long as the rest of
-    the import.)"""
+def out_position(body: Callable[..., Any]) -> int:
+    """Return the position of a parameter `out` that may be given by position. (The signature would take as
+    long as the rest of the import.)"""
     names = body.__code__.co_varnames[: body.__code__.co_argcount]
     return names.index("out") if "out" in names else sys.maxsize
 
 
 def operand(value: Any) -> Any:
-    """An argument as NumPy's `asarray` sees it: an array (or tracer) with a dtype of its own, never weak."""
+    """Return an argument as NumPy's `asarray` sees it: an array (or tracer) with a dtype of its own, never
+    weak."""
     value = as_value(value)
     if getattr(value, "shape", ()):  # only numbers are weak
         return value
@@ -121,58 +123,60 @@ def operand(value: Any) -> Any:
 
 
 def operands(values: Any) -> list[Any]:
-    """Several arguments as arrays."""
+    """Return several arguments as arrays."""
     return [operand(v) for v in values]
 
 
 def dtype_of(x: Any) -> Any:
-    """NumPy's dtype of an array of any library."""
+    """Return NumPy's dtype of an array of any library."""
     return aval_of(x).dtype
 
 
 def kind(x: Any) -> str:
-    """The kind of an array's dtype: 'b', 'i', 'u', 'f' or 'c'."""
+    """Return the kind of an array's dtype: 'b', 'i', 'u', 'f' or 'c'."""
     return kind_of(aval_of(x).dtype)
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """x in another dtype; None leaves it as it is."""
+    """Convert x to another dtype; None leaves it as it is."""
     return x if dtype is None or dtype_of(x) == dtype else ops.convert(x, dtype=np.dtype(dtype))
 
 
-def chosen(mask: Any, x: Any, number: Any) -> Any:
-    """x where the mask holds, elsewhere a number, in the dtype of x."""
-    return cast(ops.where(mask, x, NUMBERS[kind(x)](number)), dtype_of(x))
+def fill_outside(mask: Any, x: Any, number: Any) -> Any:
+    """Return x where the mask holds, and a number elsewhere, in the dtype of x."""
+    return cast(ops.where(mask, x, NUMBER_OF_KIND[kind(x)](number)), dtype_of(x))
 
 
-def known(value: Any, operation: str, hint: str) -> Any:
-    """The plain value of an argument that fixes a shape; where there is none, the error says what to write."""
+def known_value(value: Any, operation: str, hint: str) -> Any:
+    """Return the plain value of an argument that fixes a shape; where there is none, the error says what to
+    write."""
     try:
-        return concrete(operand(value), operation)
+        return concretize(operand(value), operation)
     except ConcretizationError as error:
         raise ConcretizationError(error.args[0], hint=hint) from None
 
 
 def ensure(condition: Any, message: str) -> None:
-    """Raise a ShapeError where a condition on values is known not to hold. Staged and batched values are trusted."""
+    """Raise ShapeError where a condition on values is known not to hold. Staged and batched values are
+    trusted."""
     try:
-        holds = concrete(ops.reduce_all(condition, axes=axes_tuple(None, condition.ndim)), "bool()")
+        holds = concretize(ops.reduce_all(condition, axes=normalize_axes(None, condition.ndim)), "bool()")
     except ConcretizationError:
         return
     if not holds:
         raise ShapeError(message)
 
 
-def axis_index(axis: Any, ndim: int) -> int:
-    """An axis made non-negative; raises NumPy's AxisError."""
+def normalize_axis(axis: Any, ndim: int) -> int:
+    """Return an axis made non-negative; raise NumPy's AxisError where it is out of range."""
     return normalize_axis_index(axis, ndim)
 
 
-def axes_tuple(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Axes made non-negative; None stands for all."""
+def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return axes made non-negative; None stands for all."""
     return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
 
 
 def at_axis(index: Any, axis: int) -> tuple:
-    """The index that applies `index` (a slice or an integer) to one axis."""
+    """Return the index that applies `index` (a slice or an integer) to one axis."""
     return (*(slice(None),) * axis, index)

@@ -11,13 +11,13 @@ from .. import ops
 from ..core.errors import ShapeError, describe
 from ..core.interpreter import Tracer
 from ..ops.contraction import LETTERS
-from .composite import axes_tuple, axis_index, cast, composite, dtype_of, kind, operand, operands
+from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand, operands
 from .manipulation import diagonal, moveaxis, ravel
 
 
 # -- the one contraction ------------------------------------------
-def diagonalized(x: Any, letters: str) -> tuple[Any, str]:
-    """An operand in which every letter stands once: repeated ones are replaced by their diagonal."""
+def take_diagonals(x: Any, letters: str) -> tuple[Any, str]:
+    """Replace repeated letters of an operand by the diagonal, so that every letter stands once."""
     for letter in dict.fromkeys(letters):
         while letters.count(letter) > 1:
             i = letters.index(letter)
@@ -30,8 +30,8 @@ def diagonalized(x: Any, letters: str) -> tuple[Any, str]:
     return x, letters
 
 
-def reduced_to(x: Any, letters: str, wanted: str) -> tuple[Any, str]:
-    """An operand summed over the letters that are not wanted."""
+def sum_unwanted(x: Any, letters: str, wanted: str) -> tuple[Any, str]:
+    """Sum an operand over the letters that are not wanted."""
     axes = tuple(i for i, c in enumerate(letters) if c not in wanted)
     if not axes:
         return x, letters
@@ -39,8 +39,8 @@ def reduced_to(x: Any, letters: str, wanted: str) -> tuple[Any, str]:
     return cast(ops.reduce_sum(x, axes=axes), dtype_of(x)), "".join(c for c in letters if c in wanted)
 
 
-def squeezed(x: Any, letters: str, sizes: dict[str, int]) -> tuple[Any, str]:
-    """An operand without the axes of length one that broadcast against longer ones."""
+def drop_broadcast_axes(x: Any, letters: str, sizes: dict[str, int]) -> tuple[Any, str]:
+    """Drop the axes of length one that broadcast against longer ones."""
     dropped = [i for i, c in enumerate(letters) if x.shape[i] == 1 and sizes[c] != 1]
     if not dropped:
         return x, letters
@@ -48,10 +48,10 @@ def squeezed(x: Any, letters: str, sizes: dict[str, int]) -> tuple[Any, str]:
             "".join(c for i, c in enumerate(letters) if i not in dropped))  # fmt: skip
 
 
-def pairwise(a: Any, left: str, b: Any, right: str, out: str) -> Any:
-    """The contraction of two operands of one dtype to the letters `out`."""
-    a, left = diagonalized(a, left)
-    b, right = diagonalized(b, right)
+def contract_pair(a: Any, left: str, b: Any, right: str, out: str) -> Any:
+    """Contract two operands of one dtype to the letters `out`."""
+    a, left = take_diagonals(a, left)
+    b, right = take_diagonals(b, right)
     sizes: dict[str, int] = {}
     for letter, n in zip(left + right, a.shape + b.shape):
         if sizes.get(letter, 1) == 1:
@@ -59,42 +59,43 @@ def pairwise(a: Any, left: str, b: Any, right: str, out: str) -> Any:
         elif n not in (1, sizes[letter]):
             raise ShapeError(f"axis {letter!r} has sizes {sizes[letter]} and {n} in the operands {describe(a)} "
                              f"({left}) and {describe(b)} ({right})")  # fmt: skip
-    a, left = squeezed(a, left, sizes)
-    b, right = squeezed(b, right, sizes)
-    a, left = reduced_to(a, left, right + out)
-    b, right = reduced_to(b, right, left + out)
+    a, left = drop_broadcast_axes(a, left, sizes)
+    b, right = drop_broadcast_axes(b, right, sizes)
+    a, left = sum_unwanted(a, left, right + out)
+    b, right = sum_unwanted(b, right, left + out)
     return ops.contract(a, b, spec=f"{left},{right}->{out}")
 
 
-def single(x: Any, letters: str, out: str) -> Any:
-    """A diagonal, sum and permutation of one operand."""
-    x, letters = diagonalized(x, letters)
-    x, letters = reduced_to(x, letters, out)
+def reduce_operand(x: Any, letters: str, out: str) -> Any:
+    """Take the diagonal, sum and permutation of one operand."""
+    x, letters = take_diagonals(x, letters)
+    x, letters = sum_unwanted(x, letters, out)
     return ops.permute(x, axes=tuple(letters.index(c) for c in out))
 
 
-def conjugated(x: Any) -> Any:
+def conjugate_complex(x: Any) -> Any:
     return ops.conjugate(x) if kind(x) == "c" else x
 
 
 # -- matrices and vectors ------------------------------------------
-def core(x: Any, name: str, which: int, letters: str) -> str:
-    """All letters of an operand that ends with the given ones; the others, from `A` on, are aligned on the right."""
+def core_letters(x: Any, name: str, which: int, letters: str) -> str:
+    """Return all letters of an operand that ends with the given ones; the others, from `A` on, are aligned on
+    the right."""
     if x.ndim < len(letters):
         raise ShapeError(f"{name}: input operand {which} ({describe(x)}) does not have enough dimensions")
     return LETTERS[26 : 26 + x.ndim - len(letters)][::-1] + letters
 
 
 def batch_product(name: str, a: Any, left: str, b: Any, right: str, out: str) -> Any:
-    """A product of the last axes, broadcasting over those before."""
-    a, b = ops.promoted([a, b])
-    left, right = core(a, name, 0, left), core(b, name, 1, right)
+    """Multiply along the last axes, broadcasting over those before."""
+    a, b = ops.promote_dtypes([a, b])
+    left, right = core_letters(a, name, 0, left), core_letters(b, name, 1, right)
     if a.shape[left.index("k")] != b.shape[right.index("k")]:
         raise ShapeError(f"{name}: the inner sizes {a.shape[left.index('k')]} and {b.shape[right.index('k')]} differ: "
                          f"{describe(a)} @ {describe(b)}")  # fmt: skip
     np.broadcast_shapes(batch_shape(a, left), batch_shape(b, right))
     batch = max(left.rstrip(LETTERS[:26]), right.rstrip(LETTERS[:26]), key=len)
-    return pairwise(a, left, b, right, batch + out)
+    return contract_pair(a, left, b, right, batch + out)
 
 
 def batch_shape(x: Any, letters: str) -> tuple[int, ...]:
@@ -118,9 +119,9 @@ def matmul(x1: Any, x2: Any, /, out: None = None, *, dtype: Any = None) -> Any:
 
 @composite(np.vecdot)
 def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1) -> Any:
-    """Σ conj(x1)·x2 along an axis, broadcasting over the others."""
+    """Return Σ conj(x1)·x2 along an axis, broadcasting over the others."""
     a, b = (moveaxis(x, axis, -1) for x in operands((x1, x2)))
-    return batch_product("vecdot", conjugated(a), "k", b, "k", "")
+    return batch_product("vecdot", conjugate_complex(a), "k", b, "k", "")
 
 
 @composite(getattr(np, "matvec", None))
@@ -133,13 +134,13 @@ def matvec(x1: Any, x2: Any, /, out: None = None) -> Any:
 def vecmat(x1: Any, x2: Any, /, out: None = None) -> Any:
     """Conjugated vectors times matrices, broadcasting over the axes before."""
     a = operand(x1)
-    return batch_product("vecmat", conjugated(a), "k", operand(x2), "kj", "j")
+    return batch_product("vecmat", conjugate_complex(a), "k", operand(x2), "kj", "j")
 
 
 @composite(np.dot)
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """The sum over the last axis of a and the last but one of b; a product where one is a scalar."""
-    a, b = ops.promoted(operands((a, b)))
+    a, b = ops.promote_dtypes(operands((a, b)))
     if a.ndim == 0 or b.ndim == 0:
         return ops.multiply(a, b)
     return tensordot(a, b, ([-1], [max(b.ndim - 2, 0)]))
@@ -147,14 +148,14 @@ def dot(a: Any, b: Any, out: None = None) -> Any:
 
 @composite(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    """Σ conj(a)·b over all entries."""
+    """Return Σ conj(a)·b over all entries."""
     a, b = ravel(a), ravel(b)
-    return dot(conjugated(a), b)
+    return dot(conjugate_complex(a), b)
 
 
 @composite(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
-    a, b = ops.promoted(operands((a, b)))
+    a, b = ops.promote_dtypes(operands((a, b)))
     if a.ndim == 0 or b.ndim == 0:
         return ops.multiply(a, b)
     return tensordot(a, b, ([-1], [-1]))
@@ -173,11 +174,11 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     Args:
         axes: the number of last axes of a and first axes of b, or a pair of (sequences of) axes.
     """
-    a, b = ops.promoted(operands((a, b)))
+    a, b = ops.promote_dtypes(operands((a, b)))
     if hasattr(axes, "__index__"):
         axes = range(a.ndim - axes, a.ndim), range(axes)
     ours, theirs = ((x,) if hasattr(x, "__index__") else tuple(x) for x in axes)
-    ours, theirs = axes_tuple(ours, a.ndim), axes_tuple(theirs, b.ndim)
+    ours, theirs = normalize_axes(ours, a.ndim), normalize_axes(theirs, b.ndim)
     if len(ours) != len(theirs) or any(a.shape[i] != b.shape[j] for i, j in zip(ours, theirs)):
         raise ShapeError(
             f"shape-mismatch for sum: axes {ours} of {describe(a)} and {theirs} of {describe(b)}"
@@ -216,8 +217,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if a.shape[0] == b.shape[0] == 2:
         return minor(0, 1)
     a, b = (ops.pad(x, widths=((0, 3 - x.shape[0]), *((0, 0),) * (x.ndim - 1))) for x in (a, b))
-    result = ops.stacked([minor(1, 2), minor(2, 0), minor(0, 1)])
-    return moveaxis(result, 0, axis_index(axisc, result.ndim))
+    result = ops.stack([minor(1, 2), minor(2, 0), minor(0, 1)])
+    return moveaxis(result, 0, normalize_axis(axisc, result.ndim))
 
 
 @composite(np.trace)
@@ -230,8 +231,8 @@ def trace(
 
 # -- einsum ------------------------------------------
 @lru_cache(1024)
-def parsed(subscripts: str, shapes: tuple) -> tuple[tuple[str, ...], str]:
-    """(the letters of each operand, the letters of the result), dots written out."""
+def parse_subscripts(subscripts: str, shapes: tuple) -> tuple[tuple[str, ...], str]:
+    """Return the letters of each operand and those of the result, with dots written out."""
     from opt_einsum.parser import parse_einsum_input
 
     inputs, out, _ = parse_einsum_input((subscripts, *shapes), shapes=True)
@@ -246,8 +247,10 @@ def parsed(subscripts: str, shapes: tuple) -> tuple[tuple[str, ...], str]:
 
 
 @lru_cache(1024)
-def path(inputs: tuple[str, ...], out: str, shapes: tuple, optimize: Any) -> tuple[tuple[int, ...], ...]:
-    """The order in which operands are contracted, two at a time."""
+def contraction_path(
+    inputs: tuple[str, ...], out: str, shapes: tuple, optimize: Any
+) -> tuple[tuple[int, ...], ...]:
+    """Return the order in which operands are contracted, two at a time."""
     if len(inputs) <= 2:
         return (tuple(range(len(inputs))),)
     from opt_einsum import contract_path
@@ -262,22 +265,23 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     return np.einsum_path(*stand_ins, optimize=optimize)
 
 
-def is_explicit(optimize: Any) -> bool:
+def is_explicit_path(optimize: Any) -> bool:
     """Whether `optimize` is an order of contraction itself, not the name of a way to find one."""
     return isinstance(optimize, list | tuple) and not (optimize and isinstance(optimize[-1], int | float))
 
 
 def plain_einsum(*operands: Any, **options: Any) -> Any:
-    """NumPy's, which takes explicit orders with a mark before them only."""
+    """Call NumPy's einsum, which takes explicit orders only with a mark before them."""
     order: Any = options.get("optimize")
-    if is_explicit(order) and "einsum_path" not in order[:1]:
+    if is_explicit_path(order) and "einsum_path" not in order[:1]:
         options["optimize"] = ["einsum_path", *order]
     return np.einsum(*operands, **options)
 
 
-def order_wanted(optimize: Any) -> Any:
-    """`optimize` as opt_einsum takes it: an explicit order without NumPy's mark, no limit of memory."""
-    if is_explicit(optimize):
+def as_contract_path(optimize: Any) -> Any:
+    """Return `optimize` as opt_einsum takes it: an explicit order without NumPy's mark, no limit of
+    memory."""
+    if is_explicit_path(optimize):
         return tuple(tuple(step) for step in optimize if step != "einsum_path")
     return optimize[0] if isinstance(optimize, list | tuple) else optimize or "greedy"
 
@@ -303,11 +307,11 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any =
         )
         symbols = ["".join("..." if i is Ellipsis else LETTERS[i] for i in entries) for entries in lists]
         subscripts = ",".join(symbols[: len(arrays)]) + "".join(f"->{s}" for s in symbols[len(arrays) :])
-    arrays = ops.promoted([cast(operand(x), dtype) for x in arrays])
+    arrays = ops.promote_dtypes([cast(operand(x), dtype) for x in arrays])
     shapes = tuple(x.shape for x in arrays)
-    inputs, result = parsed(subscripts, shapes)
+    inputs, result = parse_subscripts(subscripts, shapes)
     terms = list(zip(arrays, inputs))
-    for chosen in path(inputs, result, shapes, order_wanted(optimize)):
+    for chosen in contraction_path(inputs, result, shapes, as_contract_path(optimize)):
         taken = [terms.pop(i) for i in sorted(chosen, reverse=True)]
         last = not terms
         while len(taken) > 1:
@@ -318,10 +322,10 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any =
                 if last and not taken
                 else "".join(c for c in dict.fromkeys(left + right) if c in still)
             )
-            taken.append((pairwise(a, left, b, right, kept), kept))
+            taken.append((contract_pair(a, left, b, right, kept), kept))
         terms += taken
     ((x, letters),) = terms
-    return single(x, letters, result) if letters != result else x
+    return reduce_operand(x, letters, result) if letters != result else x
 
 
 __all__ = [

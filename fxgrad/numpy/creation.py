@@ -1,5 +1,5 @@
-"""Making arrays. What depends on no traced value is made by NumPy's own function; the functions here take traced
-values where NumPy's take arrays or numbers.
+"""The creation of arrays. What depends on no traced value is made by NumPy's own function; the functions here
+take traced values where NumPy's take arrays or numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from .. import ops
 from ..core.aval import is_differentiable
 from ..core.errors import UnsupportedError
 from ..core.interpreter import Tracer, as_value
-from .composite import STEPS, axis_index, beyond_numpy, cast, composite, dtype_of, operand, operands
+from .composite import (
+    ZERO_DERIVATIVE,
+    cast,
+    composite,
+    dtype_of,
+    is_beyond_numpy,
+    normalize_axis,
+    operand,
+    operands,
+)
 from .dtypes import ndim
 from .elementwise import log10, power, sign
 from .manipulation import broadcast_arrays, concatenate, expand_dims
@@ -97,19 +106,19 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
     return ops.full_like(a, value=fill_value)
 
 
-@composite(np.zeros_like, derivative=STEPS)
+@composite(np.zeros_like, derivative=ZERO_DERIVATIVE)
 def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
                device: Any = None) -> Any:  # fmt: skip
     return full_like(a, 0, dtype, shape=shape)
 
 
-@composite(np.ones_like, derivative=STEPS)
+@composite(np.ones_like, derivative=ZERO_DERIVATIVE)
 def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
               device: Any = None) -> Any:  # fmt: skip
     return full_like(a, 1, dtype, shape=shape)
 
 
-@composite(np.empty_like, derivative=STEPS)
+@composite(np.empty_like, derivative=ZERO_DERIVATIVE)
 def empty_like(prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
                device: Any = None) -> Any:  # fmt: skip
     return zeros_like(prototype, dtype, shape=shape)
@@ -138,7 +147,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     >>> fx.jacobian(lambda stop: fnp.linspace(0.0, stop, 3))(2.0)
     array([0. , 0.5, 1. ])
     """
-    start, stop, _ = ops.promoted([as_value(start), as_value(stop), 0.0])
+    start, stop, _ = ops.promote_dtypes([as_value(start), as_value(stop), 0.0])
     shape = np.broadcast_shapes(start.shape, stop.shape)
     count = num - 1 if endpoint else num
     step = ops.divide(ops.subtract(stop, start), count) if count > 0 else ops.full_like(start, value=np.nan)
@@ -151,7 +160,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         result = ops.where(serial == num - 1, stop, result)
     if dtype is not None and np.issubdtype(dtype, np.integer):
         result = ops.floor(result)
-    result = ops.move_axis(cast(result, dtype), 0, axis_index(axis, result.ndim))
+    result = ops.move_axis(cast(result, dtype), 0, normalize_axis(axis, result.ndim))
     return (result, step) if retstep else result
 
 
@@ -169,7 +178,7 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     """Numbers in geometric progression."""
-    start, stop, _ = ops.promoted([operand(start), operand(stop), 0.0])
+    start, stop, _ = ops.promote_dtypes([operand(start), operand(stop), 0.0])
     # Turned so that it starts from a positive number; the turn cancels, so that its derivative is not needed.
     turn = sign(ops.stop_gradient(start))
     start, stop = ops.divide(start, turn), ops.divide(stop, turn)
@@ -180,7 +189,7 @@ def geomspace(
     if endpoint and num > 1:
         result = ops.where(serial == num - 1, stop, result)
     result = ops.multiply(result, turn)
-    return ops.move_axis(cast(result, dtype), 0, axis_index(axis, result.ndim))
+    return ops.move_axis(cast(result, dtype), 0, normalize_axis(axis, result.ndim))
 
 
 # -- coordinates ------------------------------------------
@@ -211,7 +220,7 @@ class Joiner:
 
     def __getitem__(self, key: Any) -> Any:
         items = list(key) if isinstance(key, tuple) else [key]
-        if not any(beyond_numpy([i.start, i.stop, i.step] if isinstance(i, slice) else i) for i in items):
+        if not any(is_beyond_numpy([i.start, i.stop, i.step] if isinstance(i, slice) else i) for i in items):
             return self.plain[key]
         axis, ndim, place = self.layout
         if isinstance(items[0], str):
@@ -222,21 +231,21 @@ class Joiner:
                     hint="integers: 'axis,ndim,place'",
                 )
             axis, ndim, place = [*map(int, numbers), *self.layout[len(numbers) :]]
-        parts = [as_value(self.ranged(i) if isinstance(i, slice) else i) for i in items]
+        parts = [as_value(self.expand_slice(i) if isinstance(i, slice) else i) for i in items]
         dtype = ops.result_dtype(parts)
-        return concatenate([self.raised(cast(operand(p), dtype), ndim, place) for p in parts], axis)
+        return concatenate([self.add_axes(cast(operand(p), dtype), ndim, place) for p in parts], axis)
 
     @staticmethod
-    def ranged(part: slice) -> Any:
-        """The range that a slice stands for; an imaginary step is the number of points."""
+    def expand_slice(part: slice) -> Any:
+        """Return the range that a slice stands for; an imaginary step is the number of points."""
         start, step = 0 if part.start is None else part.start, 1 if part.step is None else part.step
         if isinstance(step, complex):
             return linspace(start, part.stop, int(step.imag))
         return arange(start, part.stop, step)
 
     @staticmethod
-    def raised(x: Any, ndim: int, place: int) -> Any:
-        """x with at least `ndim` axes, its own from `place` on."""
+    def add_axes(x: Any, ndim: int, place: int) -> Any:
+        """Return x with at least `ndim` axes, its own from `place` on."""
         extra = ndim - x.ndim
         if extra <= 0:
             return x

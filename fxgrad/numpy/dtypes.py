@@ -1,4 +1,4 @@
-"""Dtypes, what is known of them, and of values without their data."""
+"""Dtypes, what is known of them, and what is known of values without their data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.interpreter import Tracer, as_value
-from .composite import CONSTANT, beyond_numpy, composite, dtype_of, operands
+from .composite import NO_DERIVATIVE, composite, dtype_of, is_beyond_numpy, operands
 
 bool = bool_ = np.bool_
 int8, int16, int32, int64, int_, intp = np.int8, np.int16, np.int32, np.int64, np.int_, np.intp
@@ -45,21 +45,21 @@ def iinfo(int_type: Any) -> Any:
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
     """As `numpy.result_type`; traced Python scalars are weak, as plain ones are (NEP 50)."""
-    return np.result_type(*[stand_in(v) if beyond_numpy(v) else v for v in arrays_and_dtypes])
+    return np.result_type(*[promotion_stand_in(v) if is_beyond_numpy(v) else v for v in arrays_and_dtypes])
 
 
-def stand_in(value: Any) -> Any:
-    """A dtype or Python scalar that promotes as the value does."""
+def promotion_stand_in(value: Any) -> Any:
+    """Return a dtype or Python scalar that promotes as the value does."""
     aval = aval_of(as_value(value))
     return WEAK_TYPES[aval.dtype.kind](1) if aval.weak else aval.dtype
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
     """As `numpy.can_cast`; a value stands for its dtype."""
-    return np.can_cast(aval_of(from_).dtype if beyond_numpy(from_) else from_, to, casting)
+    return np.can_cast(aval_of(from_).dtype if is_beyond_numpy(from_) else from_, to, casting)
 
 
-@composite(np.common_type, derivative=CONSTANT)
+@composite(np.common_type, derivative=NO_DERIVATIVE)
 def common_type(*arrays: Any) -> Any:
     return np.common_type(*[np.empty(0, dtype_of(x)) for x in operands(arrays)])
 

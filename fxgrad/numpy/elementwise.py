@@ -17,19 +17,19 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, is_differentiable
 from ..core.errors import DTypeError, ShapeError
-from ..core.interpreter import Tracer, as_value, concrete
+from ..core.interpreter import Tracer, as_value, concretize
 from ..ops import operators
 from .composite import (
-    CONSTANT,
     DIFFERENTIABLE,
-    STEPS,
+    NO_DERIVATIVE,
+    ZERO_DERIVATIVE,
     at_axis,
-    axis_index,
     cast,
-    chosen,
     composite,
     dtype_of,
+    fill_outside,
     kind,
+    normalize_axis,
     operand,
 )
 from .dtypes import finfo
@@ -94,7 +94,7 @@ pow = power
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1, a step; for complex numbers x/|x| (0 at 0), which has a derivative."""
     x = operand(x)
-    return ops.unit(x, absolute(x)) if kind(x) == "c" else ops.sign(x)
+    return ops.unit_vector(x, absolute(x)) if kind(x) == "c" else ops.sign(x)
 
 
 @composite(np.float_power)
@@ -104,33 +104,33 @@ def float_power(x1: Any, x2: Any, /) -> Any:
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
-    """(x1 // x2, x1 % x2)."""
+    """Return (x1 // x2, x1 % x2)."""
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
-def floating(x: Any) -> Any:
-    """An array in the floating-point dtype in which NumPy's ufuncs compute with it."""
+def to_floating(x: Any) -> Any:
+    """Convert an array to the floating-point dtype in which NumPy's ufuncs compute with it."""
     x = operand(x)
     return x if kind(x) in "fc" else add(x, np.float16(0))
 
 
 @composite(np.modf)
 def modf(x: Any, /) -> tuple[Any, Any]:
-    x = floating(x)
+    x = to_floating(x)
     whole = trunc(x)
     return copysign(ops.where(isinf(x), 0, subtract(x, whole)), x), whole
 
 
 @composite(np.frexp)
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """(mantissa, exponent) with x = mantissa·2^exponent and the mantissa's modulus in [½, 1)."""
-    x = floating(x)
+    """Return (mantissa, exponent) with x = mantissa·2^exponent and the mantissa's modulus in [½, 1)."""
+    x = to_floating(x)
     ordinary = logical_and(isfinite(x), not_equal(x, 0))
-    exponent = cast(add(floor(log2(chosen(ordinary, absolute(x), 1))), 1), np.int32)
+    exponent = cast(add(floor(log2(fill_outside(ordinary, absolute(x), 1))), 1), np.int32)
     mantissa = absolute(ldexp(x, negative(exponent)))
     # The logarithm is rounded, and so may be on the wrong side of an integer.
     off = subtract(cast(greater_equal(mantissa, 1), np.int32), cast(less(mantissa, 0.5), np.int32))
-    exponent = chosen(ordinary, add(exponent, off), 0)
+    exponent = fill_outside(ordinary, add(exponent, off), 0)
     return ops.where(ordinary, ldexp(x, negative(exponent)), x), exponent
 
 
@@ -145,20 +145,20 @@ def sinc(x: Any) -> Any:
     u = multiply(operand(x), np.pi)
     near = less(absolute(u), np.pi)
     total: Any = 0
-    for node, weight in zip(*gauss()):
+    for node, weight in zip(*gauss_nodes()):
         total = add(total, multiply(cos(multiply(u, node)), weight))
     far = ops.where(near, np.pi, u)
     return ops.where(near, total, divide(sin(far), far))
 
 
 @cache
-def gauss() -> tuple[list[float], list[float]]:
-    """Nodes and weights on [0, 1], enough of them for cos(πt) and its derivatives."""
+def gauss_nodes() -> tuple[list[float], list[float]]:
+    """Return nodes and weights on [0, 1], enough of them for cos(πt) and its derivatives."""
     nodes, weights = np.polynomial.legendre.leggauss(16)
     return ((nodes + 1) / 2).tolist(), (weights / 2).tolist()
 
 
-@composite(np.bitwise_count, derivative=CONSTANT)
+@composite(np.bitwise_count, derivative=NO_DERIVATIVE)
 def bitwise_count(x: Any, /) -> Any:
     x = absolute(operand(x))
     bits = [bitwise_and(right_shift(x, i), 1) for i in range(dtype_of(x).itemsize * 8)]
@@ -171,11 +171,13 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
     a = operand(a)
     if kind(a) not in "biu":
         raise DTypeError("Expected an input array of integer or boolean data type")
-    axis, rows, shape = along_last(a, axis)
+    axis, rows, shape = move_axis_last(a, axis)
     bits = cast(not_equal(rows, 0), np.uint8)
     count = -(-shape[-1] // 8)
     bits = ops.pad(bits, widths=(*((0, 0),) * (len(shape) - 1), (0, 8 * count - shape[-1])))
-    places = multiply(ops.reshape(bits, shape=(*shape[:-1], count, 8)), np.left_shift(1, bit_order(bitorder)))
+    places = multiply(
+        ops.reshape(bits, shape=(*shape[:-1], count, 8)), np.left_shift(1, bit_shifts(bitorder))
+    )
     return ops.move_axis(cast(ops.reduce_sum(places, axes=(len(shape),)), np.uint8), len(shape) - 1, axis)
 
 
@@ -185,9 +187,9 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     a = operand(a)
     if dtype_of(a) != np.uint8:
         raise DTypeError("Expected an input array of unsigned byte data type")
-    axis, rows, shape = along_last(a, axis)
+    axis, rows, shape = move_axis_last(a, axis)
     places = ops.reshape(rows, shape=(*shape, 1))
-    bits = bitwise_and(right_shift(places, cast(bit_order(bitorder), np.uint8)), np.uint8(1))
+    bits = bitwise_and(right_shift(places, cast(bit_shifts(bitorder), np.uint8)), np.uint8(1))
     size = 8 * shape[-1]
     bits = ops.reshape(bits, shape=(*shape[:-1], size))
     wanted = size if count is None else count if count >= 0 else size + count
@@ -196,18 +198,19 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     return ops.move_axis(bits, len(shape) - 1, axis)
 
 
-def bit_order(name: str) -> Any:
-    """How far each of eight bits is shifted."""
+def bit_shifts(name: str) -> Any:
+    """Return how far each of eight bits is shifted."""
     if name not in ("big", "little"):
         raise ShapeError("'bitorder' must be either 'little' or 'big'")
     return np.arange(8)[:: -1 if name == "big" else 1]
 
 
-def along_last(x: Any, axis: Any) -> tuple[int, Any, tuple[int, ...]]:
-    """(the axis, the array with this axis moved to the end, its shape); None stands for all entries in a row."""
+def move_axis_last(x: Any, axis: Any) -> tuple[int, Any, tuple[int, ...]]:
+    """Return the axis, the array with this axis moved to the end, and its shape; None stands for all entries
+    in a row."""
     if axis is None:
         x, axis = ops.reshape(x, shape=(x.size,)), 0
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     rows = ops.move_axis(x, axis, x.ndim - 1)
     return axis, rows, rows.shape
 
@@ -229,7 +232,7 @@ def clip(
     return a if high is None else minimum(a, high)
 
 
-@composite(np.round, derivative=STEPS)
+@composite(np.round, derivative=ZERO_DERIVATIVE)
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     return ops.round(operand(a), decimals=decimals)
 
@@ -237,7 +240,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
 around = round
 
 
-@composite(np.fix, derivative=STEPS)
+@composite(np.fix, derivative=ZERO_DERIVATIVE)
 def fix(x: Any, out: None = None) -> Any:
     return trunc(operand(x))
 
@@ -254,9 +257,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     limits = finfo(dtype_of(x))
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
-    finite = chosen(logical_not(isnan(x)), x, nan)
-    finite = chosen(not_equal(x, np.inf), finite, high)
-    return chosen(not_equal(x, -np.inf), finite, low)
+    finite = fill_outside(logical_not(isnan(x)), x, nan)
+    finite = fill_outside(not_equal(x, np.inf), finite, high)
+    return fill_outside(not_equal(x, -np.inf), finite, low)
 
 
 @composite(np.angle)
@@ -270,12 +273,12 @@ def angle(z: Any, deg: bool = False) -> Any:
 def real_if_close(a: Any, tol: Any = 100) -> Any:
     """Real parts, where all imaginary parts are near 0, which must be known."""
     a = operand(a)
-    known = concrete(a, "real_if_close") if kind(a) == "c" else None
+    known = concretize(a, "real_if_close") if kind(a) == "c" else None
     return a if known is None or np.iscomplexobj(np.real_if_close(known, tol)) else real(a)
 
 
 # -- tests ------------------------------------------
-@composite(np.isclose, derivative=CONSTANT)
+@composite(np.isclose, derivative=NO_DERIVATIVE)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     a, b = operand(a), operand(b)
     b = cast(b, np.result_type(dtype_of(b), 1.0))
@@ -284,50 +287,50 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
 
 
-@composite(np.allclose, derivative=CONSTANT)
+@composite(np.allclose, derivative=NO_DERIVATIVE)
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    return all_true(isclose(a, b, rtol, atol, equal_nan))
+    return all_hold(isclose(a, b, rtol, atol, equal_nan))
 
 
-@composite(np.array_equal, derivative=CONSTANT)
+@composite(np.array_equal, derivative=NO_DERIVATIVE)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     a1, a2 = operand(a1), operand(a2)
     if a1.shape != a2.shape:
         return False
     same = equal(a1, a2)
-    return all_true(logical_or(same, logical_and(isnan(a1), isnan(a2))) if equal_nan else same)
+    return all_hold(logical_or(same, logical_and(isnan(a1), isnan(a2))) if equal_nan else same)
 
 
-@composite(np.array_equiv, derivative=CONSTANT)
+@composite(np.array_equiv, derivative=NO_DERIVATIVE)
 def array_equiv(a1: Any, a2: Any) -> Any:
     a1, a2 = operand(a1), operand(a2)
     try:
         np.broadcast_shapes(a1.shape, a2.shape)
     except ValueError:
         return False
-    return all_true(equal(a1, a2))
+    return all_hold(equal(a1, a2))
 
 
-def all_true(x: Any) -> Any:
+def all_hold(x: Any) -> Any:
     return ops.reduce_all(x, axes=tuple(range(x.ndim)))
 
 
-@composite(np.isposinf, derivative=CONSTANT)
+@composite(np.isposinf, derivative=NO_DERIVATIVE)
 def isposinf(x: Any, out: None = None) -> Any:
     return logical_and(isinf(x), logical_not(signbit(x)))
 
 
-@composite(np.isneginf, derivative=CONSTANT)
+@composite(np.isneginf, derivative=NO_DERIVATIVE)
 def isneginf(x: Any, out: None = None) -> Any:
     return logical_and(isinf(x), signbit(x))
 
 
-@composite(np.isreal, derivative=CONSTANT)
+@composite(np.isreal, derivative=NO_DERIVATIVE)
 def isreal(x: Any) -> Any:
     return equal(imag(operand(x)), 0)
 
 
-@composite(np.iscomplex, derivative=CONSTANT)
+@composite(np.iscomplex, derivative=NO_DERIVATIVE)
 def iscomplex(x: Any) -> Any:
     return not_equal(imag(operand(x)), 0)
 
@@ -360,17 +363,17 @@ __all__ = [
 ]  # fmt: skip
 
 
-def derivative_of(primitive: Any) -> str:
-    """What the docstring of a primitive says of its derivative."""
-    if builtins.any(rule is not None for rule in primitive.rules):
+def derivative_note(primitive: Any) -> str:
+    """Return what the docstring of a primitive says of its derivative."""
+    if builtins.any(rule is not None for rule in primitive.partials):
         return DIFFERENTIABLE
     try:
-        result = primitive.abstract([Aval((), np.dtype(float))] * len(primitive.rules), {})
+        result = primitive.abstract_eval([Aval((), np.dtype(float))] * len(primitive.partials), {})
     except TypeError:  # of integers only
-        return CONSTANT
-    return STEPS if is_differentiable(result.dtype) else CONSTANT
+        return NO_DERIVATIVE
+    return ZERO_DERIVATIVE if is_differentiable(result.dtype) else NO_DERIVATIVE
 
 
 for _name in __all__:
     if globals()[_name].__doc__ is None:
-        globals()[_name].__doc__ = f"As `numpy.{_name}`, {derivative_of(globals()[_name].primitive)}."
+        globals()[_name].__doc__ = f"As `numpy.{_name}`, {derivative_note(globals()[_name].primitive)}."

@@ -14,24 +14,24 @@ import numpy as np
 
 from .. import ops
 from ..core.errors import AxisError, DTypeError, ShapeError, UnsupportedError
-from ..ops.fourier import OPPOSITE
-from .composite import at_axis, axis_index, composite, dtype_of, kind, operand
+from ..ops.fourier import OPPOSITE_NORM
+from .composite import at_axis, composite, dtype_of, kind, normalize_axis, operand
 from .manipulation import roll
 
 fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq
 
 
-def checked(norm: Any) -> str:
-    """A normalization by its name; None is "backward"."""
+def check_norm(norm: Any) -> str:
+    """Return a normalization by its name; None is "backward"."""
     if norm is None:
         return "backward"
-    if norm not in OPPOSITE:
+    if norm not in OPPOSITE_NORM:
         raise ShapeError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
     return norm
 
 
-def sized(a: Any, n: int, axis: int) -> Any:
-    """The array cropped to n entries along an axis, or padded with zeros at its end."""
+def crop_or_pad(a: Any, n: int, axis: int) -> Any:
+    """Crop the array to n entries along an axis, or pad it with zeros at its end."""
     have = a.shape[axis]
     if n < have:
         return ops.getitem(a, index=at_axis(slice(0, n, None), axis))
@@ -40,18 +40,19 @@ def sized(a: Any, n: int, axis: int) -> Any:
     return a
 
 
-def points(n: Any) -> int:
-    """A number of points as NumPy takes it."""
+def check_point_count(n: Any) -> int:
+    """Check a number of points as NumPy does."""
     if index(n) < 1:
         raise ShapeError(f"Invalid number of FFT data points ({n}) specified.")
     return index(n)
 
 
-def along(a: Any, s: Any, axes: Any) -> tuple[list[Any], tuple[int, ...]]:
-    """(sizes, axes made non-negative) of a transform along several axes; a size of -1 is that of the array."""
+def sizes_and_axes(a: Any, s: Any, axes: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """Return the sizes and the non-negative axes of a transform along several axes; a size of -1 is that of
+    the array."""
     if axes is None:
         axes = range(a.ndim) if s is None else range(-len(s), 0)
-    axes = tuple(axis_index(i, a.ndim) for i in axes)
+    axes = tuple(normalize_axis(i, a.ndim) for i in axes)
     sizes = [-1] * len(axes) if s is None else list(s)
     if len(sizes) != len(axes):
         raise ShapeError("Shape and axes have different lengths.")
@@ -63,30 +64,33 @@ def along(a: Any, s: Any, axes: Any) -> tuple[list[Any], tuple[int, ...]]:
     return sizes, axes
 
 
-def of_complex(a: Any, sizes: Sequence[Any], axes: tuple[int, ...], norm: Any, inverse: bool = False) -> Any:
-    """The transform along axes, resized."""
+def complex_transform(
+    a: Any, sizes: Sequence[Any], axes: tuple[int, ...], norm: Any, inverse: bool = False
+) -> Any:
+    """Transform along axes, after resizing them."""
     for n, axis in zip(sizes, axes):
-        a = sized(a, points(n), axis)
-    return ops.fft(a, axes=axes, norm=checked(norm), inverse=inverse) if axes else a
+        a = crop_or_pad(a, check_point_count(n), axis)
+    return ops.fft(a, axes=axes, norm=check_norm(norm), inverse=inverse) if axes else a
 
 
-def of_real(a: Any, n: Any, axis: int, norm: Any) -> Any:
-    """Half the spectrum of real numbers."""
+def real_transform(a: Any, n: Any, axis: int, norm: Any) -> Any:
+    """Compute half the spectrum of real numbers."""
     if kind(a) == "c":
         raise DTypeError(f"the operand must be real, not {dtype_of(a)}", hint="fft, or x.real")
-    return ops.rfft(sized(a, points(n), axis), axis=axis, norm=checked(norm))
+    return ops.rfft(crop_or_pad(a, check_point_count(n), axis), axis=axis, norm=check_norm(norm))
 
 
-def to_real(a: Any, n: Any, axis: int, norm: Any) -> Any:
-    """n real numbers from half their spectrum."""
-    n = points(n)
-    return ops.irfft(sized(a, n // 2 + 1, axis), n=n, axis=axis, norm=checked(norm))
+def inverse_to_real(a: Any, n: Any, axis: int, norm: Any) -> Any:
+    """Compute n real numbers from half their spectrum."""
+    n = check_point_count(n)
+    return ops.irfft(crop_or_pad(a, n // 2 + 1, axis), n=n, axis=axis, norm=check_norm(norm))
 
 
-def one(a: Any, n: Any, axis: int, half: bool = False) -> tuple[Any, Any, int]:
-    """(array, number of points, axis) of a transform along one axis; `half` the spectrum has 2·(entries − 1) points."""
+def one_axis_arguments(a: Any, n: Any, axis: int, half: bool = False) -> tuple[Any, Any, int]:
+    """Return the array, the number of points and the axis of a transform along one axis; `half` the spectrum
+    has 2·(entries − 1) points."""
     a = operand(a)
-    axis = axis_index(axis, a.ndim)
+    axis = normalize_axis(axis, a.ndim)
     if n is None:
         n = 2 * (a.shape[axis] - 1) if half else a.shape[axis]
     return a, n, axis
@@ -102,22 +106,22 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = Non
     >>> fx.grad(power)(fnp.array([1.0, 2.0, 3.0, 4.0]))
     array([ 8., 16., 24., 32.])
     """
-    a, n, axis = one(a, n, axis)
-    return of_complex(a, [n], (axis,), norm)
+    a, n, axis = one_axis_arguments(a, n, axis)
+    return complex_transform(a, [n], (axis,), norm)
 
 
 @composite(np.fft.ifft)
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
     """The inverse of `fft`."""
-    a, n, axis = one(a, n, axis)
-    return of_complex(a, [n], (axis,), norm, inverse=True)
+    a, n, axis = one_axis_arguments(a, n, axis)
+    return complex_transform(a, [n], (axis,), norm, inverse=True)
 
 
 @composite(np.fft.rfft)
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
     """The frequencies 0 … n//2 of real numbers; the others are their conjugates."""
-    a, n, axis = one(a, n, axis)
-    return of_real(a, n, axis, norm)
+    a, n, axis = one_axis_arguments(a, n, axis)
+    return real_transform(a, n, axis, norm)
 
 
 @composite(np.fft.irfft)
@@ -130,22 +134,22 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = N
     >>> bool((ct.imag == [0, 2, 0]).all())
     True
     """
-    a, n, axis = one(a, n, axis, half=True)
-    return to_real(a, n, axis, norm)
+    a, n, axis = one_axis_arguments(a, n, axis, half=True)
+    return inverse_to_real(a, n, axis, norm)
 
 
 @composite(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
     """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum."""
-    a, n, axis = one(a, n, axis, half=True)
-    return to_real(ops.conjugate(a), n, axis, OPPOSITE[checked(norm)])
+    a, n, axis = one_axis_arguments(a, n, axis, half=True)
+    return inverse_to_real(ops.conjugate(a), n, axis, OPPOSITE_NORM[check_norm(norm)])
 
 
 @composite(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
     """The inverse of `hfft`."""
-    a, n, axis = one(a, n, axis)
-    return ops.conjugate(of_real(a, n, axis, OPPOSITE[checked(norm)]))
+    a, n, axis = one_axis_arguments(a, n, axis)
+    return ops.conjugate(real_transform(a, n, axis, OPPOSITE_NORM[check_norm(norm)]))
 
 
 # -- along several ------------------------------------------
@@ -153,36 +157,36 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = N
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Any:
     """`fft` along axes (all of them), cropped or padded to the sizes `s`."""
     a = operand(a)
-    return of_complex(a, *along(a, s, axes), norm)
+    return complex_transform(a, *sizes_and_axes(a, s, axes), norm)
 
 
 @composite(np.fft.ifftn)
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Any:
     """The inverse of `fftn`."""
     a = operand(a)
-    return of_complex(a, *along(a, s, axes), norm, inverse=True)
+    return complex_transform(a, *sizes_and_axes(a, s, axes), norm, inverse=True)
 
 
 @composite(np.fft.rfftn)
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Any:
     """`rfft` along the last of the axes, then `fft` along the others."""
     a = operand(a)
-    (*sizes, n), (*others, last) = some(*along(a, s, axes))
-    return of_complex(of_real(a, n, last, norm), sizes, tuple(others), norm)
+    (*sizes, n), (*others, last) = require_axes(*sizes_and_axes(a, s, axes))
+    return complex_transform(real_transform(a, n, last, norm), sizes, tuple(others), norm)
 
 
 @composite(np.fft.irfftn)
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Any:
     """The inverse of `rfftn`."""
     a = operand(a)
-    (*sizes, n), (*others, last) = some(*along(a, s, axes))
+    (*sizes, n), (*others, last) = require_axes(*sizes_and_axes(a, s, axes))
     if s is None:
         n = 2 * (n - 1)
-    return to_real(of_complex(a, sizes, tuple(others), norm, inverse=True), n, last, norm)
+    return inverse_to_real(complex_transform(a, sizes, tuple(others), norm, inverse=True), n, last, norm)
 
 
-def some(sizes: list[Any], axes: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
-    """Sizes and axes, of which there must be a last one."""
+def require_axes(sizes: list[Any], axes: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
+    """Return sizes and axes; raise unless there is a last one."""
     if not axes:
         raise AxisError("at least one axis must be transformed")
     return sizes, axes
@@ -209,10 +213,10 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: N
 
 
 # -- the order of frequencies ------------------------------------------
-def shifts(x: Any, axes: Any) -> tuple[list[int], tuple[int, ...]]:
-    """(half the size of each axis, the axes)."""
+def half_sizes(x: Any, axes: Any) -> tuple[list[int], tuple[int, ...]]:
+    """Return half the size of each axis, and the axes."""
     axes = range(x.ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
-    axes = tuple(axis_index(i, x.ndim) for i in axes)
+    axes = tuple(normalize_axis(i, x.ndim) for i in axes)
     return [x.shape[i] // 2 for i in axes], axes
 
 
@@ -220,14 +224,14 @@ def shifts(x: Any, axes: Any) -> tuple[list[int], tuple[int, ...]]:
 def fftshift(x: Any, axes: Any = None) -> Any:
     """The frequency 0 moved to the middle."""
     x = operand(x)
-    return roll(x, *shifts(x, axes))
+    return roll(x, *half_sizes(x, axes))
 
 
 @composite(np.fft.ifftshift)
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """The inverse of `fftshift`."""
     x = operand(x)
-    by, axes = shifts(x, axes)
+    by, axes = half_sizes(x, axes)
     return roll(x, [-n for n in by], axes)
 
 

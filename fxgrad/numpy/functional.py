@@ -17,8 +17,8 @@ from ..core.aval import aval_of
 from ..core.errors import ShapeError
 from ..core.interpreter import CURRENT, EVAL
 from ..transforms.vmap import vmap
-from .composite import axis_index, beyond_numpy, cast, dtype_of, operand, operands
-from .manipulation import expand_dims, length, moveaxis
+from .composite import cast, dtype_of, is_beyond_numpy, normalize_axis, operand, operands
+from .manipulation import entry_count, expand_dims, moveaxis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 fromfunction = np.fromfunction
 
 
-def is_numpys(*values: Any) -> bool:
+def is_numpy_call(*values: Any) -> bool:
     """Whether NumPy's own function is to be called: nothing is traced, and no transform is open, whose traced values a
     function may have in its closure."""
-    return CURRENT.get().interpreter is EVAL.interpreter and not any(map(beyond_numpy, values))
+    return CURRENT.get().interpreter is EVAL.interpreter and not any(map(is_beyond_numpy, values))
 
 
-def over_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, ...]) -> Any:
-    """The results of a function of the entries along the leading axes, which have the given shape."""
+def map_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, ...]) -> Any:
+    """Map a function over the entries along the leading axes, which have the given shape."""
     if not shape:
         return function(*rows)
     rank = len(shape)
-    flat = [ops.reshape(x, shape=(length(shape), *aval_of(x).shape[rank:])) for x in rows]
+    flat = [ops.reshape(x, shape=(entry_count(shape), *aval_of(x).shape[rank:])) for x in rows]
     results = vmap(function, control="split")(*flat)
     return pytree.map(lambda y: ops.reshape(y, shape=(*shape, *aval_of(y).shape[1:])), results)
 
@@ -51,21 +51,21 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     >>> fx.grad(lambda x: fnp.sum(fnp.apply_along_axis(lambda v: v[0] * v[1], 1, x)))(fnp.ones((1, 3)))
     array([[1., 1., 0.]])
     """
-    if is_numpys(arr, args, *kwargs.values()):
+    if is_numpy_call(arr, args, *kwargs.values()):
         return np.apply_along_axis(func1d, axis, arr, *args, **kwargs)
     arr = operand(arr)
-    axis = axis_index(axis, arr.ndim)
+    axis = normalize_axis(axis, arr.ndim)
     rows = moveaxis(arr, axis, -1)
     shape = rows.shape[:-1]
     if 0 in shape:
         raise ShapeError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = operand(over_rows(lambda row: operand(func1d(row, *args, **kwargs)), [rows], shape))
+    results = operand(map_rows(lambda row: operand(func1d(row, *args, **kwargs)), [rows], shape))
     count = results.ndim - len(shape)
     return moveaxis(results, range(len(shape), results.ndim), range(axis, axis + count))
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    """`func(a, axis)` for one axis after another, which are kept with length one.
+    """Apply `func(a, axis)` for one axis after another, which are kept with length one.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.apply_over_axes(fnp.sum, fnp.ones((2, 3, 4)), [0, 2])
@@ -75,7 +75,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """
     a = operand(a)
     for axis in [axes] if hasattr(axes, "__index__") else axes:
-        axis = axis_index(axis, a.ndim)
+        axis = normalize_axis(axis, a.ndim)
         result = operand(func(a, axis))
         if result.ndim not in (a.ndim, a.ndim - 1):
             raise ShapeError("function is not returning an array of the correct shape")
@@ -94,7 +94,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     >>> fx.vmap(fx.grad(root))(fnp.array([0.0, 4.0]))
     array([0.  , 0.25])
     """
-    if is_numpys(x, condlist, funclist, *args, *kw.values()):
+    if is_numpy_call(x, condlist, funclist, *args, *kw.values()):
         return np.piecewise(x, condlist, funclist, *args, **kw)
     x = operand(x)
     conditions = ops.not_equal(operand(condlist), 0)
@@ -107,15 +107,15 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
             f"with {count} condition(s), either {count} or {count + 1} functions are expected, not {len(functions)}"
         )
 
-    def value(function: Any) -> Any:
+    def evaluate_piece(function: Any) -> Any:
         with np.errstate(all="ignore"):  # of entries that are not chosen
             return cast(operand(function(x, *args, **kw) if callable(function) else function), dtype_of(x))
 
     result = ops.full_like(x, value=0)
     if len(functions) > count:
-        result = ops.broadcast_to(value(functions.pop()), shape=x.shape)
+        result = ops.broadcast_to(evaluate_piece(functions.pop()), shape=x.shape)
     for condition, function in zip(conditions, functions):
-        result = ops.where(condition, value(function), result)
+        result = ops.where(condition, evaluate_piece(function), result)
     return result
 
 
@@ -165,12 +165,12 @@ class vectorize:
         if self.pyfunc is None:
             (function,) = args
             return vectorize(function, *self.options)
-        if is_numpys(*args, *kwargs.values()):
+        if is_numpy_call(*args, *kwargs.values()):
             return self.plain(*args, **kwargs)
         full: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
         mapped = [key for key in full if key not in self.excluded]
 
-        def call(*entries: Any) -> Any:
+        def call_entry(*entries: Any) -> Any:
             given = full | dict(zip(mapped, entries))
             results = self.pyfunc(*[given.pop(i) for i in range(len(args))], **given)
             return tuple(map(operand, results)) if isinstance(results, tuple) else operand(results)
@@ -185,7 +185,7 @@ class vectorize:
         shapes = [self.loop_shape(x.shape, names, sizes) for x, names in zip(values, inputs)]
         shape = np.broadcast_shapes(*shapes)
         rows = [ops.broadcast_to(x, shape=(*shape, *x.shape[len(own) :])) for x, own in zip(values, shapes)]
-        results = over_rows(call, rows, shape)
+        results = map_rows(call_entry, rows, shape)
         several = isinstance(results, tuple)
         results = list(results) if several else [results]
         for wanted in (outputs, self.dtypes):
@@ -205,7 +205,8 @@ class vectorize:
     def loop_shape(
         self, shape: tuple[int, ...], names: tuple[str, ...], sizes: dict[str, int]
     ) -> tuple[int, ...]:
-        """The shape before the axes that belong to the function, whose sizes are noted by name."""
+        """Return the shape before the axes that belong to the function, and note the sizes of these by
+        name."""
         count = len(shape) - len(names)
         if count < 0:
             raise ShapeError(
@@ -219,7 +220,7 @@ class vectorize:
 
 
 def core_axes(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """The names of the axes of every operand and every result: "(m,n),(n)->(m)"."""
+    """Return the names of the axes of every operand and every result: "(m,n),(n)->(m)"."""
     arguments = r"\((\w+(,\w+)*)?\)"
     compact = re.sub(r"\s+", "", signature)
     if not re.fullmatch(rf"({arguments}(,{arguments})*)?->{arguments}(,{arguments})*", compact):
@@ -241,7 +242,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) 
     array([2., 2.])
     """
     plain, traced = np.frompyfunc(func, nin, nout, **kwargs), vectorize(func)
-    return lambda *args: plain(*args) if is_numpys(*args) else traced(*args)
+    return lambda *args: plain(*args) if is_numpy_call(*args) else traced(*args)
 
 
 __all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "frompyfunc", "piecewise", "vectorize"]

@@ -14,27 +14,27 @@ import numpy as np
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
-from .composite import cast, composite, dtype_of, ensure, kind, known, operand
+from .composite import cast, composite, dtype_of, ensure, kind, known_value, operand
 from .creation import linspace
-from .manipulation import length as size_of
+from .manipulation import entry_count as size_of
 from .manipulation import ravel, unstack
 from .reductions import max, min
 from .signal import diff
 from .sorting import searchsorted
 
 
-def counted(places: Any, inside: Any, weights: Any, count: int) -> Any:
-    """The sums of weights (None: ones) at each of `count` places, made in double precision, of what is inside."""
+def sum_in_bins(places: Any, inside: Any, weights: Any, count: int) -> Any:
+    """Sum the weights (None: ones) of what is inside at each of `count` places, in double precision."""
     if weights is None:
         weights = np.ones(places.shape, np.intp)
     wide = cast(weights, np.result_type(dtype_of(weights), float)) if kind(weights) in "fc" else weights
-    sums = ops.put(wide, ops.where(inside, places, count), index=(ops.ARRAY,), shape=(count + 1,))
+    sums = ops.scatter_add(wide, ops.where(inside, places, count), index=(ops.ARRAY,), shape=(count + 1,))
     return cast(sums[:count], dtype_of(weights))
 
 
 @composite(np.bincount, further=("length",))
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
-    """How often each integer occurs, or the sum of its weights.
+    """Count how often each integer occurs, or sum its weights.
 
     Args:
         x: non-negative integers, with one axis.
@@ -65,14 +65,14 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int 
             )
         weights = cast(weights, float)
     if length is None:
-        greatest = known(max(x, initial=-1), "bincount", "fnp.bincount(x, length=n)")
+        greatest = known_value(max(x, initial=-1), "bincount", "fnp.bincount(x, length=n)")
         length = builtins.max(int(greatest) + 1, minlength)
-    return counted(x, ops.logical_and(ops.greater_equal(x, 0), ops.less(x, length)), weights, length)
+    return sum_in_bins(x, ops.logical_and(ops.greater_equal(x, 0), ops.less(x, length)), weights, length)
 
 
 # -- edges ------------------------------------------
-def ends(a: Any, range: Any) -> tuple[Any, Any]:
-    """The range that is given, or that of the data."""
+def data_range(a: Any, range: Any) -> tuple[Any, Any]:
+    """Return the range that is given, or that of the data."""
     if range is not None:
         first, last = map(as_value, range)
         ensure(ops.less_equal(first, last), "max must be larger than min in range parameter.")
@@ -80,14 +80,14 @@ def ends(a: Any, range: Any) -> tuple[Any, Any]:
     return (min(a), max(a)) if a.size else (0, 1)
 
 
-def edges_of(a: Any, bins: Any, range: Any, weights: Any) -> Any:
-    """The edges of the bins for flattened data."""
+def bin_edges(a: Any, bins: Any, range: Any, weights: Any) -> Any:
+    """Return the edges of the bins for flattened data."""
     if kind(a) == "c":
         raise DTypeError("complex numbers have no histogram", hint="that of their real and imaginary parts")
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
-        data = known(a, f"a histogram with bins={bins!r}", "bins=n, or their edges")
+        data = known_value(a, f"a histogram with bins={bins!r}", "bins=n, or their edges")
         bins = np.histogram_bin_edges(data, bins, range).size - 1
     bins = operand(bins)
     if bins.ndim > 1:
@@ -97,10 +97,10 @@ def edges_of(a: Any, bins: Any, range: Any, weights: Any) -> Any:
         return bins
     if kind(bins) not in "iu":
         raise TypeError("`bins` must be an integer, a string, or an array")
-    count = int(known(bins, "a histogram", "a number of bins that does not depend on traced values"))
+    count = int(known_value(bins, "a histogram", "a number of bins that does not depend on traced values"))
     if count < 1:
         raise ShapeError("`bins` must be positive, when an integer")
-    first, last = ends(a, range)
+    first, last = data_range(a, range)
     dtype = ops.result_dtype([first, last, a])
     dtype = dtype if dtype.kind == "f" else np.result_type(dtype, float)
     first, last = operand(first), operand(last)
@@ -115,16 +115,17 @@ def edges_of(a: Any, bins: Any, range: Any, weights: Any) -> Any:
     return edges
 
 
-def placed(a: Any, edges: Any) -> tuple[Any, Any]:
-    """(the number of the bin, whether there is one) of values; the last bin includes both of its edges."""
+def find_bins(a: Any, edges: Any) -> tuple[Any, Any]:
+    """Return the number of the bin of each value, and whether there is one; the last bin includes both of its
+    edges."""
     last = edges.size - 2
     found = ops.subtract(searchsorted(edges, a, "right"), 1)
     inside = ops.logical_and(ops.greater_equal(a, edges[0]), ops.less_equal(a, edges[-1]))
     return ops.where(ops.equal(a, edges[-1]), last, found), inside
 
 
-def flattened(a: Any, weights: Any) -> tuple[Any, Any]:
-    """Data and weights with one axis."""
+def flatten_data(a: Any, weights: Any) -> tuple[Any, Any]:
+    """Return data and weights with one axis."""
     a = operand(a)
     if weights is not None:
         weights = operand(weights)
@@ -138,8 +139,8 @@ def flattened(a: Any, weights: Any) -> tuple[Any, Any]:
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """The edges of the bins of a histogram. Where they are made of the data, they vary with its least and its greatest
     entry."""
-    a, weights = flattened(a, weights)
-    return edges_of(a, bins, range, weights)
+    a, weights = flatten_data(a, weights)
+    return bin_edges(a, bins, range, weights)
 
 
 # -- histograms ------------------------------------------
@@ -147,7 +148,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Any, Any]:
-    """(how many entries are in each bin, the edges of the bins).
+    """Return how many entries are in each bin, and the edges of the bins.
 
     Args:
         bins: how many of equal width, or their edges, or the name of one of NumPy's estimators of their number, for
@@ -161,16 +162,16 @@ def histogram(
     array([[1., 1., 0.],
            [0., 0., 1.]])
     """
-    a, weights = flattened(a, weights)
-    edges = edges_of(a, bins, range, weights)
-    counts = counted(*placed(a, edges), weights, edges.size - 1)
+    a, weights = flatten_data(a, weights)
+    edges = bin_edges(a, bins, range, weights)
+    counts = sum_in_bins(*find_bins(a, edges), weights, edges.size - 1)
     if density:
         counts = counts / cast(diff(edges), float) / counts.sum()
     return counts, edges
 
 
-def for_each(value: Any, count: int, name: str) -> list[Any]:
-    """The entries of a sequence, or one value for all axes."""
+def repeat_for_axes(value: Any, count: int, name: str) -> list[Any]:
+    """Return the entries of a sequence, or one value repeated for all axes."""
     try:
         values = list(value)
     except TypeError:
@@ -184,7 +185,7 @@ def for_each(value: Any, count: int, name: str) -> list[Any]:
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Any, list[Any]]:
-    """(how many points are in each box, the edges along every axis).
+    """Return how many points are in each box, and the edges along every axis.
 
     Args:
         sample: points in the rows of a matrix, or a sequence with the coordinates along every axis.
@@ -194,15 +195,17 @@ def histogramdd(
     by_rows = hasattr(sample, "shape") and len(sample.shape) == 2
     columns = [ravel(column) for column in (unstack(sample, axis=1) if by_rows else sample)]
     count = len(columns)
-    ranges = [None] * count if range is None else for_each(range, count, "range")
-    edges = [edges_of(x, b, r, None) for x, b, r in zip(columns, for_each(bins, count, "bins"), ranges)]
+    ranges = [None] * count if range is None else repeat_for_axes(range, count, "range")
+    edges = [
+        bin_edges(x, b, r, None) for x, b, r in zip(columns, repeat_for_axes(bins, count, "bins"), ranges)
+    ]
     place, inside = 0, True
     for x, e in zip(columns, edges):
-        along, within = placed(x, e)
+        along, within = find_bins(x, e)
         place, inside = ops.add(ops.multiply(place, e.size - 1), along), ops.logical_and(inside, within)
     weights = np.ones(columns[0].shape) if weights is None else cast(operand(weights), float)
     shape = tuple([e.size - 1 for e in edges])
-    counts = ops.reshape(counted(place, inside, weights, size_of(shape)), shape=shape)
+    counts = ops.reshape(sum_in_bins(place, inside, weights, size_of(shape)), shape=shape)
     if density:
         total = counts.sum()
         for i, e in enumerate(edges):
@@ -215,8 +218,8 @@ def histogramdd(
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Any, Any, Any]:
-    """(how many points are in each rectangle, the edges along x, the edges along y); `bins` may be the edges for both
-    axes."""
+    """Return how many points are in each rectangle, the edges along x, and the edges along y; `bins` may be
+    the edges for both axes."""
     if len(x) != len(y):
         raise ShapeError("x and y must have the same length.")
     if hasattr(bins, "__len__") and len(bins) > 2:

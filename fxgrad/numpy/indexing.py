@@ -11,8 +11,18 @@ import numpy as np
 from .. import ops
 from ..core.aval import PLAIN
 from ..core.errors import IndexingError, ShapeError
-from ..core.interpreter import Tracer, as_value, concrete
-from .composite import CONSTANT, at_axis, axis_index, cast, composite, dtype_of, kind, operand, operands
+from ..core.interpreter import Tracer, as_value, concretize
+from .composite import (
+    NO_DERIVATIVE,
+    at_axis,
+    cast,
+    composite,
+    dtype_of,
+    kind,
+    normalize_axis,
+    operand,
+    operands,
+)
 from .manipulation import broadcast_arrays, ravel
 
 diag_indices, mask_indices = np.diag_indices, np.mask_indices
@@ -21,8 +31,8 @@ tril_indices, triu_indices = np.tril_indices, np.triu_indices
 
 
 # -- by position ------------------------------------------
-def positions(indices: Any, size: int, mode: str) -> Any:
-    """Indices as an integer array, brought into range as `mode` says."""
+def check_positions(indices: Any, size: int, mode: str) -> Any:
+    """Return indices as an integer array, brought into range as `mode` says."""
     indices = operand(indices)
     if not indices.size:
         indices = cast(indices, np.intp)
@@ -57,9 +67,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "
     a = operand(a)
     if axis is None:
         a, axis = ravel(a), 0
-    axis = axis_index(axis, a.ndim)
+    axis = normalize_axis(axis, a.ndim)
     index = (*at_axis(ops.ARRAY, axis), *(slice(None),) * (a.ndim - axis - 1))
-    return ops.getitem(a, positions(indices, a.shape[axis], mode), index=index)
+    return ops.getitem(a, check_positions(indices, a.shape[axis], mode), index=index)
 
 
 @composite(np.take_along_axis)
@@ -68,11 +78,11 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     arr = operand(arr)
     if axis is None:
         arr, axis = ravel(arr), 0
-    axis = axis_index(axis, arr.ndim)
+    axis = normalize_axis(axis, arr.ndim)
     indices = operand(indices)
     if indices.ndim != arr.ndim:
         raise ShapeError("`indices` and `arr` must have the same number of dimensions")
-    indices = positions(indices, arr.shape[axis], "raise")
+    indices = check_positions(indices, arr.shape[axis], "raise")
     rest = tuple(1 if i == axis else n for i, n in enumerate(arr.shape))
     shape = np.broadcast_shapes(rest, tuple(1 if i == axis else n for i, n in enumerate(indices.shape)))
     indices = ops.broadcast_to(indices, shape=(*shape[:axis], indices.shape[axis], *shape[axis + 1 :]))
@@ -109,7 +119,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """The flat positions of entries given by their positions along every axis; `mode` as in `take`."""
     modes = (mode,) * len(dims) if isinstance(mode, str) else mode
-    places = [positions(x, size, m) for x, size, m in zip(multi_index, dims, modes)]
+    places = [check_positions(x, size, m) for x, size, m in zip(multi_index, dims, modes)]
     if len(places) != len(dims) or len(multi_index) != len(dims):
         raise ShapeError(f"parameter multi_index must be a sequence of length {len(dims)}")
     flat: Any = 0
@@ -118,7 +128,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return flat
 
 
-@composite(np.diag_indices_from, derivative=CONSTANT)
+@composite(np.diag_indices_from, derivative=NO_DERIVATIVE)
 def diag_indices_from(arr: Any) -> tuple:
     arr = operand(arr)
     if arr.ndim < 2 or len(set(arr.shape)) > 1:
@@ -126,18 +136,18 @@ def diag_indices_from(arr: Any) -> tuple:
     return diag_indices(arr.shape[0], arr.ndim)
 
 
-@composite(np.tril_indices_from, derivative=CONSTANT)
+@composite(np.tril_indices_from, derivative=NO_DERIVATIVE)
 def tril_indices_from(arr: Any, k: int = 0) -> tuple:
     return tril_indices(*matrix_size(arr, k))
 
 
-@composite(np.triu_indices_from, derivative=CONSTANT)
+@composite(np.triu_indices_from, derivative=NO_DERIVATIVE)
 def triu_indices_from(arr: Any, k: int = 0) -> tuple:
     return triu_indices(*matrix_size(arr, k))
 
 
 def matrix_size(x: Any, k: int) -> tuple[int, int, int]:
-    """(rows, the diagonal, columns) of a matrix."""
+    """Return the rows of a matrix, the diagonal, and its columns."""
     shape = operand(x).shape
     if len(shape) != 2:
         raise ShapeError("input array must be 2-d")
@@ -146,8 +156,8 @@ def matrix_size(x: Any, k: int) -> tuple[int, int, int]:
 
 # -- by condition ------------------------------------------
 def known_mask(condition: Any, operation: str) -> Any:
-    """The plain value of a mask that fixes a shape."""
-    return concrete(operand(condition), operation)
+    """Return the plain value of a mask that fixes a shape."""
+    return concretize(operand(condition), operation)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
@@ -173,12 +183,12 @@ def nonzero(a: Any) -> tuple:
     return known_mask(a, "nonzero").nonzero()
 
 
-@composite(np.flatnonzero, derivative=CONSTANT)
+@composite(np.flatnonzero, derivative=NO_DERIVATIVE)
 def flatnonzero(a: Any) -> Any:
     return nonzero(ravel(a))[0]
 
 
-@composite(np.argwhere, derivative=CONSTANT)
+@composite(np.argwhere, derivative=NO_DERIVATIVE)
 def argwhere(a: Any) -> Any:
     return np.argwhere(known_mask(a, "argwhere"))
 
@@ -225,12 +235,12 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     """Entries of the choice whose number stands in `a`."""
     if not isinstance(choices, list | tuple):
         choices = list(operand(choices))
-    arrays = ops.promoted([as_value(c) for c in choices])
-    which = positions(a, len(arrays), mode)
+    arrays = ops.promote_dtypes([as_value(c) for c in choices])
+    which = check_positions(a, len(arrays), mode)
     if mode == "raise" and not isinstance(which, Tracer) and (np.asarray(which) < 0).any():
         raise ShapeError("invalid entry in choice array")
     which, *arrays = broadcast_arrays(which, *arrays)
-    stacked = ops.stacked(arrays)
+    stacked = ops.stack(arrays)
     return ops.getitem(ops.take_along(stacked, ops.reshape(which, shape=(1, *which.shape)), 0),
                        index=(0, *(slice(None),) * which.ndim))  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What is said of arrays: as text, and as the Array API's inspection of the namespace."""
+"""Descriptions of arrays as text, and the Array API's inspection of the namespace."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .composite import CONSTANT, composite
+from .composite import NO_DERIVATIVE, composite
 
 __array_api_version__ = np.__array_api_version__
 __array_namespace_info__ = np.__array_namespace_info__
@@ -14,14 +14,14 @@ get_printoptions, printoptions, set_printoptions = np.get_printoptions, np.print
 iterable = np.iterable
 
 
-@composite(np.array_repr, derivative=CONSTANT)
+@composite(np.array_repr, derivative=NO_DERIVATIVE)
 def array_repr(
     arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
 ) -> str:
     return repr(arr)
 
 
-@composite(np.array_str, derivative=CONSTANT)
+@composite(np.array_str, derivative=NO_DERIVATIVE)
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
     return format(a)
 

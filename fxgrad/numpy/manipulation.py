@@ -1,4 +1,4 @@
-"""Shaping: entries move, nothing is computed."""
+"""Functions that move entries without computing anything."""
 
 from __future__ import annotations
 
@@ -9,19 +9,28 @@ import numpy as np
 from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
-from ..core.interpreter import concrete
-from .composite import at_axis, axes_tuple, axis_index, cast, chosen, composite, operand, operands
+from ..core.interpreter import concretize
+from .composite import (
+    at_axis,
+    cast,
+    composite,
+    fill_outside,
+    normalize_axes,
+    normalize_axis,
+    operand,
+    operands,
+)
 
 broadcast_shapes = np.broadcast_shapes
 
 
-def sliced(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
-    """A slice along one axis."""
+def slice_axis(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
+    """Take a slice along one axis."""
     return ops.getitem(x, index=at_axis(slice(start, stop, step), axis))
 
 
-def length(shape: Any) -> int:
-    """The number of entries in an array of that shape."""
+def entry_count(shape: Any) -> int:
+    """Return the number of entries in an array of that shape."""
     return Aval(tuple(shape), None).size
 
 
@@ -37,7 +46,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     a = operand(a)
     shape = (shape.__index__(),) if hasattr(shape, "__index__") else tuple(n.__index__() for n in shape)
     if -1 in shape:
-        known = -length(shape)
+        known = -entry_count(shape)
         if shape.count(-1) > 1:
             raise ShapeError("can only specify one unknown dimension")
         if known <= 0 or a.size % known:
@@ -56,7 +65,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 @composite(np.squeeze)
 def squeeze(a: Any, axis: Any = None) -> Any:
     a = operand(a)
-    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else axes_tuple(axis, a.ndim)
+    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else normalize_axes(axis, a.ndim)
     if any(a.shape[i] != 1 for i in axes):
         raise ShapeError("cannot select an axis to squeeze out which has size not equal to one")
     return ops.reshape(a, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
@@ -66,30 +75,30 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     a = operand(a)
     axis = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = axes_tuple(tuple(axis), a.ndim + len(axis))
+    axes = normalize_axes(tuple(axis), a.ndim + len(axis))
     sizes = iter(a.shape)
     return ops.reshape(a, shape=tuple(1 if i in axes else next(sizes) for i in range(a.ndim + len(axis))))
 
 
-def at_least(ndim: int, place: Any, arrays: tuple) -> Any:
-    """Arrays with at least `ndim` axes; `place(shape)` gives the new shape."""
+def raise_ndim(ndim: int, place: Any, arrays: tuple) -> Any:
+    """Return arrays with at least `ndim` axes; `place(shape)` gives the new shape."""
     results = tuple(x if x.ndim >= ndim else ops.reshape(x, shape=place(x.shape)) for x in operands(arrays))
     return results[0] if len(results) == 1 else results
 
 
 @composite(np.atleast_1d)
 def atleast_1d(*arys: Any) -> Any:
-    return at_least(1, lambda shape: (1,), arys)
+    return raise_ndim(1, lambda shape: (1,), arys)
 
 
 @composite(np.atleast_2d)
 def atleast_2d(*arys: Any) -> Any:
-    return at_least(2, lambda shape: (1,) * (2 - len(shape)) + shape, arys)
+    return raise_ndim(2, lambda shape: (1,) * (2 - len(shape)) + shape, arys)
 
 
 @composite(np.atleast_3d)
 def atleast_3d(*arys: Any) -> Any:
-    return at_least(3, lambda shape: (1, *(shape or (1,)), 1) if len(shape) < 2 else (*shape, 1), arys)
+    return raise_ndim(3, lambda shape: (1, *(shape or (1,)), 1) if len(shape) < 2 else (*shape, 1), arys)
 
 
 @composite(np.broadcast_to)
@@ -110,7 +119,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     a = operand(a)
     if axes is None:
         return ops.permute(a, axes=tuple(range(a.ndim))[::-1])
-    axes = axes_tuple(tuple(axes), a.ndim)
+    axes = normalize_axes(tuple(axes), a.ndim)
     if len(axes) != a.ndim:
         raise ShapeError("axes don't match array")
     return ops.permute(a, axes=axes)
@@ -130,7 +139,7 @@ def matrix_transpose(x: Any, /) -> Any:
 @composite(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     a = operand(a)
-    source, destination = axes_tuple(source, a.ndim), axes_tuple(destination, a.ndim)
+    source, destination = normalize_axes(source, a.ndim), normalize_axes(destination, a.ndim)
     if len(source) != len(destination):
         raise ShapeError("`source` and `destination` arguments must have the same number of elements")
     order = [i for i in range(a.ndim) if i not in source]
@@ -142,7 +151,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 @composite(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     a = operand(a)
-    i, j = axis_index(axis1, a.ndim), axis_index(axis2, a.ndim)
+    i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     order = list(range(a.ndim))
     order[i], order[j] = j, i
     return ops.permute(a, axes=tuple(order))
@@ -151,7 +160,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 @composite(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     a = operand(a)
-    axis, start = axis_index(axis, a.ndim), start + a.ndim if start < 0 else start
+    axis, start = normalize_axis(axis, a.ndim), start + a.ndim if start < 0 else start
     return moveaxis(a, axis, start - (axis < start))
 
 
@@ -172,8 +181,8 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: None = None, *, dtype: Any =
         arrays, axis = [ravel(x) for x in arrays], 0
     if any(x.ndim == 0 for x in arrays):
         raise ShapeError("zero-dimensional arrays cannot be concatenated", hint="use fnp.stack")
-    arrays = ops.promoted(arrays) if dtype is None else [cast(x, dtype) for x in arrays]
-    return ops.concatenate(*arrays, axis=axis_index(axis, arrays[0].ndim))
+    arrays = ops.promote_dtypes(arrays) if dtype is None else [cast(x, dtype) for x in arrays]
+    return ops.concatenate(*arrays, axis=normalize_axis(axis, arrays[0].ndim))
 
 
 concat = concatenate
@@ -197,7 +206,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple:
     x = operand(x)
     if x.ndim == 0:
         raise ShapeError("Input array must be at least 1-d.")
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     return tuple(ops.getitem(x, index=(*at_axis(i, axis), *(slice(None),) * (x.ndim - axis - 1)))
                  for i in range(x.shape[axis]))  # fmt: skip
 
@@ -256,7 +265,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
     """Parts of an array along an axis: at the given places, or so many of nearly equal size."""
     ary = operand(ary)
-    axis = axis_index(axis, ary.ndim)
+    axis = normalize_axis(axis, ary.ndim)
     size = ary.shape[axis]
     if hasattr(indices_or_sections, "__len__"):
         places = [int(i) for i in indices_or_sections]
@@ -265,7 +274,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
         if count <= 0:
             raise ShapeError("number sections must be larger than 0.")
         places = [size // count * i + min(i, size % count) for i in range(1, count)]
-    return [sliced(ary, axis, start, stop) for start, stop in zip([0, *places], [*places, size])]
+    return [slice_axis(ary, axis, start, stop) for start, stop in zip([0, *places], [*places, size])]
 
 
 @composite(np.split)
@@ -317,19 +326,19 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     a = operand(a)
     if axis is None:
         a, axis = ravel(a), 0
-    axis = axis_index(axis, a.ndim)
-    counts = np.asarray(concrete(operand(repeats), "repeat"))
+    axis = normalize_axis(axis, a.ndim)
+    counts = np.asarray(concretize(operand(repeats), "repeat"))
     size = a.shape[axis]
     if counts.size == 1:
         count = int(counts.reshape(()))
         shape = (*a.shape[: axis + 1], count, *a.shape[axis + 1 :])
         spread = ops.broadcast_to(expand_dims(a, axis + 1), shape=shape)
         return ops.reshape(spread, shape=(*a.shape[:axis], size * count, *a.shape[axis + 1 :]))
-    return taken(a, np.repeat(np.arange(size), counts), axis)
+    return take_positions(a, np.repeat(np.arange(size), counts), axis)
 
 
-def taken(a: Any, positions: Any, axis: int) -> Any:
-    """Entries at known positions along an axis."""
+def take_positions(a: Any, positions: Any, axis: int) -> Any:
+    """Take the entries at known positions along an axis."""
     return ops.getitem(a, positions, index=at_axis(ops.ARRAY, axis))
 
 
@@ -337,7 +346,7 @@ def taken(a: Any, positions: Any, axis: int) -> Any:
 @composite(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
     m = operand(m)
-    return ops.flip(m, axes=axes_tuple(axis, m.ndim))
+    return ops.flip(m, axes=normalize_axes(axis, m.ndim))
 
 
 @composite(np.flipud)
@@ -364,19 +373,19 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return ops.reshape(roll(ravel(a), shift, 0), shape=a.shape)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     for places, i in zip(*np.broadcast_arrays(np.asarray(shift), np.asarray(axes))):
-        i = axis_index(int(i), a.ndim)
+        i = normalize_axis(int(i), a.ndim)
         split_at = -int(places) % a.shape[i] if a.shape[i] else 0
         if split_at:
-            a = ops.concatenate(sliced(a, i, split_at, None), sliced(a, i, None, split_at), axis=i)
+            a = ops.concatenate(slice_axis(a, i, split_at, None), slice_axis(a, i, None, split_at), axis=i)
     return a
 
 
 @composite(np.rot90)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     m = operand(m)
-    if len(axes) != 2 or len(set(axes_tuple(tuple(axes), m.ndim))) != 2:
+    if len(axes) != 2 or len(set(normalize_axes(tuple(axes), m.ndim))) != 2:
         raise ShapeError("Axes must be two different ones")
-    i, j = axes_tuple(tuple(axes), m.ndim)
+    i, j = normalize_axes(tuple(axes), m.ndim)
     if k % 4 == 0:
         return m
     if k % 4 == 2:
@@ -388,7 +397,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 @composite(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     a = operand(a)
-    i, j = axis_index(axis1, a.ndim), axis_index(axis2, a.ndim)
+    i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     if i == j:
         raise ShapeError("axis1 and axis2 cannot be the same")
     a = moveaxis(a, (i, j), (-2, -1))
@@ -409,7 +418,7 @@ def diag(v: Any, k: int = 0) -> Any:
     n = v.size + abs(k)
     first = max(k, 0) - min(k, 0) * n
     places = slice(first, first + v.size * (n + 1), n + 1)
-    return ops.reshape(ops.put(v, index=(places,), shape=(n * n,)), shape=(n, n))
+    return ops.reshape(ops.scatter_add(v, index=(places,), shape=(n * n,)), shape=(n, n))
 
 
 @composite(np.diagflat)
@@ -420,13 +429,13 @@ def diagflat(v: Any, k: int = 0) -> Any:
 @composite(np.tril)
 def tril(m: Any, k: int = 0) -> Any:
     m = operand(m)
-    return chosen(np.tri(*m.shape[-2:], k=k, dtype=bool), m, 0)
+    return fill_outside(np.tri(*m.shape[-2:], k=k, dtype=bool), m, 0)
 
 
 @composite(np.triu)
 def triu(m: Any, k: int = 0) -> Any:
     m = operand(m)
-    return chosen(~np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m, 0)
+    return fill_outside(~np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m, 0)
 
 
 __all__ = [

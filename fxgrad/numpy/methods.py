@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
-from ..core.interpreter import Tracer, concrete, levels
+from ..core.interpreter import Tracer, concretize, levels
 from .at_index import At
 from .protocol import counterpart
 
@@ -26,7 +26,7 @@ FUNCTIONS = (
 )  # fmt: skip
 ATTRIBUTES = {"T": "transpose", "mT": "matrix_transpose", "real": "real", "imag": "imag", "flat": "ravel"}
 # Methods that write into the array, and what to write instead.
-WRITING = {
+INPLACE_METHODS = {
     "fill": "x = fnp.full_like(x, value)",
     "partition": "x = fnp.partition(x, kth)",
     "put": "x = x.ravel().at[indices].set(values).reshape(x.shape)",
@@ -39,7 +39,7 @@ WRITING = {
 # Where the namespace makes arrays, whatever library a traced value is of.
 DEVICE = "cpu"
 # Methods that look at memory, which a traced value has none of.
-MEMORY = (
+MEMORY_METHODS = (
     "__dlpack__",
     "__dlpack_device__",
     "byteswap",
@@ -52,8 +52,8 @@ MEMORY = (
 )
 
 
-def delegated(name: str) -> Callable[..., Any]:
-    """The method that is a function of fxgrad.numpy."""
+def delegate_method(name: str) -> Callable[..., Any]:
+    """Make the method that calls the function of fxgrad.numpy of that name."""
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         return counterpart(name)(self, *args, **kwargs)
@@ -62,8 +62,8 @@ def delegated(name: str) -> Callable[..., Any]:
     return method
 
 
-def writing(name: str, hint: str) -> Callable[..., NoReturn]:
-    """The method that raises, since traced values are immutable."""
+def immutable_method(name: str, hint: str) -> Callable[..., NoReturn]:
+    """Make a method that raises an error, since traced values are immutable."""
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
         raise ImmutableError(f"x.{name}(…) on a traced value: traced values are immutable", hint=hint)
@@ -71,8 +71,8 @@ def writing(name: str, hint: str) -> Callable[..., NoReturn]:
     return method
 
 
-def memory(name: str) -> Callable[..., NoReturn]:
-    """The method that raises, since there is no memory to look at."""
+def memory_method(name: str) -> Callable[..., NoReturn]:
+    """Make a method that raises an error, since a traced value has no memory to look at."""
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(
@@ -127,26 +127,26 @@ def to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Any:
 
 def item(self: Tracer, *index: Any) -> Any:
     """The value of the only entry, or of the one at `index`, as a Python number. Its derivative ends here."""
-    return np.asarray(concrete(self, "x.item()")).item(*index)
+    return np.asarray(concretize(self, "x.item()")).item(*index)
 
 
 def tolist(self: Tracer) -> Any:
     """The values as nested lists of Python numbers. Their derivative ends here."""
-    return np.asarray(concrete(self, "x.tolist()")).tolist()
+    return np.asarray(concretize(self, "x.tolist()")).tolist()
 
 
-def rounded(self: Tracer, ndigits: int | None = None) -> Any:
-    """`round(x)`, an int, and `round(x, n)`."""
+def round_method(self: Tracer, ndigits: int | None = None) -> Any:
+    """Implement `round(x)`, an int, and `round(x, n)`."""
     return int(fnp.round(self)) if ndigits is None else fnp.round(self, ndigits)
 
 
 def matmul(self: Tracer, other: Any) -> Any:
-    """self @ other"""
+    """Return self @ other."""
     return fnp.matmul(self, other)
 
 
 def rmatmul(self: Tracer, other: Any) -> Any:
-    """other @ self"""
+    """Return other @ self."""
     return fnp.matmul(other, self)
 
 
@@ -156,39 +156,39 @@ def contains(self: Tracer, item: Any) -> bool:
 
 
 # -- what is printed ------------------------------------------
-def shown(self: Tracer, spec: str = "") -> str | None:
-    """The value formatted, or None where it is not known (staged, batched, escaped)."""
+def format_if_known(self: Tracer, spec: str = "") -> str | None:
+    """Format the value, or return None where it is not known (staged, batched, escaped)."""
     try:
-        return format(concrete(self, "format()"), spec)
+        return format(concretize(self, "format()"), spec)
     except FxgradError:
         return None
 
 
-def describe(self: Tracer) -> str:
-    """`Traced<f64[2]> of level 1: grad = [1. 2.]`"""
+def describe_tracer(self: Tracer) -> str:
+    """Describe a traced value: `Traced<f64[2]> of level 1: grad = [1. 2.]`"""
     chain = list(levels())
     place = [f"level {len(chain) - i}: " for i, level in enumerate(chain) if level is self.interpreter]
-    text, value = f"Traced<{self.aval!r}> of {''.join(place)}{self.interpreter.name}", shown(self)
+    text, value = f"Traced<{self.aval!r}> of {''.join(place)}{self.interpreter.name}", format_if_known(self)
     return f"{text} = {value}" if value is not None else text if place else f"{text}, which has returned"
 
 
-def formatted(self: Tracer, spec: str) -> str:
-    """The value where there is one, else what is known of it: `f64[3]`."""
-    value = shown(self, spec)
+def format_tracer(self: Tracer, spec: str) -> str:
+    """Format the value where there is one, else what is known of it: `f64[3]`."""
+    value = format_if_known(self, spec)
     return repr(self.aval) if value is None else value
 
 
-def unpicklable(self: Tracer, protocol: Any = None) -> NoReturn:
+def refuse_pickle(self: Tracer, protocol: Any = None) -> NoReturn:
     raise UnsupportedError(
         f"a traced value {self.aval!r} of {self.interpreter.name} cannot be pickled",
         hint="return it from the transformed function and pickle the result",
     )
 
 
-Tracer.attach(**{name: delegated(name) for name in FUNCTIONS})
-Tracer.attach(**{name: property(delegated(function)) for name, function in ATTRIBUTES.items()})
-Tracer.attach(**{name: writing(name, hint) for name, hint in WRITING.items()})
-Tracer.attach(**{name: memory(name) for name in MEMORY})
+Tracer.attach(**{name: delegate_method(name) for name in FUNCTIONS})
+Tracer.attach(**{name: property(delegate_method(function)) for name, function in ATTRIBUTES.items()})
+Tracer.attach(**{name: immutable_method(name, hint) for name, hint in INPLACE_METHODS.items()})
+Tracer.attach(**{name: memory_method(name) for name in MEMORY_METHODS})
 Tracer.attach(
     itemsize=property(lambda self: self.dtype.itemsize),
     nbytes=property(lambda self: self.size * self.dtype.itemsize),
@@ -202,14 +202,14 @@ Tracer.attach(
     astype=astype,
     item=item,
     tolist=tolist,
-    __round__=rounded,
+    __round__=round_method,
     __matmul__=matmul,
     __rmatmul__=rmatmul,
     __contains__=contains,
     __copy__=lambda self: self,
     __deepcopy__=lambda self, memo: self,
-    __repr__=describe,
-    __str__=describe,
-    __format__=formatted,
-    __reduce_ex__=unpicklable,
+    __repr__=describe_tracer,
+    __str__=describe_tracer,
+    __format__=format_tracer,
+    __reduce_ex__=refuse_pickle,
 )

@@ -1,11 +1,12 @@
-"""What NumPy's main namespace has and fxgrad.numpy has not: the one table, with reasons and what to write instead."""
+"""What NumPy's main namespace has and fxgrad.numpy does not have: one table, with reasons and what to write
+instead."""
 
 from __future__ import annotations
 
 from ..core.errors import UnsupportedError
 
 # Functions that write into their first argument, and what to write instead. (Some exist with inplace=False.)
-WRITING = {
+INPLACE_FUNCTIONS = {
     "copyto": "x = fnp.where(mask, values, x), fnp.full_like(x, value), or fnp.broadcast_to(values, x.shape)",
     "fill_diagonal": "x = fnp.at(x)[i, i].set(values) for i = np.arange(n)",
     "place": "x = fnp.where(mask, values, x)",
@@ -62,25 +63,27 @@ _GROUPS = [
         "asarray_chkfinite",
     ),
 ]
-ABSENT = {
-    name: (reason, WRITING.get(name, hint)) for reason, hint, names in _GROUPS for name in names.split()
+MISSING_NAMES = {
+    name: (reason, INPLACE_FUNCTIONS.get(name, hint))
+    for reason, hint, names in _GROUPS
+    for name in names.split()
 }
 
 
-class AbsentError(UnsupportedError, AttributeError):
-    """A name of NumPy's that fxgrad.numpy does not have, on purpose.
+class MissingNameError(UnsupportedError, AttributeError):
+    """The error for a name of NumPy's that fxgrad.numpy does not have, on purpose.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.copyto
     Traceback (most recent call last):
         ...
-    fxgrad.numpy.missing.AbsentError: ...
+    fxgrad.numpy.missing.MissingNameError: ...
     """
 
 
-def error_for(name: str) -> AttributeError:
-    """The error for a name that is not in the namespace."""
-    if name not in ABSENT:
+def missing_name_error(name: str) -> AttributeError:
+    """Make the error for a name that is not in the namespace."""
+    if name not in MISSING_NAMES:
         return AttributeError(f"module 'fxgrad.numpy' has no attribute {name!r}")
-    reason, hint = ABSENT[name]
-    return AbsentError(f"fxgrad.numpy has no {name}: {reason}", hint=hint)
+    reason, hint = MISSING_NAMES[name]
+    return MissingNameError(f"fxgrad.numpy has no {name}: {reason}", hint=hint)

@@ -13,7 +13,7 @@ from .composite import cast, composite, dtype_of, kind, operand
 from .contraction import tensordot
 from .creation import linspace
 from .elementwise import rint
-from .manipulation import expand_dims, flip, moveaxis, sliced, taken
+from .manipulation import expand_dims, flip, moveaxis, slice_axis, take_positions
 
 # The options of each mode.
 OPTIONS = {
@@ -66,17 +66,17 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise ShapeError("index can't contain negative values")
     if mode in ("constant", "empty"):
         values = operand(kwargs.get("constant_values", 0))
-        if values.ndim == 0 and not isinstance(values, Tracer) and is_zero(values):
+        if values.ndim == 0 and not isinstance(values, Tracer) and is_positive_zero(values):
             return ops.pad(x, widths=tuple(map(tuple, widths)))
         values = ops.broadcast_to(cast(values, dtype_of(x)), shape=(x.ndim, 2))
-        return around(x, widths, lambda x, axis, side, count: values[axis, side])
+        return pad_sides(x, widths, lambda x, axis, side, count: values[axis, side])
     for axis, pair in enumerate(widths):
         if any(pair) and x.shape[axis] == 0:
             raise ShapeError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
     if mode == "linear_ramp":
-        return ramps(x, widths, kwargs.get("end_values", 0))
+        return pad_ramps(x, widths, kwargs.get("end_values", 0))
     if mode in STATISTICS:
-        return statistics(x, widths, mode, kwargs.get("stat_length"))
+        return pad_statistics(x, widths, mode, kwargs.get("stat_length"))
     for axis, pair in enumerate(widths):
         if any(pair) and kwargs.get("reflect_type", "even") == "odd":
             # 2·edge − entry, again and again: a linear map, of which NumPy makes the matrix.
@@ -84,17 +84,17 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             matrix = np.pad(np.eye(x.shape[axis], dtype=dtype_of(x)), pairs, mode, reflect_type="odd")  # type: ignore
             x = moveaxis(tensordot(matrix, x, ([1], [axis])), 0, axis)
         elif any(pair):
-            x = taken(x, np.pad(np.arange(x.shape[axis]), pair, mode), axis)  # type: ignore[call-overload]
+            x = take_positions(x, np.pad(np.arange(x.shape[axis]), pair, mode), axis)  # type: ignore[call-overload]
     return x
 
 
-def is_zero(value: Any) -> bool:
+def is_positive_zero(value: Any) -> bool:
     """Whether a number is the 0 with which `ops.pad` fills; −0 is another."""
     return value == 0 and not np.signbit(value.real)
 
 
-def around(x: Any, widths: Any, fill: Any) -> Any:
-    """x with fill(x, axis, side, count), which broadcasts, on both sides of every axis."""
+def pad_sides(x: Any, widths: Any, fill: Any) -> Any:
+    """Put fill(x, axis, side, count), which broadcasts, on both sides of every axis of x."""
     for axis, pair in enumerate(widths):
         ends = []
         for side, count in enumerate(pair):
@@ -104,20 +104,20 @@ def around(x: Any, widths: Any, fill: Any) -> Any:
     return x
 
 
-def ramps(x: Any, widths: Any, end_values: Any) -> Any:
-    """Even steps from the end values to the edges."""
+def pad_ramps(x: Any, widths: Any, end_values: Any) -> Any:
+    """Pad with even steps from the end values to the edges."""
     ends = ops.broadcast_to(operand(end_values), shape=(x.ndim, 2))
 
     def ramp(x: Any, axis: int, side: int, count: int) -> Any:
-        edge = taken(x, np.intp(-side), axis)
+        edge = take_positions(x, np.intp(-side), axis)
         steps = linspace(ends[axis, side], edge, count, endpoint=False, dtype=dtype_of(x), axis=axis)
         return flip(steps, axis) if side else steps
 
-    return around(x, widths, ramp)
+    return pad_sides(x, widths, ramp)
 
 
-def statistics(x: Any, widths: Any, mode: str, stat_length: Any) -> Any:
-    """A statistic of all entries along the axis, or of so many next to the edge."""
+def pad_statistics(x: Any, widths: Any, mode: str, stat_length: Any) -> Any:
+    """Pad with a statistic of all entries along the axis, or of so many next to the edge."""
     from .. import numpy as fnp  # the whole namespace: statistics by their names
 
     reduce = getattr(fnp, STATISTICS[mode])
@@ -126,11 +126,11 @@ def statistics(x: Any, widths: Any, mode: str, stat_length: Any) -> Any:
     def statistic(x: Any, axis: int, side: int, count: int) -> Any:
         size, wanted = x.shape[axis], lengths[axis, side]
         if wanted is not None and wanted < size:
-            x = sliced(x, axis, size - wanted, None) if side else sliced(x, axis, None, wanted)
+            x = slice_axis(x, axis, size - wanted, None) if side else slice_axis(x, axis, None, wanted)
         y = expand_dims(reduce(x, axis=axis), axis)
         return cast(rint(y) if kind(x) in "iu" and kind(y) == "f" else y, dtype_of(x))
 
-    return around(x, widths, statistic)
+    return pad_sides(x, widths, statistic)
 
 
 __all__ = ["pad"]

@@ -12,20 +12,20 @@ import numpy as np
 
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
-from ..core.interpreter import concrete
+from ..core.interpreter import concretize
 from .composite import cast, composite, dtype_of, operand
 from .contraction import outer
 from .creation import vander
 from .dtypes import finfo
-from .elementwise import floating, sqrt
-from .manipulation import append, atleast_1d, expand_dims, ravel, sliced
+from .elementwise import sqrt, to_floating
+from .manipulation import append, atleast_1d, expand_dims, ravel, slice_axis
 from .reductions import sum
 from .signal import convolve
 
 
 # -- arithmetic ------------------------------------------
-def joined(a1: Any, a2: Any, function: Any) -> Any:
-    """An elementwise function of the coefficients of the same powers."""
+def combine_coefficients(a1: Any, a2: Any, function: Any) -> Any:
+    """Apply an elementwise function to the coefficients of the same powers."""
     arrays = [atleast_1d(a) for a in (a1, a2)]
     count = max(a.size for a in arrays)
     return function(*[ops.pad(a, widths=((count - a.size, 0),)) for a in arrays])
@@ -33,12 +33,12 @@ def joined(a1: Any, a2: Any, function: Any) -> Any:
 
 @composite(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
-    return joined(a1, a2, ops.add)
+    return combine_coefficients(a1, a2, ops.add)
 
 
 @composite(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
-    return joined(a1, a2, ops.subtract)
+    return combine_coefficients(a1, a2, ops.subtract)
 
 
 @composite(np.polymul)
@@ -48,7 +48,7 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 @composite(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    """(quotient, remainder) of two polynomials.
+    """Divide two polynomials; return (quotient, remainder).
 
     The remainder of traced ones has as many coefficients as `v` has after the first, zeros among them.
 
@@ -57,7 +57,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     >>> remainder
     array([[ 4., -2.,  1.]])
     """
-    u, v, _ = ops.promoted([*map(atleast_1d, (u, v)), 0.0])
+    u, v, _ = ops.promote_dtypes([*map(atleast_1d, (u, v)), 0.0])
     quotient, rest = [], u
     for _ in range(u.size - v.size + 1):
         coefficient = ops.divide(rest[:1], v[:1])
@@ -76,7 +76,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     if m < 0:
         raise ShapeError("Order of derivative must be positive (see polyint)")
     for _ in range(m):
-        p = ops.multiply(sliced(p, 0, None, -1), np.arange(p.size - 1, 0, -1))
+        p = ops.multiply(slice_axis(p, 0, None, -1), np.arange(p.size - 1, 0, -1))
     return p
 
 
@@ -128,11 +128,11 @@ def roots(p: Any) -> Any:
     p = atleast_1d(p)
     if p.ndim != 1:
         raise ShapeError("Input must be a rank-1 array.")
-    (known,) = np.nonzero(concrete(p, "roots"))
+    (known,) = np.nonzero(concretize(p, "roots"))
     start, stop = (int(known[0]), int(known[-1]) + 1) if known.size else (p.size, p.size)
     dtype = np.result_type(dtype_of(p), np.complex64)
     zeros = np.zeros(p.size - stop, dtype)
-    p = cast(sliced(p, 0, start, stop), dtype)
+    p = cast(slice_axis(p, 0, start, stop), dtype)
     if p.size < 2:
         return zeros
     below = np.eye(p.size - 2, p.size - 1, dtype=dtype)
@@ -186,24 +186,24 @@ def polyfit(
     """
     from .linalg import inv, lstsq, qr
 
-    deg, x, y = int(deg), floating(x), floating(y)
+    deg, x, y = int(deg), to_floating(x), to_floating(y)
     if deg < 0:
         raise ShapeError("expected deg >= 0")
     if x.ndim != 1 or not x.size:
         raise DTypeError("expected non-empty 1D vector for x")
     if y.ndim not in (1, 2) or y.shape[0] != x.size:
         raise DTypeError("expected x and y to have same length, and y to be a 1D or 2D array")
-    matrix, target = ops.promoted([vander(x, deg + 1), y])
+    matrix, target = ops.promote_dtypes([vander(x, deg + 1), y])
     if w is not None:
-        w = floating(w)
+        w = to_floating(w)
         if w.shape != x.shape:
             raise DTypeError("expected a 1D array for weights, and w and y to have the same length")
-        matrix, target = by_rows(ops.multiply, matrix, w), by_rows(ops.multiply, target, w)
+        matrix, target = apply_by_rows(ops.multiply, matrix, w), apply_by_rows(ops.multiply, target, w)
     scale = sqrt(sum(ops.multiply(matrix, matrix), 0))
     matrix = ops.divide(matrix, scale)
     rcond = x.size * finfo(dtype_of(x)).eps if rcond is None else rcond
     scaled, residuals, rank, singular = lstsq(matrix, target, rcond)
-    coefficients = by_rows(ops.divide, scaled, scale)
+    coefficients = apply_by_rows(ops.divide, scaled, scale)
     if full:
         return coefficients, residuals, rank, singular, rcond
     if not cov:
@@ -221,8 +221,8 @@ def polyfit(
     return coefficients, ops.multiply(covariance if y.ndim == 1 else expand_dims(covariance, 2), variance)
 
 
-def by_rows(function: Any, x: Any, factors: Any) -> Any:
-    """An elementwise function of the rows (or entries) of x and one factor each."""
+def apply_by_rows(function: Any, x: Any, factors: Any) -> Any:
+    """Apply an elementwise function to the rows (or entries) of x and one factor each."""
     return function(x, ops.reshape(factors, shape=(factors.size, *(1,) * (x.ndim - 1))))
 
 

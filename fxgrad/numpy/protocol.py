@@ -16,9 +16,9 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.errors import ArrayConversionError, FxgradError, ImmutableError, IndexingError, UnsupportedError
-from ..core.interpreter import VALUES, Tracer, as_value, concrete
-from .composite import axes_tuple, axis_index, cast, operand
-from .missing import ABSENT, WRITING
+from ..core.interpreter import VALUES, Tracer, as_value, concretize
+from .composite import cast, normalize_axes, normalize_axis, operand
+from .missing import INPLACE_FUNCTIONS, MISSING_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def counterpart(path: str) -> Callable[..., Any]:
-    """The function of fxgrad.numpy at a dotted path; raises where there is none."""
+    """Return the function of fxgrad.numpy at a dotted path; raise where there is none."""
     found: Any = fnp
     for name in path.split("."):
         found = getattr(found, name, None)
     if found is None:
-        reason, hint = ABSENT.get(
+        reason, hint = MISSING_NAMES.get(
             path,
             (
                 "fxgrad.numpy has no function of this name",
@@ -44,8 +44,8 @@ def counterpart(path: str) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=256)
-def function_of(ufunc: np.ufunc) -> Callable[..., Any]:
-    """The function of fxgrad.numpy for a ufunc."""
+def ufunc_counterpart(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return the function of fxgrad.numpy for a ufunc."""
     name = ufunc.__name__
     if getattr(np, name, None) is not ufunc:
         raise UnsupportedError(
@@ -56,7 +56,7 @@ def function_of(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 # -- the methods of ufuncs ------------------------------------------
-def call(
+def ufunc_call(
     ufunc: np.ufunc,
     *inputs: Any,
     where: Any = True,
@@ -67,30 +67,35 @@ def call(
     subok: bool = True,
     **axes: Any,
 ) -> Any:
-    """`ufunc(*inputs, …)`. Entries that `where` leaves out are unspecified in NumPy; here they are zeros."""
-    function = function_of(ufunc)
+    """Implement `ufunc(*inputs, …)`. Entries that `where` leaves out are unspecified in NumPy; here they are
+    zeros."""
+    function = ufunc_counterpart(ufunc)
     loop = None
     if dtype is not None or signature is not None or casting != "same_kind":
         inputs = tuple(map(as_value, inputs))
         if dtype is not None:
             signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
         loop = ufunc.resolve_dtypes(
-            (*map(promoting, inputs), *(None,) * ufunc.nout), signature=signature, casting=casting
+            (*map(promotion_type, inputs), *(None,) * ufunc.nout), signature=signature, casting=casting
         )
         inputs = tuple(cast(operand(x), d) for x, d in zip(inputs, loop))
     results = function(*inputs, **axes)
     if loop is None and where is True:
         return results
 
-    def finished(y: Any, i: int) -> Any:
+    def finish_result(y: Any, i: int) -> Any:
         y = y if loop is None else cast(y, loop[ufunc.nin + i])
         return y if where is True else ops.where(where, y, 0)
 
-    return finished(results, 0) if ufunc.nout == 1 else tuple(finished(y, i) for i, y in enumerate(results))
+    return (
+        finish_result(results, 0)
+        if ufunc.nout == 1
+        else tuple(finish_result(y, i) for i, y in enumerate(results))
+    )
 
 
-def promoting(value: Any) -> Any:
-    """What stands for a value when NumPy resolves dtypes: the type of a Python scalar, or a dtype."""
+def promotion_type(value: Any) -> Any:
+    """Return what stands for a value when NumPy resolves dtypes: the type of a Python scalar, or a dtype."""
     aval = aval_of(value)
     return WEAK_TYPES[aval.dtype.kind] if aval.weak else aval.dtype
 
@@ -105,7 +110,7 @@ REDUCTIONS = {
 }
 
 
-def reduce(
+def ufunc_reduce(
     ufunc: np.ufunc,
     x: Any,
     axis: Any = 0,
@@ -114,10 +119,10 @@ def reduce(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """`ufunc.reduce(x, …)`."""
+    """Implement `ufunc.ufunc_reduce(x, …)`."""
     x = operand(x)
     if ufunc not in REDUCTIONS:
-        return fold(ufunc, x, axis, dtype, keepdims, initial, where)
+        return fold_pairwise(ufunc, x, axis, dtype, keepdims, initial, where)
     options = {"initial": initial} if initial is not None else {}
     if where is not True:
         options["where"] = where
@@ -126,11 +131,13 @@ def reduce(
     return counterpart(REDUCTIONS[ufunc])(cast(x, dtype), axis=axis, keepdims=keepdims, **options)
 
 
-def fold(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    """A reduction by the binary function itself: by halves where the order is free, else from first to last."""
-    function, shape, axes = function_of(ufunc), x.shape, axes_tuple(axis, x.ndim)
+def fold_pairwise(
+    ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
+) -> Any:
+    """Reduce by the binary function itself: by halves where the order is free, else from first to last."""
+    function, shape, axes = ufunc_counterpart(ufunc), x.shape, normalize_axes(axis, x.ndim)
     x = cast(x, ufunc.reduce(np.ones((1,) * x.ndim, x.dtype), axis=axis, dtype=dtype).dtype)
-    free = reorderable(ufunc, x.dtype)
+    free = is_reorderable(ufunc, x.dtype)
     if where is not True:
         neutral = initial if ufunc.identity is None else ufunc.identity
         if neutral is None or not free:
@@ -157,11 +164,12 @@ def fold(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, keepdims: bool, initial
         y, *others = rows
         for row in others:
             y = function(y, row)
-    return ops.expanded(y, shape, axes) if keepdims else y
+    return ops.restore_axes(y, shape, axes) if keepdims else y
 
 
-def reorderable(ufunc: np.ufunc, dtype: Any) -> bool:
-    """Whether NumPy holds the ufunc to be associative and commutative: it reduces over several axes at once."""
+def is_reorderable(ufunc: np.ufunc, dtype: Any) -> bool:
+    """Whether NumPy holds the ufunc to be associative and commutative, so that it reduces over several axes
+    at once."""
     try:
         ufunc.reduce(np.ones((1, 1), dtype), axis=(0, 1))
     except ValueError:
@@ -169,10 +177,10 @@ def reorderable(ufunc: np.ufunc, dtype: Any) -> bool:
     return True
 
 
-def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Any:
-    """`ufunc.accumulate(x, …)`."""
+def ufunc_accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """Implement `ufunc.ufunc_accumulate(x, …)`."""
     x = operand(x)
-    axis = axis_index(axis, x.ndim)
+    axis = normalize_axis(axis, x.ndim)
     if ufunc in (np.add, np.multiply):
         return counterpart("cumsum" if ufunc is np.add else "cumprod")(x, axis=axis, dtype=dtype)
     if ufunc in (np.maximum, np.minimum):
@@ -180,18 +188,19 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Any
     x = cast(x, ufunc.accumulate(np.ones((1,) * x.ndim, x.dtype), axis=axis, dtype=dtype).dtype)
     if not x.shape[axis]:
         return x
-    function = function_of(ufunc)
+    function = ufunc_counterpart(ufunc)
     first, *others = ops.move_axis(x, axis, 0)
     rows = [first]
     for row in others:
         rows.append(function(rows[-1], row))
-    return ops.stacked(rows, axis)
+    return ops.stack(rows, axis)
 
 
-def reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
-    """`ufunc.reduceat(x, indices, …)`: reductions of slices that begin at the indices, which must be known."""
-    x, starts = operand(x), np.asarray(concrete(as_value(indices), "indexing"))
-    axis = axis_index(axis, x.ndim)
+def ufunc_reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """Implement `ufunc.ufunc_reduceat(x, indices, …)`: reductions of slices that begin at the indices, which must
+    be known."""
+    x, starts = operand(x), np.asarray(concretize(as_value(indices), "indexing"))
+    axis = normalize_axis(axis, x.ndim)
     size = x.shape[axis]
     for start in starts:
         if not 0 <= start < size:
@@ -199,39 +208,39 @@ def reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = 
     parts = []
     for start, stop in zip(starts, [*starts[1:], size]):
         part = x[(*(slice(None),) * axis, slice(start, max(start + 1, stop)))]
-        parts.append(reduce(ufunc, part, axis, dtype))
-    return ops.stacked(parts, axis)
+        parts.append(ufunc_reduce(ufunc, part, axis, dtype))
+    return ops.stack(parts, axis)
 
 
-def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
-    """`ufunc.outer(a, b, …)`."""
+def ufunc_outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
+    """Implement `ufunc.ufunc_outer(a, b, …)`."""
     a, b = as_value(a), as_value(b)
     shape = (*aval_of(a).shape, *(1,) * aval_of(b).ndim)
-    return call(ufunc, ops.reshape(operand(a), shape=shape) if len(shape) else a, b, **options)
+    return ufunc_call(ufunc, ops.reshape(operand(a), shape=shape) if len(shape) else a, b, **options)
 
 
-def at(ufunc: np.ufunc, x: Any, *_: Any) -> Any:
-    """`ufunc.at(x, …)` writes into x: an error."""
-    raise unwritable(
+def ufunc_at(ufunc: np.ufunc, x: Any, *_: Any) -> Any:
+    """Raise an error: `ufunc.ufunc_at(x, …)` writes into x."""
+    raise inplace_error(
         f"np.{ufunc.__name__}.at",
         x,
         "x = fnp.at(x)[indices].add(values)   (also .set, .multiply, .min, .max, .apply)",
     )
 
 
-METHODS = {
-    "__call__": call,
-    "reduce": reduce,
-    "accumulate": accumulate,
-    "reduceat": reduceat,
-    "outer": outer,
-    "at": at,
+UFUNC_METHODS = {
+    "__call__": ufunc_call,
+    "reduce": ufunc_reduce,
+    "accumulate": ufunc_accumulate,
+    "reduceat": ufunc_reduceat,
+    "outer": ufunc_outer,
+    "at": ufunc_at,
 }
 
 
 # -- what NumPy would write into an array ------------------------------------------
-def unwritable(operation: str, target: Any, hint: str) -> FxgradError:
-    """The error for an operation that writes into `target`, traced or not."""
+def inplace_error(operation: str, target: Any, hint: str) -> FxgradError:
+    """Make the error for an operation that writes into `target`, traced or not."""
     if isinstance(target, Tracer):
         return ImmutableError(
             f"{operation} writes into a traced value {target.aval!r}, which is immutable", hint=hint
@@ -245,9 +254,9 @@ def refuse_out(name: str, out: Any, inputs: Any) -> None:
     """Raise for `out=`, unless it is None. `buffer += x` arrives as a ufunc whose first input is also its out."""
     for target in out if isinstance(out, tuple) else (out,):
         if target is not None and any(target is x for x in inputs[:1]):
-            raise unwritable(f"{name} in place", target, "a = a + b instead of a += b")
+            raise inplace_error(f"{name} in place", target, "a = a + b instead of a += b")
         if target is not None:
-            raise unwritable(
+            raise inplace_error(
                 f"{name} with out=",
                 target,
                 "use the result; for out=other, where=mask write fnp.where(mask, result, other)",
@@ -255,8 +264,8 @@ def refuse_out(name: str, out: Any, inputs: Any) -> None:
 
 
 # -- the protocols ------------------------------------------
-def defers(kinds: Any, protocol: str) -> bool:
-    """Whether an operand is of a type that takes NumPy's operations into its own hands: it is then its turn."""
+def should_defer(kinds: Any, protocol: str) -> bool:
+    """Whether an operand is of another type that handles NumPy's operations, which is then asked."""
     usual = (None, getattr(np.ndarray, protocol), getattr(Tracer, protocol))
     return any(k not in VALUES and getattr(k, protocol, None) not in usual for k in kinds)
 
@@ -266,24 +275,24 @@ def array_ufunc(
 ) -> Any:
     """NEP 13: NumPy hands over a ufunc with a traced operand."""
     refuse_out(f"np.{ufunc.__name__}", out, inputs)
-    if defers(map(type, inputs), "__array_ufunc__"):
+    if should_defer(map(type, inputs), "__array_ufunc__"):
         return NotImplemented
-    return METHODS[method](ufunc, *inputs, **kwargs)
+    return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
 
 
 def array_function(self: Tracer, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """NEP 18: NumPy hands over a function with a traced argument."""
     path = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
-    if path in WRITING:
-        raise unwritable(f"np.{path}", args[0] if args else None, WRITING[path])
+    if path in INPLACE_FUNCTIONS:
+        raise inplace_error(f"np.{path}", args[0] if args else None, INPLACE_FUNCTIONS[path])
     refuse_out(f"np.{path}", kwargs.get("out"), args)
-    if defers(types, "__array_function__"):
+    if should_defer(types, "__array_function__"):
         return NotImplemented
-    return counterpart(path)(*map(listed, args), **kwargs)
+    return counterpart(path)(*map(as_list_argument, args), **kwargs)
 
 
-def listed(argument: Any) -> Any:
-    """An argument, with sequences of other types (named tuples, deques, views of dicts) as lists."""
+def as_list_argument(argument: Any) -> Any:
+    """Return an argument, with sequences of other types (named tuples, deques, views of dicts) as lists."""
     if type(argument) in (list, tuple, str, bytes) or not isinstance(argument, Sequence | ValuesView):
         return argument
     return list(argument)

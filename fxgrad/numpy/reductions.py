@@ -16,43 +16,43 @@ from .. import ops
 from ..core.aval import Aval
 from ..core.errors import ShapeError
 from ..core.interpreter import as_value
-from ..ops.operators import rooted, square
+from ..ops.operators import remember_radicand, square
 from .composite import (
-    CONSTANT,
+    NO_DERIVATIVE,
     at_axis,
-    axes_tuple,
-    axis_index,
     cast,
-    chosen,
     composite,
     dtype_of,
     ensure,
+    fill_outside,
     kind,
+    normalize_axes,
+    normalize_axis,
     operand,
 )
 
 
-def finished(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
-    """A reduced value with axes of length one in the place of the reduced ones where these are kept."""
-    return ops.expanded(y, shape, axes) if keepdims else y
+def keep_reduced_axes(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Put axes of length one in the place of the reduced ones, where these are kept."""
+    return ops.restore_axes(y, shape, axes) if keepdims else y
 
 
-def widened(dtype: Any) -> Any:
-    """The dtype in which NumPy adds and multiplies: booleans and small integers widen to 64 bits."""
+def widen_dtype(dtype: Any) -> Any:
+    """Return the dtype in which NumPy adds and multiplies: booleans and small integers widen to 64 bits."""
     return np.add.reduce(np.zeros(1, dtype)).dtype if dtype.kind in "biu" else dtype
 
 
 def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any,
               where: Any) -> Any:  # fmt: skip
-    """A reduction by a primitive: entries left out are replaced by `identity`, `join` takes `initial` in."""
+    """Reduce by a primitive: entries left out are replaced by `identity`, `join` takes `initial` in."""
     a = cast(operand(a), dtype)
     if where is not True:
-        a = chosen(where, a, identity)
-    axes = axes_tuple(axis, a.ndim)
+        a = fill_outside(where, a, identity)
+    axes = normalize_axes(axis, a.ndim)
     y = reduce(a, axes=axes)
     if initial is not None:
         y = cast(join(y, as_value(initial)), dtype_of(y))
-    return finished(y, a.shape, axes, keepdims)
+    return keep_reduced_axes(y, a.shape, axes, keepdims)
 
 
 # -- sums and products ------------------------------------------
@@ -80,18 +80,18 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
     return reduction(a, ops.reduce_prod, 1, ops.multiply, axis, dtype, keepdims, initial, where)
 
 
-@composite(np.count_nonzero, derivative=CONSTANT)
+@composite(np.count_nonzero, derivative=NO_DERIVATIVE)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     a = operand(a)
     return sum(a if kind(a) == "b" else ops.not_equal(a, 0), axis, np.intp, keepdims=keepdims)
 
 
-@composite(np.any, derivative=CONSTANT)
+@composite(np.any, derivative=NO_DERIVATIVE)
 def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     return reduction(a, ops.reduce_any, False, None, axis, None, keepdims, None, where)
 
 
-@composite(np.all, derivative=CONSTANT)
+@composite(np.all, derivative=NO_DERIVATIVE)
 def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     return reduction(a, ops.reduce_all, True, None, axis, None, keepdims, None, where)
 
@@ -105,11 +105,11 @@ def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial:
     a = operand(a)
     if initial is None or where is not True:
         return reduction(a, reduce, initial, join, axis, None, keepdims, initial, where)
-    axes = axes_tuple(axis, a.ndim)
+    axes = normalize_axes(axis, a.ndim)
     if 0 in (a.shape[i] for i in axes):  # nothing but `initial`
         y = ops.broadcast_to(cast(operand(initial), dtype_of(a)), shape=tuple(
             n for i, n in enumerate(a.shape) if i not in axes))  # fmt: skip
-        return finished(y, a.shape, axes, keepdims)
+        return keep_reduced_axes(y, a.shape, axes, keepdims)
     return reduction(a, reduce, None, join, axes, None, keepdims, initial, True)
 
 
@@ -140,30 +140,30 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> A
     return ops.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
-def position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
+def extremum_position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
     a = operand(a)
     if axis is None:
         shape, axes = a.shape, tuple(range(a.ndim))
         a, axis = ops.reshape(a, shape=(a.size,)), 0
     else:
-        shape, axis = a.shape, axis_index(axis, a.ndim)
+        shape, axis = a.shape, normalize_axis(axis, a.ndim)
         axes = (axis,)
-    return finished(primitive(a, axis=axis), shape, axes, keepdims)
+    return keep_reduced_axes(primitive(a, axis=axis), shape, axes, keepdims)
 
 
-@composite(np.argmax, derivative=CONSTANT)
+@composite(np.argmax, derivative=NO_DERIVATIVE)
 def argmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
-    return position(a, ops.argmax, axis, keepdims)
+    return extremum_position(a, ops.argmax, axis, keepdims)
 
 
-@composite(np.argmin, derivative=CONSTANT)
+@composite(np.argmin, derivative=NO_DERIVATIVE)
 def argmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
-    return position(a, ops.argmin, axis, keepdims)
+    return extremum_position(a, ops.argmin, axis, keepdims)
 
 
 # -- moments ------------------------------------------
 def summation_dtypes(a: Any, dtype: Any) -> tuple[Any, Any]:
-    """(the dtype in which a mean is computed, the dtype of the result)."""
+    """Return the dtype in which a mean is computed, and that of the result."""
     if dtype is not None:
         return np.dtype(dtype), np.dtype(dtype)
     if kind(a) in "biu":
@@ -172,12 +172,12 @@ def summation_dtypes(a: Any, dtype: Any) -> tuple[Any, Any]:
     return np.dtype(np.float32) if own == np.float16 else own, own
 
 
-def count_of(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
-    """How many entries go into each result."""
+def reduced_count(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
+    """Count the entries that go into each result."""
     if where is True:
         return Aval(tuple(a.shape[i] for i in axes), None).size
     taking_part = ops.broadcast_to(ops.not_equal(operand(where), False), shape=a.shape)
-    return finished(ops.reduce_sum(cast(taking_part, np.intp), axes=axes), a.shape, axes, keepdims)
+    return keep_reduced_axes(ops.reduce_sum(cast(taking_part, np.intp), axes=axes), a.shape, axes, keepdims)
 
 
 @composite(np.mean)
@@ -190,28 +190,29 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
     array([0.25, 0.25, 0.25, 0.25])
     """
     a = operand(a)
-    axes = axes_tuple(axis, a.ndim)
+    axes = normalize_axes(axis, a.ndim)
     inner, outer = summation_dtypes(a, dtype)
     total = sum(a, axes, inner, keepdims=keepdims, where=where)
-    return cast(cast(ops.divide(total, count_of(a, axes, where, keepdims)), inner), outer)
+    return cast(cast(ops.divide(total, reduced_count(a, axes, where, keepdims)), inner), outer)
 
 
 def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any, correction: Any
                ) -> tuple[Any, Any, tuple[int, ...], Any, Any]:  # fmt: skip
-    """(a − mean with 0 where entries are left out, the divisor, the axes, the dtypes of the sum and the result)."""
+    """Return a − mean (with 0 where entries are left out), the divisor, the axes, and the dtypes of the sum
+    and of the result."""
     if correction is not None:
         if ddof != 0:
             raise ShapeError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     a = operand(a)
-    axes = axes_tuple(axis, a.ndim)
+    axes = normalize_axes(axis, a.ndim)
     inner, outer = summation_dtypes(a, dtype)
     if center is None:
         center = mean(a, axes, inner, keepdims=True, where=where)
     apart = ops.subtract(a, center)
     if where is not True:
-        apart = chosen(where, apart, 0)
-    divisor = count_of(a, axes, where, keepdims) - ddof
+        apart = fill_outside(where, apart, 0)
+    divisor = reduced_count(a, axes, where, keepdims) - ddof
     divisor = builtins.max(divisor, 0) if where is True else ops.maximum(divisor, 0)
     inner, outer = (np.zeros(0, d).real.dtype for d in (inner, outer))
     return apart, divisor, axes, inner, outer
@@ -240,16 +241,17 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any
     """
     apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
     apart = cast(apart, np.result_type(dtype_of(apart), inner))
-    length = finished(ops.norm2(apart, axes=axes), apart.shape, axes, keepdims)
+    length = keep_reduced_axes(ops.norm2(apart, axes=axes), apart.shape, axes, keepdims)
     if mean is None:
-        length = without_lone(length, apart, count_of(apart, axes, where, True), divisor, axes)
+        length = freeze_lone_groups(length, apart, reduced_count(apart, axes, where, True), divisor, axes)
     result = cast(cast(ops.divide(length, divisor**0.5), inner), outer)
-    return rooted(result, lambda: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
+    return remember_radicand(result, lambda: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
                                       correction=correction))  # fmt: skip
 
 
-def without_lone(length: Any, apart: Any, count: Any, divisor: Any, axes: tuple[int, ...]) -> Any:
-    """The norms of deviations, constant for groups of one entry: it is its own mean, wherever it moves."""
+def freeze_lone_groups(length: Any, apart: Any, count: Any, divisor: Any, axes: tuple[int, ...]) -> Any:
+    """Make the norms of deviations constant for groups of one entry, which is its own mean wherever it
+    moves."""
     if isinstance(count, int):
         return ops.stop_gradient(length) if count == 1 and divisor > 0 else length
     lone = ops.logical_and(ops.equal(count, 1), ops.greater(ops.reshape(divisor, shape=count.shape), 0))
@@ -264,12 +266,13 @@ def squared_modulus(x: Any) -> Any:
 
 
 def weights_along(a: Any, weights: Any, axis: Any) -> Any:
-    """Weights of the shape of `a`, made of those of its entries along the axes where they are given so."""
+    """Return weights of the shape of `a`, made of those of its entries along the axes where they are given
+    so."""
     if weights.shape == a.shape:
         return weights
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = axes_tuple(axis, a.ndim)
+    axes = normalize_axes(axis, a.ndim)
     if weights.shape != tuple(a.shape[i] for i in axes):
         raise ShapeError("Shape of weights must be consistent with shape of a along specified axis.")
     order = sorted(range(len(axes)), key=axes.__getitem__)
@@ -290,11 +293,11 @@ def average(
     a = operand(a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
-        total = ops.full_like(result, value=count_of(a, axes_tuple(axis, a.ndim), True, False))
+        total = ops.full_like(result, value=reduced_count(a, normalize_axes(axis, a.ndim), True, False))
         return (result, total) if returned else result
     weights = operand(weights)
     dtype = np.result_type(dtype_of(a), dtype_of(weights), *([np.float64] if kind(a) in "biu" else []))
-    axes = axes_tuple(axis, a.ndim)
+    axes = normalize_axes(axis, a.ndim)
     weights = weights_along(a, weights, axis)
     total = sum(weights, axes, dtype, keepdims=keepdims)
     result = ops.divide(
@@ -304,8 +307,8 @@ def average(
 
 
 # -- ignoring NaN ------------------------------------------
-def without_nan(a: Any, where: Any) -> tuple[Any, Any]:
-    """(the array, which of its entries take part)."""
+def mask_nan(a: Any, where: Any) -> tuple[Any, Any]:
+    """Return the array, and which of its entries take part."""
     a = operand(a)
     numbers = ops.logical_not(ops.isnan(a))
     return a, numbers if where is True else ops.logical_and(numbers, where)
@@ -315,7 +318,7 @@ def without_nan(a: Any, where: Any) -> tuple[Any, Any]:
 def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
            where: Any = True) -> Any:  # fmt: skip
     """The sum of the entries that are not NaN."""
-    a, numbers = without_nan(a, where)
+    a, numbers = mask_nan(a, where)
     return sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
 
 
@@ -323,7 +326,7 @@ def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdi
 def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
             where: Any = True) -> Any:  # fmt: skip
     """The product of the entries that are not NaN."""
-    a, numbers = without_nan(a, where)
+    a, numbers = mask_nan(a, where)
     return prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
 
 
@@ -331,44 +334,45 @@ def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepd
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
             where: Any = True) -> Any:  # fmt: skip
     """The mean of the entries that are not NaN."""
-    a, numbers = without_nan(a, where)
+    a, numbers = mask_nan(a, where)
     return mean(a, axis, dtype, keepdims=keepdims, where=numbers)
 
 
-def determined(y: Any, numbers: Any, axis: Any, keepdims: bool, freedom: Any) -> Any:
-    """A variance of the entries that are numbers; NaN where these are no more than the degrees of freedom taken off."""
-    return chosen(ops.greater(sum(numbers, axis, keepdims=keepdims), freedom), y, np.nan)
+def nan_if_undetermined(y: Any, numbers: Any, axis: Any, keepdims: bool, freedom: Any) -> Any:
+    """Return a variance of the entries that are numbers; NaN where these are no more than the degrees of
+    freedom taken off."""
+    return fill_outside(ops.greater(sum(numbers, axis, keepdims=keepdims), freedom), y, np.nan)
 
 
 @composite(np.nanvar)
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
            where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The variance of the entries that are not NaN."""
-    a, numbers = without_nan(a, where)
+    a, numbers = mask_nan(a, where)
     y = var(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
-    return determined(y, numbers, axis, keepdims, ddof if correction is None else correction)
+    return nan_if_undetermined(y, numbers, axis, keepdims, ddof if correction is None else correction)
 
 
 @composite(np.nanstd)
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
            where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     """The standard deviation of the entries that are not NaN."""
-    a, numbers = without_nan(a, where)
+    a, numbers = mask_nan(a, where)
     y = std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
-    y = determined(y, numbers, axis, keepdims, ddof if correction is None else correction)
-    return rooted(y, lambda: nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
+    y = nan_if_undetermined(y, numbers, axis, keepdims, ddof if correction is None else correction)
+    return remember_radicand(y, lambda: nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
                                     correction=correction))  # fmt: skip
 
 
 def nan_extremum(
     a: Any, reduce: Any, worst: float, axis: Any, keepdims: bool, initial: Any, where: Any
 ) -> Any:
-    """NaN entries lose against all others; a slice of nothing else gives NaN."""
-    a, numbers = without_nan(a, True)
+    """Reduce to the extremum: NaN entries lose against all others, and a slice of nothing else gives NaN."""
+    a, numbers = mask_nan(a, True)
     if kind(a) not in "fc":
         return reduce(a, axis, keepdims=keepdims, initial=initial, where=where)
-    y = reduce(chosen(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
-    return chosen(any(numbers, axis, keepdims=keepdims), y, np.nan) if initial is None else y
+    y = reduce(fill_outside(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
+    return fill_outside(any(numbers, axis, keepdims=keepdims), y, np.nan) if initial is None else y
 
 
 @composite(np.nanmax)
@@ -385,43 +389,45 @@ def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, i
     return nan_extremum(a, min, np.inf, axis, keepdims, initial, where)
 
 
-def nan_position(a: Any, primitive: Any, worst: float, axis: Any, keepdims: bool) -> Any:
-    a, numbers = without_nan(a, True)
+def nan_extremum_position(a: Any, primitive: Any, worst: float, axis: Any, keepdims: bool) -> Any:
+    a, numbers = mask_nan(a, True)
     if kind(a) in "fc":
         ensure(any(numbers, axis), "All-NaN slice encountered")
-        a = chosen(numbers, a, worst)
-    return position(a, primitive, axis, keepdims)
+        a = fill_outside(numbers, a, worst)
+    return extremum_position(a, primitive, axis, keepdims)
 
 
 @composite(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
     """The position of the greatest of the entries that are not NaN."""
-    return nan_position(a, ops.argmax, -np.inf, axis, keepdims)
+    return nan_extremum_position(a, ops.argmax, -np.inf, axis, keepdims)
 
 
 @composite(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
     """The position of the least of the entries that are not NaN."""
-    return nan_position(a, ops.argmin, np.inf, axis, keepdims)
+    return nan_extremum_position(a, ops.argmin, np.inf, axis, keepdims)
 
 
 # -- running reductions ------------------------------------------
-def running(a: Any, primitive: Any, axis: Any, dtype: Any) -> Any:
+def running_reduction(a: Any, primitive: Any, axis: Any, dtype: Any) -> Any:
     a = operand(a)
     if axis is None:
         a, axis = ops.reshape(a, shape=(a.size,)), 0
-    axis = axis_index(axis, a.ndim)
-    return primitive(cast(a, widened(dtype_of(a)) if dtype is None else dtype), axis=axis)
+    axis = normalize_axis(axis, a.ndim)
+    return primitive(cast(a, widen_dtype(dtype_of(a)) if dtype is None else dtype), axis=axis)
 
 
-def running_standard(x: Any, primitive: Any, first: int, axis: Any, dtype: Any, include_initial: bool) -> Any:
+def running_array_api(
+    x: Any, primitive: Any, first: int, axis: Any, dtype: Any, include_initial: bool
+) -> Any:
     x = operand(x)
     if axis is None:
         if x.ndim > 1:
             raise ShapeError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
     x = ops.reshape(x, shape=(1,)) if x.ndim == 0 else x
-    y, axis = running(x, primitive, axis, dtype), axis_index(axis, x.ndim)
+    y, axis = running_reduction(x, primitive, axis, dtype), normalize_axis(axis, x.ndim)
     if not include_initial:
         return y
     start = ops.full_like(ops.getitem(y, index=at_axis(slice(0, 1), axis)), value=first)
@@ -430,39 +436,39 @@ def running_standard(x: Any, primitive: Any, first: int, axis: Any, dtype: Any, 
 
 @composite(np.cumsum)
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
-    return running(a, ops.cumsum, axis, dtype)
+    return running_reduction(a, ops.cumsum, axis, dtype)
 
 
 @composite(np.cumprod)
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
     """The running product. Its derivative is right where entries are 0."""
-    return running(a, ops.cumprod, axis, dtype)
+    return running_reduction(a, ops.cumprod, axis, dtype)
 
 
 @composite(np.nancumsum)
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
     """The running sum of the entries that are not NaN."""
-    a, numbers = without_nan(a, True)
-    return cumsum(chosen(numbers, a, 0), axis, dtype)
+    a, numbers = mask_nan(a, True)
+    return cumsum(fill_outside(numbers, a, 0), axis, dtype)
 
 
 @composite(np.nancumprod)
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
     """The running product of the entries that are not NaN."""
-    a, numbers = without_nan(a, True)
-    return cumprod(chosen(numbers, a, 1), axis, dtype)
+    a, numbers = mask_nan(a, True)
+    return cumprod(fill_outside(numbers, a, 1), axis, dtype)
 
 
 @composite(np.cumulative_sum)
 def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None = None,
                    include_initial: bool = False) -> Any:  # fmt: skip
-    return running_standard(x, ops.cumsum, 0, axis, dtype, include_initial)
+    return running_array_api(x, ops.cumsum, 0, axis, dtype, include_initial)
 
 
 @composite(np.cumulative_prod)
 def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None = None,
                     include_initial: bool = False) -> Any:  # fmt: skip
-    return running_standard(x, ops.cumprod, 1, axis, dtype, include_initial)
+    return running_array_api(x, ops.cumprod, 1, axis, dtype, include_initial)
 
 
 __all__ = [

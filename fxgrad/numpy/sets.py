@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .composite import axis_index, cast, composite, dtype_of, known, operand
-from .manipulation import broadcast_to, concatenate, length, moveaxis, ravel, taken
+from .composite import cast, composite, dtype_of, known_value, normalize_axis, operand
+from .manipulation import broadcast_to, concatenate, entry_count, moveaxis, ravel, take_positions
 from .signal import diff
 from .sorting import lexsort, searchsorted
 
@@ -22,53 +22,55 @@ UniqueCountsResult = type(np.unique_counts([]))
 UniqueInverseResult = type(np.unique_inverse([]))
 
 
-def sorted_groups(x: Any, equal_nan: bool = True) -> tuple[Any, Any, Any]:
-    """(the entries sorted, their positions, which of the sorted ones is the first of those equal to it); of arrays with
-    more axes, by slices along the first."""
+def sort_into_groups(x: Any, equal_nan: bool = True) -> tuple[Any, Any, Any]:
+    """Return the entries sorted, their positions, and which of the sorted ones is the first of those equal to
+    it; arrays with more axes are sorted by slices along the first."""
     if x.ndim == 1:
         order = ops.argsort(x, axis=0)
-        entries = taken(x, order, 0)
+        entries = take_positions(x, order, 0)
         differs = ops.not_equal(entries[1:], entries[:-1])
         if equal_nan:
             nan = ops.isnan(entries)
             differs = ops.logical_and(differs, ops.logical_not(ops.logical_and(nan[1:], nan[:-1])))
     else:
-        rows = ops.reshape(x, shape=(x.shape[0], length(x.shape[1:])))
+        rows = ops.reshape(x, shape=(x.shape[0], entry_count(x.shape[1:])))
         columns = [rows[:, i] for i in reversed(range(rows.shape[1]))]
         order = lexsort(columns) if columns else np.arange(x.shape[0])
-        entries, rows = taken(x, order, 0), taken(rows, order, 0)
+        entries, rows = take_positions(x, order, 0), take_positions(rows, order, 0)
         differs = ops.reduce_any(ops.not_equal(rows[1:], rows[:-1]), axes=(1,))
     return entries, order, concatenate([np.ones(min(1, x.shape[0]), bool), differs])
 
 
-def size_of(mask: Any, size: int | None, operation: str) -> int:
-    """How many entries are inside the mask, unless `size` says how many are wanted."""
+def count_inside(mask: Any, size: int | None, operation: str) -> int:
+    """Count the entries inside the mask, unless `size` says how many are wanted."""
     if size is not None:
         return size
     count = ops.reduce_sum(cast(mask, np.intp), axes=(0,))
-    return int(known(count, operation, "size=n, which takes n elements, or fills up to n"))
+    return int(known_value(count, operation, "size=n, which takes n elements, or fills up to n"))
 
 
-def places_of(mask: Any, size: int) -> Any:
-    """The positions of the first `size` entries inside the mask; beyond the last one where there are fewer."""
+def positions_inside(mask: Any, size: int) -> Any:
+    """Return the positions of the first `size` entries inside the mask; beyond the last one where there are
+    fewer."""
     return searchsorted(ops.cumsum(cast(mask, np.intp), axis=0), np.arange(1, size + 1))
 
 
 def elements(entries: Any, order: Any, places: Any, fill_value: Any) -> tuple[Any, Any]:
-    """(entries at places, their positions in the unsorted array), filled up with a value, or with the first of them."""
+    """Return the entries at places and their positions in the unsorted array, filled up with a value, or with
+    the first of them."""
     count = entries.shape[0]
     if fill_value is None:
         places = ops.where(ops.less(places, count), places, places[:1])
     spare = cast(operand(0 if fill_value is None else fill_value), dtype_of(entries))
     entries = concatenate([entries, broadcast_to(spare, (1, *entries.shape[1:]))])
-    return taken(entries, places, 0), taken(concatenate([order, [count]]), places, 0)
+    return take_positions(entries, places, 0), take_positions(concatenate([order, [count]]), places, 0)
 
 
-SIZED = ("size", "fill_value")
+SIZE_OPTIONS = ("size", "fill_value")
 
 
 # -- one set ------------------------------------------
-@composite(np.unique, further=SIZED)
+@composite(np.unique, further=SIZE_OPTIONS)
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: Any = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
            fill_value: Any = None) -> Any:  # fmt: skip
@@ -90,78 +92,79 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
     array([2, 5, 2])
     """
     x = operand(ar)
-    shape, axis = x.shape, None if axis is None else axis_index(axis, x.ndim)
+    shape, axis = x.shape, None if axis is None else normalize_axis(axis, x.ndim)
     x = ravel(x) if axis is None else moveaxis(x, axis, 0)
-    entries, order, first = sorted_groups(x, equal_nan)
-    bounds = places_of(first, size_of(first, size, "unique") + 1)
+    entries, order, first = sort_into_groups(x, equal_nan)
+    bounds = positions_inside(first, count_inside(first, size, "unique") + 1)
     values, index = elements(entries, order, bounds[:-1], fill_value)
     results = [values if axis is None else moveaxis(values, 0, axis)]
     if return_index:
         results.append(index)
     if return_inverse:
         group = ops.cumsum(cast(first, np.intp), axis=0) - 1
-        inverse = ops.put(group, order, index=(ops.ARRAY,), shape=group.shape)
+        inverse = ops.scatter_add(group, order, index=(ops.ARRAY,), shape=group.shape)
         results.append(ops.reshape(inverse, shape=shape) if axis is None else inverse)
     if return_counts:
         results.append(diff(bounds))
     return results[0] if len(results) == 1 else tuple(results)
 
 
-@composite(np.unique_all, further=SIZED)
+@composite(np.unique_all, further=SIZE_OPTIONS)
 def unique_all(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """(values, indices, inverse_indices, counts) as `unique` gives them; NaN is not equal to NaN."""
+    """Return (values, indices, inverse_indices, counts) as `unique` gives them; NaN is not equal to NaN."""
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
-@composite(np.unique_counts, further=SIZED)
+@composite(np.unique_counts, further=SIZE_OPTIONS)
 def unique_counts(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """(values, counts) as `unique` gives them; NaN is not equal to NaN."""
+    """Return (values, counts) as `unique` gives them; NaN is not equal to NaN."""
     return UniqueCountsResult(
         *unique(x, False, False, True, equal_nan=False, size=size, fill_value=fill_value)
     )
 
 
-@composite(np.unique_inverse, further=SIZED)
+@composite(np.unique_inverse, further=SIZE_OPTIONS)
 def unique_inverse(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """(values, inverse_indices) as `unique` gives them; NaN is not equal to NaN."""
+    """Return (values, inverse_indices) as `unique` gives them; NaN is not equal to NaN."""
     return UniqueInverseResult(*unique(x, False, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 # NumPy's own leaves the order open.
-@composite(partial(np.unique, equal_nan=False), further=SIZED)
+@composite(partial(np.unique, equal_nan=False), further=SIZE_OPTIONS)
 def unique_values(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different entries of an array, sorted; NaN is not equal to NaN."""
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
 # -- two sets ------------------------------------------
-def places_in(members: Any, values: Any) -> tuple[Any, Any]:
-    """(the position of the first member that is equal to each value, whether there is one)."""
-    members, values = ops.promoted([ravel(members), operand(values)])
+def find_members(members: Any, values: Any) -> tuple[Any, Any]:
+    """Return the position of the first member that is equal to each value, and whether there is one."""
+    members, values = ops.promote_dtypes([ravel(members), operand(values)])
     if not members.size:
         none = ops.zeros_like(ops.not_equal(values, values))
         return cast(none, np.intp), none
     order = ops.argsort(members, axis=0)
-    found = searchsorted(taken(members, order, 0), values)
-    position = taken(order, ops.minimum(found, members.size - 1), 0)
-    return position, ops.equal(taken(members, position, 0), values)
+    found = searchsorted(take_positions(members, order, 0), values)
+    position = take_positions(order, ops.minimum(found, members.size - 1), 0)
+    return position, ops.equal(take_positions(members, position, 0), values)
 
 
 @composite(np.isin)
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
          ) -> Any:  # fmt: skip
     """Whether each entry is (or with `invert` is not) equal to one of the test elements."""
-    inside = places_in(test_elements, element)[1]
+    inside = find_members(test_elements, element)[1]
     return ops.logical_not(inside) if invert else inside
 
 
 def members(ar: Any, assume_unique: bool) -> tuple[Any, Any, Any]:
-    """(entries, their positions, which are the first of those equal to them): sorted, unless they are unique."""
+    """Return the entries, their positions, and which are the first of those equal to them: sorted, unless
+    they are unique."""
     x = ravel(ar)
-    return (x, np.arange(x.size), np.ones(x.shape, bool)) if assume_unique else sorted_groups(x)
+    return (x, np.arange(x.size), np.ones(x.shape, bool)) if assume_unique else sort_into_groups(x)
 
 
-@composite(np.intersect1d, further=SIZED)
+@composite(np.intersect1d, further=SIZE_OPTIONS)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *,
                 size: int | None = None, fill_value: Any = None) -> Any:  # fmt: skip
     """The elements of both arrays, sorted; their derivative is that of the entries of the first.
@@ -170,44 +173,44 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
         return_indices: give (elements, their positions in the first array, those in the second).
         size, fill_value: as for `unique`.
     """
-    ar1, ar2 = ops.promoted([ravel(ar1), ravel(ar2)])
-    entries, order, first = sorted_groups(ar1)
-    position, common = places_in(ar2, entries)
+    ar1, ar2 = ops.promote_dtypes([ravel(ar1), ravel(ar2)])
+    entries, order, first = sort_into_groups(ar1)
+    position, common = find_members(ar2, entries)
     mask = ops.logical_and(first, common)
-    places = places_of(mask, size_of(mask, size, "intersect1d"))
+    places = positions_inside(mask, count_inside(mask, size, "intersect1d"))
     values, index = elements(entries, order, places, fill_value)
     if not return_indices:
         return values
     return values, index, elements(entries, position, places, fill_value)[1]
 
 
-@composite(np.setdiff1d, further=SIZED)
+@composite(np.setdiff1d, further=SIZE_OPTIONS)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
               ) -> Any:  # fmt: skip
     """The elements of the first array that are not in the second, sorted unless they are unique; `size` and
     `fill_value` as for `unique`."""
     entries, order, first = members(ar1, assume_unique)
     mask = ops.logical_and(first, isin(entries, ar2, invert=True))
-    places = places_of(mask, size_of(mask, size, "setdiff1d"))
+    places = positions_inside(mask, count_inside(mask, size, "setdiff1d"))
     return elements(entries, order, places, fill_value)[0]
 
 
-@composite(np.setxor1d, further=SIZED)
+@composite(np.setxor1d, further=SIZE_OPTIONS)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
              ) -> Any:  # fmt: skip
     """The elements of one of the arrays that are not in the other, sorted; `size` and `fill_value` as for `unique`."""
-    pair = [members(x, assume_unique) for x in ops.promoted([ravel(ar1), ravel(ar2)])]
+    pair = [members(x, assume_unique) for x in ops.promote_dtypes([ravel(ar1), ravel(ar2)])]
     (a, _, first_a), (b, _, first_b) = pair
     alone = concatenate([
         ops.logical_and(first_a, isin(a, b, invert=True)), ops.logical_and(first_b, isin(b, a, invert=True))
     ])  # fmt: skip
     entries = concatenate([a, b])
     order = ops.argsort(entries, axis=0)
-    places = places_of(taken(alone, order, 0), size_of(alone, size, "setxor1d"))
-    return elements(taken(entries, order, 0), order, places, fill_value)[0]
+    places = positions_inside(take_positions(alone, order, 0), count_inside(alone, size, "setxor1d"))
+    return elements(take_positions(entries, order, 0), order, places, fill_value)[0]
 
 
-@composite(np.union1d, further=SIZED)
+@composite(np.union1d, further=SIZE_OPTIONS)
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The elements of both arrays, sorted; `size` and `fill_value` as for `unique`."""
     return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)

@@ -9,8 +9,8 @@ import numpy as np
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
-from .composite import axes_tuple, axis_index, cast, composite, dtype_of, kind, operand
-from .manipulation import moveaxis, ravel, sliced
+from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand
+from .manipulation import moveaxis, ravel, slice_axis
 from .reductions import cumsum, sum
 
 bartlett, blackman, hamming, hanning = np.bartlett, np.blackman, np.hamming, np.hanning
@@ -18,30 +18,32 @@ bartlett, blackman, hamming, hanning = np.bartlett, np.blackman, np.hamming, np.
 
 # -- convolution ------------------------------------------
 def sequences(a: Any, v: Any) -> tuple[Any, Any]:
-    """Two non-empty one-dimensional arrays of one dtype."""
+    """Return two non-empty one-dimensional arrays of one dtype."""
     a, v = (ops.reshape(x, shape=(1,)) if x.ndim == 0 else x for x in map(operand, (a, v)))
     for name, x in (("a", a), ("v", v)):
         if x.ndim != 1:
             raise ShapeError("object too deep for desired array")
         if not x.size:
             raise ShapeError(f"{name} cannot be empty")
-    a, v = ops.promoted([a, v])
+    a, v = ops.promote_dtypes([a, v])
     return a, v
 
 
-def convolution(a: Any, v: Any, mode: str, offset: int) -> Any:
-    """The part of the full convolution that `mode` wants; `offset` is where 'same' begins."""
+def crop_convolution(a: Any, v: Any, mode: str, offset: int) -> Any:
+    """Crop the full convolution as `mode` wants; `offset` is where 'same' begins."""
     full, long, short = ops.convolve(a, v), max(a.size, v.size), min(a.size, v.size)
     if mode not in ("full", "same", "valid"):
         raise ShapeError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     if mode == "full":
         return full
-    return sliced(full, 0, offset, offset + long) if mode == "same" else sliced(full, 0, short - 1, long)
+    return (
+        slice_axis(full, 0, offset, offset + long) if mode == "same" else slice_axis(full, 0, short - 1, long)
+    )
 
 
 @composite(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    """Σᵢ aᵢ·vₖ₋ᵢ, also the product of polynomials.
+    """Return the convolution Σᵢ aᵢ·vₖ₋ᵢ, which is also the product of polynomials.
 
     Args:
         mode: 'full', 'same' (as long as the longer operand) or 'valid' (where the operands overlap entirely).
@@ -52,17 +54,17 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
            [0., 2., 1.]])
     """
     a, v = sequences(a, v)
-    return convolution(a, v, mode, (min(a.size, v.size) - 1) // 2)
+    return crop_convolution(a, v, mode, (min(a.size, v.size) - 1) // 2)
 
 
 @composite(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """Σₙ aₙ₊ₖ·conj(vₙ); modes as those of `convolve`."""
+    """Return the correlation Σₙ aₙ₊ₖ·conj(vₙ); modes as those of `convolve`."""
     a, v = sequences(a, v)
     short = min(a.size, v.size)
     offset = (short - 1) // 2 if a.size >= v.size else short // 2
     v = ops.conjugate(v) if kind(v) == "c" else v
-    return convolution(a, ops.flip(v, axes=(0,)), mode, offset)
+    return crop_convolution(a, ops.flip(v, axes=(0,)), mode, offset)
 
 
 # -- differences ------------------------------------------
@@ -74,7 +76,7 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = 
         raise ShapeError(f"order must be non-negative but got {n}")
     if a.ndim == 0:
         raise ShapeError("diff requires input that is at least one dimensional")
-    axis = axis_index(axis, a.ndim)
+    axis = normalize_axis(axis, a.ndim)
     parts = []
     for part in (prepend, a, append):
         if part is None:
@@ -83,10 +85,10 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = 
         if part.ndim == 0:
             part = ops.broadcast_to(part, shape=tuple(1 if i == axis else m for i, m in enumerate(a.shape)))
         parts.append(part)
-    a = ops.concatenate(*ops.promoted(parts), axis=axis)
+    a = ops.concatenate(*ops.promote_dtypes(parts), axis=axis)
     subtract = ops.not_equal if kind(a) == "b" else ops.subtract
     for _ in range(n):
-        a = subtract(sliced(a, axis, 1, None), sliced(a, axis, None, -1))
+        a = subtract(slice_axis(a, axis, 1, None), slice_axis(a, axis, None, -1))
     return a
 
 
@@ -119,7 +121,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     array([-1., -2., -3.])
     """
     f = operand(f)
-    axes = axes_tuple(axis, f.ndim)
+    axes = normalize_axes(axis, f.ndim)
     spacings = [operand(v) for v in varargs] or [np.float64(1)]
     if len(spacings) == 1 and spacings[0].ndim == 0:
         spacings *= len(axes)
@@ -150,23 +152,23 @@ def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
         gaps = ops.reshape(spacing[1:] - spacing[:-1], shape=(count - 1, *(1,) * (f.ndim - 1)))
 
     def share(mine: slice, other: slice) -> Any:
-        """Of two neighbouring gaps, the share of one."""
+        """Return the share of one of two neighbouring gaps."""
         return gaps[mine] / (gaps[mine] + gaps[other]) if gaps.ndim else 0.5
 
-    def moved(near: Any, far: Any, share: Any) -> Any:
+    def interpolate(near: Any, far: Any, share: Any) -> Any:
         return ops.add(near, ops.multiply(share, ops.subtract(far, near)))
 
     samples = moveaxis(f, axis, 0)
     chords = ops.divide(ops.subtract(samples[1:], samples[:-1]), gaps)
     if gaps.ndim:
-        middle = moved(chords[:-1], chords[1:], share(slice(-1), slice(1, None)))
+        middle = interpolate(chords[:-1], chords[1:], share(slice(-1), slice(1, None)))
     else:  # the sample in the middle has no say, whether or not it is a number
         middle = ops.divide(ops.subtract(samples[2:], samples[:-2]), 2 * gaps)
     first, last = chords[:1], chords[-1:]
     if edge_order == 2:
-        first = moved(first, chords[1:2], -share(slice(1), slice(1, 2)))
-        last = moved(last, chords[-2:-1], -share(slice(-1, None), slice(-2, -1)))
-    slopes = ops.concatenate(*ops.promoted([first, middle, last]), axis=0)
+        first = interpolate(first, chords[1:2], -share(slice(1), slice(1, 2)))
+        last = interpolate(last, chords[-2:-1], -share(slice(-1, None), slice(-2, -1)))
+    slopes = ops.concatenate(*ops.promote_dtypes([first, middle, last]), axis=0)
     return cast(moveaxis(slopes, 0, axis), dtype_of(f))
 
 
@@ -174,7 +176,7 @@ def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     """The integral of samples along an axis by the trapezoidal rule."""
     y = operand(y)
-    axis = axis_index(axis, y.ndim)
+    axis = normalize_axis(axis, y.ndim)
     if x is None:
         width = as_value(dx)
     else:
@@ -182,7 +184,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         width = diff(x, axis=-1 if x.ndim == 1 else axis)
     if np.ndim(width) == 1:
         width = ops.reshape(width, shape=tuple(width.shape[0] if i == axis else 1 for i in range(y.ndim)))
-    both = ops.add(sliced(y, axis, 1, None), sliced(y, axis, None, -1))
+    both = ops.add(slice_axis(y, axis, 1, None), slice_axis(y, axis, None, -1))
     return sum(ops.divide(ops.multiply(width, both), 2.0), axis)
 
 
@@ -193,7 +195,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     The multiples are steps: the derivative with respect to `p` is 1.
     """
     p = operand(p)
-    axis, period = axis_index(axis, p.ndim), as_value(period)
+    axis, period = normalize_axis(axis, p.ndim), as_value(period)
     jumps = diff(p, axis=axis)
     dtype = ops.result_dtype([jumps, period])
     integral = dtype.kind in "iu"
@@ -205,8 +207,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     wrapped = ops.where(ops.logical_and(ambiguous, at_low), half, wrapped)
     small = ops.less(ops.absolute(jumps), half if discont is None else as_value(discont))
     turns = ops.where(small, 0, ops.subtract(wrapped, jumps))
-    later = ops.add(sliced(p, axis, 1, None), cumsum(turns, axis))
-    return ops.concatenate(cast(sliced(p, axis, None, 1), dtype), cast(later, dtype), axis=axis)
+    later = ops.add(slice_axis(p, axis, 1, None), cumsum(turns, axis))
+    return ops.concatenate(cast(slice_axis(p, axis, None, 1), dtype), cast(later, dtype), axis=axis)
 
 
 # -- windows ------------------------------------------

@@ -1,4 +1,4 @@
-"""Order: sorting, the positions that sort, and what is found by searching in what is sorted.
+"""Sorting, the positions that sort, and searching in what is sorted.
 
 Traced values are sorted by a stable algorithm, whatever `kind` says; NaN comes last. The derivative moves with the
 entries, and where some are equal they keep their order.
@@ -13,21 +13,21 @@ import numpy as np
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
-from .composite import axis_index, cast, composite, dtype_of, ensure, kind, operand, operands
-from .indexing import positions
-from .manipulation import concatenate, ravel, taken
+from .composite import cast, composite, dtype_of, ensure, kind, normalize_axis, operand, operands
+from .indexing import check_positions
+from .manipulation import concatenate, ravel, take_positions
 
 
 # -- sorting ------------------------------------------
-def ordered(a: Any, axis: Any, order: Any, descending: bool, function: Any) -> Any:
-    """`function` (a primitive that sorts) along an axis; descending by way of the reversed array, so that equal entries
-    keep their order."""
+def sort_with(a: Any, axis: Any, order: Any, descending: bool, function: Any) -> Any:
+    """Apply `function` (a primitive that sorts) along an axis; descending by way of the reversed array, so
+    that equal entries keep their order."""
     if order is not None:
         raise ShapeError("Cannot specify order when the array has no fields.")
     a = operand(a)
     if axis is None:
         a, axis = ravel(a), 0
-    axis = axis_index(axis, a.ndim)
+    axis = normalize_axis(axis, a.ndim)
     if not descending:
         return function(a, axis=axis)
     return ops.flip(function(ops.flip(a, axes=(axis,)), axis=axis), axes=(axis,))
@@ -46,14 +46,14 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     >>> fx.grad(lambda x: fnp.dot(fnp.sort(x), [1.0, 2.0, 3.0]))(fnp.array([5.0, 9.0, 1.0]))
     array([2., 3., 1.])
     """
-    return ordered(a, axis, order, descending, ops.sort)
+    return sort_with(a, axis, order, descending, ops.sort)
 
 
 @composite(np.argsort, further=("descending",))
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
             descending: bool = False) -> Any:  # fmt: skip
     """The positions of the entries along an axis in ascending (or `descending`) order."""
-    found = ordered(a, axis, order, descending, ops.argsort)
+    found = sort_with(a, axis, order, descending, ops.argsort)
     size = operand(a).size if axis is None else operand(a).shape[axis]
     return ops.subtract(size - 1, found) if descending else found
 
@@ -68,7 +68,7 @@ def sort_complex(a: Any) -> Any:
     return cast(a, np.complex64 if single else np.complex128)
 
 
-def valid_kth(kth: Any, size: int) -> None:
+def check_kth(kth: Any, size: int) -> None:
     """Raise NumPy's errors for positions that are out of range."""
     np.argpartition(np.zeros(size, bool), kth)
 
@@ -77,7 +77,7 @@ def valid_kth(kth: Any, size: int) -> None:
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     """As `sort`: entries before and after position `kth`, whose order NumPy leaves open, are sorted as well."""
     y = sort(a, axis, order=order)
-    valid_kth(kth, y.shape[0 if axis is None else axis])
+    check_kth(kth, y.shape[0 if axis is None else axis])
     return y
 
 
@@ -85,7 +85,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     """As `argsort`: entries before and after position `kth`, whose order NumPy leaves open, are sorted as well."""
     y = argsort(a, axis, order=order)
-    valid_kth(kth, y.shape[0 if axis is None else axis])
+    check_kth(kth, y.shape[0 if axis is None else axis])
     return y
 
 
@@ -99,7 +99,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
         raise ShapeError("all keys need to be the same shape")
     if not keys[0].ndim:
         return np.intp(0)
-    axis = axis_index(axis, keys[0].ndim)
+    axis = normalize_axis(axis, keys[0].ndim)
     order = ops.argsort(keys[0], axis=axis)
     for key in keys[1:]:
         order = ops.take_along(order, ops.argsort(ops.take_along(key, order, axis), axis=axis), axis)
@@ -119,7 +119,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     """
     if side not in ("left", "right"):
         raise ShapeError(f"search side must be 'left' or 'right' (got {side!r})")
-    a, v = ops.promoted([operand(a), as_value(v)])
+    a, v = ops.promote_dtypes([operand(a), as_value(v)])
     if a.ndim != 1:
         raise ShapeError(f"an array with one axis can be searched, not one of shape {a.shape}",
                          hint="fx.vmap over the others")  # fmt: skip
@@ -127,7 +127,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
         sorter = operand(sorter)
         if sorter.shape != a.shape:
             raise ShapeError(f"sorter has the shape {sorter.shape}, the array {a.shape}")
-        a = taken(a, positions(sorter, a.size, "raise"), 0)
+        a = take_positions(a, check_positions(sorter, a.size, "raise"), 0)
     return ops.searchsorted(a, v, side=side)
 
 
@@ -157,19 +157,20 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 # -- interpolation ------------------------------------------
-def periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
-    """(x, xp, fp) within one period, the points sorted, and continued by one on either side."""
+def wrap_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Return (x, xp, fp) within one period, the points sorted, and continued by one on either side."""
     period = ops.absolute(operand(period))
     ensure(ops.not_equal(period, 0), "period must be a non-zero value")
     x, xp = ops.remainder(x, period), ops.remainder(xp, period)
     order = ops.argsort(xp, axis=0)
-    xp, fp = taken(xp, order, 0), taken(fp, order, 0)
+    xp, fp = take_positions(xp, order, 0), take_positions(fp, order, 0)
     xp = concatenate([ops.subtract(xp[-1:], period), xp, ops.add(xp[:1], period)])
     return x, xp, concatenate([fp[-1:], fp, fp[:1]])
 
 
-def on_line(x: Any, at: Any, value: Any, x0: Any, f0: Any, x1: Any, f1: Any) -> Any:
-    """The line through (x0, f0) and (x1, f1) at x, from its `value` at one of these points, which is thus exact."""
+def interpolate_line(x: Any, at: Any, value: Any, x0: Any, f0: Any, x1: Any, f1: Any) -> Any:
+    """Evaluate the line through (x0, f0) and (x1, f1) at x, from its `value` at one of these points, which is
+    thus exact."""
     width, f0_finite, f1_finite = ops.subtract(x1, x0), ops.isfinite(f0), ops.isfinite(f1)
     regular = ops.logical_and(ops.logical_and(f0_finite, f1_finite), ops.not_equal(width, 0))
     rise, run = ops.subtract(*(ops.where(regular, f, 0) for f in (f1, f0))), ops.where(regular, width, 1)
@@ -181,7 +182,7 @@ def on_line(x: Any, at: Any, value: Any, x0: Any, f0: Any, x1: Any, f1: Any) -> 
 
 
 def end_value(end: Any, default: Any) -> Any:
-    """The value beyond the points, in the dtype of those at them."""
+    """Return the value beyond the points, in the dtype of those at them."""
     if end is None:
         return default
     if kind(operand(end)) == "c" and kind(default) != "c":
@@ -214,7 +215,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ShapeError(f"xp and fp must be as long as each other, and not empty: {xp.shape} and {fp.shape}")
     x, xp, fp = cast(x, float), cast(xp, float), cast(fp, complex if kind(fp) == "c" else float)
     if period is not None:
-        x, xp, fp = periodic(x, xp, fp, period)
+        x, xp, fp = wrap_period(x, xp, fp, period)
         left = right = None
     last = xp.size - 1
     below, above = ops.less(x, xp[0]), ops.greater(x, xp[-1])
@@ -223,9 +224,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     )  # the last point that is not right of x
     start = ops.minimum(here, max(last - 1, 0))
     stop = ops.minimum(ops.add(start, 1), last)
-    (at, value), first, second = ([taken(p, i, 0) for p in (xp, fp)] for i in (here, start, stop))
+    (at, value), first, second = ([take_positions(p, i, 0) for p in (xp, fp)] for i in (here, start, stop))
     x = ops.where(ops.logical_or(below, above), at, x)
-    y = on_line(x, at, value, *first, *second)
+    y = interpolate_line(x, at, value, *first, *second)
     left, right = end_value(left, fp[0]), end_value(right, fp[-1])
     return ops.where(below, left, ops.where(above, right, y))
 

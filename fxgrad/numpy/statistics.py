@@ -15,10 +15,10 @@ from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.interpreter import as_value
-from .composite import axes_tuple, cast, composite, dtype_of, ensure, kind, operand
+from .composite import cast, composite, dtype_of, ensure, kind, normalize_axes, operand
 from .contraction import dot
 from .elementwise import clip
-from .manipulation import atleast_2d, concatenate, diagonal, expand_dims, length, squeeze, transpose
+from .manipulation import atleast_2d, concatenate, diagonal, entry_count, expand_dims, squeeze, transpose
 from .reductions import average, mean, sum, weights_along
 
 if TYPE_CHECKING:
@@ -26,34 +26,35 @@ if TYPE_CHECKING:
 
 
 # -- order statistics ------------------------------------------
-def sample_first(a: Any, axis: Any) -> Any:
-    """The array with the given axes made into one, the first."""
-    axes = axes_tuple(axis, a.ndim)
+def move_sample_first(a: Any, axis: Any) -> Any:
+    """Make the given axes into one, the first."""
+    axes = normalize_axes(axis, a.ndim)
     rest = tuple(i for i in range(a.ndim) if i not in axes)
-    shape = (length(a.shape[i] for i in axes), *(a.shape[i] for i in rest))
+    shape = (entry_count(a.shape[i] for i in axes), *(a.shape[i] for i in rest))
     return ops.reshape(ops.permute(a, axes=(*axes, *rest)), shape=shape)
 
 
-def completed(y: Any, lead: tuple[int, ...], a: Any, axis: Any, keepdims: Any) -> Any:
-    """Results for the samples in `a`: axes `lead` first, then those of `a`; reduced ones are of length one, or gone."""
-    axes = axes_tuple(axis, a.ndim)
+def restore_sample_axes(y: Any, lead: tuple[int, ...], a: Any, axis: Any, keepdims: Any) -> Any:
+    """Reshape results for the samples in `a`: axes `lead` first, then those of `a`; reduced ones are of
+    length one, or gone."""
+    axes = normalize_axes(axis, a.ndim)
     rest = (1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes)
     return ops.reshape(y, shape=(*lead, *rest))
 
 
-def has_nan(a: Any) -> bool:
+def can_have_nan(a: Any) -> bool:
     """Whether there can be NaN among the entries."""
     return kind(a) in "fc"
 
 
-def numbers_of(rows: Any) -> Any:
-    """How many entries along the first axis are not NaN."""
+def count_numbers(rows: Any) -> Any:
+    """Count the entries along the first axis that are not NaN."""
     return ops.reduce_sum(cast(ops.logical_not(ops.isnan(rows)), np.intp), axes=(0,))
 
 
-def spoiled(y: Any, rows: Any) -> Any:
-    """Results for sorted rows, NaN where an entry is."""
-    if not has_nan(rows):
+def propagate_nan(y: Any, rows: Any) -> Any:
+    """Return results for sorted rows, NaN where an entry is."""
+    if not can_have_nan(rows):
         return y
     last = rows[-1]
     return ops.where(ops.isnan(last), last, y)
@@ -70,10 +71,10 @@ def median(
     array([0. , 0. , 0.5, 0.5])
     """
     a = operand(a)
-    rows = ops.sort(sample_first(a, axis), axis=0)
+    rows = ops.sort(move_sample_first(a, axis), axis=0)
     count = rows.shape[0]
     y = mean(rows[max(count - 1, 0) // 2 : count // 2 + 1], axis=0)
-    return completed(spoiled(y, rows) if count else y, (), a, axis, keepdims)
+    return restore_sample_axes(propagate_nan(y, rows) if count else y, (), a, axis, keepdims)
 
 
 @composite(np.nanmedian)
@@ -82,30 +83,32 @@ def nanmedian(
 ) -> Any:
     """The median of the entries that are not NaN."""
     a = operand(a)
-    if not has_nan(a) or not a.size:
+    if not can_have_nan(a) or not a.size:
         return median(a, axis, keepdims=keepdims)
-    rows = ops.sort(sample_first(a, axis), axis=0)
-    count = expand_dims(numbers_of(rows), 0)
+    rows = ops.sort(move_sample_first(a, axis), axis=0)
+    count = expand_dims(count_numbers(rows), 0)
     low, high = ops.maximum(ops.floor_divide(count - 1, 2), 0), ops.floor_divide(count, 2)
     pair = ops.take_along(rows, concatenate([low, high]), 0)
     y = ops.where(ops.equal(low, high)[0], pair[0], mean(pair, 0))
-    return completed(y, (), a, axis, keepdims)
+    return restore_sample_axes(y, (), a, axis, keepdims)
 
 
-def between(alpha: float, beta: float) -> Callable[[Any, Any], tuple[Any, Any]]:
-    """Continuous methods: the sample is at (k − α)/(n + 1 − α − β), k = 1, …, n, and linear in between."""
-    return lambda n, q: split(n * q + (alpha + q * (1 - alpha - beta)) - 1)
+def continuous_method(alpha: float, beta: float) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """Return a continuous method: the sample is at (k − α)/(n + 1 − α − β), k = 1, …, n, and linear in
+    between."""
+    return lambda n, q: split_fraction(n * q + (alpha + q * (1 - alpha - beta)) - 1)
 
 
-def split(h: Any) -> tuple[Any, Any]:
-    """(integral part, fraction)."""
+def split_fraction(h: Any) -> tuple[Any, Any]:
+    """Split numbers into integral part and fraction."""
     low = ops.floor(h)
     return low, h - low
 
 
-def stepped(h: Any, weight: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """(integral part, weight of the next entry) as a function of (whether there is a fraction, integral part)."""
-    low, fraction = split(h)
+def stepwise_method(h: Any, weight: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """Return the integral part, and the weight of the next entry as a function of (whether there is a
+    fraction, integral part)."""
+    low, fraction = split_fraction(h)
     return low, weight(ops.not_equal(fraction, 0), low)
 
 
@@ -113,19 +116,21 @@ def stepped(h: Any, weight: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
 # Statistician 50 (1996) 361–365, and four others. (number of entries, q) → (position of an entry in the sorted ones,
 # counted from 0, and the weight of the next one).
 CONTINUOUS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
-    "averaged_inverted_cdf": lambda n, q: stepped(n * q - 1, lambda apart, _: ops.where(apart, 1.0, 0.5)),
-    "interpolated_inverted_cdf": between(0, 1),
-    "hazen": between(0.5, 0.5),
-    "weibull": between(0, 0),
-    "linear": lambda n, q: split((n - 1) * q),
-    "median_unbiased": between(1 / 3, 1 / 3),
-    "normal_unbiased": between(3 / 8, 3 / 8),
-    "midpoint": lambda n, q: stepped((n - 1) * q, lambda apart, _: ops.where(apart, 0.5, 0.0)),
+    "averaged_inverted_cdf": lambda n, q: stepwise_method(
+        n * q - 1, lambda apart, _: ops.where(apart, 1.0, 0.5)
+    ),
+    "interpolated_inverted_cdf": continuous_method(0, 1),
+    "hazen": continuous_method(0.5, 0.5),
+    "weibull": continuous_method(0, 0),
+    "linear": lambda n, q: split_fraction((n - 1) * q),
+    "median_unbiased": continuous_method(1 / 3, 1 / 3),
+    "normal_unbiased": continuous_method(3 / 8, 3 / 8),
+    "midpoint": lambda n, q: stepwise_method((n - 1) * q, lambda apart, _: ops.where(apart, 0.5, 0.0)),
 }
 # Methods that choose an entry; the weight is whether to take the next one.
 DISCRETE: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
-    "inverted_cdf": lambda n, q: stepped(n * q - 1, lambda apart, _: apart),
-    "closest_observation": lambda n, q: stepped(
+    "inverted_cdf": lambda n, q: stepwise_method(n * q - 1, lambda apart, _: apart),
+    "closest_observation": lambda n, q: stepwise_method(
         n * q - 1.5, lambda apart, low: ops.logical_or(apart, ops.equal(ops.remainder(low, 2), 0))
     ),
     "lower": lambda n, q: (ops.floor((n - 1) * q), False),
@@ -134,35 +139,36 @@ DISCRETE: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
 }
 
 
-def interpolated(a: Any, b: Any, weight: Any) -> Any:
-    """a + (b − a)·weight, monotonic in the weight."""
+def interpolate_weighted(a: Any, b: Any, weight: Any) -> Any:
+    """Return a + (b − a)·weight, monotonic in the weight."""
     difference = ops.subtract(b, a)
     return ops.where(ops.less(weight, 0.5), a + difference * weight, b - difference * (1 - weight))
 
 
-def by_rank(rows: Any, q: Any, method: str, count: Any, weak: bool) -> Any:
-    """Quantiles of the first `count` of sorted rows; a `weak` q, a Python number, has the precision of the rows."""
+def quantiles_by_rank(rows: Any, q: Any, method: str, count: Any, weak: bool) -> Any:
+    """Return quantiles of the first `count` of sorted rows; a `weak` q, a Python number, has the precision of
+    the rows."""
     column = ops.reshape(q, shape=(q.size, *(1,) * (rows.ndim - 1)))
 
-    def entry(position: Any) -> Any:
-        """The entries at positions, which are brought into range."""
+    def take_entries(position: Any) -> Any:
+        """Take the entries at positions, which are brought into range."""
         index = cast(ops.maximum(ops.minimum(position, count - 1), 0), np.intp)
         return ops.take_along(rows, ops.broadcast_to(index, shape=(q.size, *rows.shape[1:])), 0)
 
     if kind(q) in "biu" and method == "linear":  # the least or the greatest entry, as it is
         method = "lower"
     if method in DISCRETE:
-        return entry(ops.add(*DISCRETE[method](count, column)))
+        return take_entries(ops.add(*DISCRETE[method](count, column)))
     low, weight = CONTINUOUS[method](count, column)
     if weak:
         weight = cast(weight, dtype_of(rows) if kind(rows) == "f" else float)
     elif kind(q) == "f":
         weight = cast(weight, dtype_of(q))
-    return interpolated(entry(low), entry(low + 1), weight)
+    return interpolate_weighted(take_entries(low), take_entries(low + 1), weight)
 
 
-def by_weight(rows: Any, weights: Any, q: Any) -> Any:
-    """The entries of sorted rows at which the share of the weights up to them reaches q."""
+def quantiles_by_weight(rows: Any, weights: Any, q: Any) -> Any:
+    """Return the entries of sorted rows at which the share of the weights up to them reaches q."""
     below = ops.cumsum(cast(weights, float), axis=0)
     total = below[-1]
     usable = ops.logical_and(ops.isfinite(total), ops.not_equal(total, 0))
@@ -178,7 +184,7 @@ def by_weight(rows: Any, weights: Any, q: Any) -> Any:
 def quantiles(
     a: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, skip_nan: bool, most: int = 1
 ) -> Any:
-    """Quantiles, q in [0, most], of all entries or (`skip_nan`) of those that are not NaN."""
+    """Return quantiles, q in [0, most], of all entries or (`skip_nan`) of those that are not NaN."""
     a, q = operand(a), as_value(q)
     weak = aval_of(q).weak
     q = operand(q if most == 1 else q / most)
@@ -192,25 +198,28 @@ def quantiles(
     ensure(within, f"q must be in the range [0, {most}]")
     if skip_nan and not a.size:
         return mean(a, axis, keepdims=keepdims)
-    rows, flat = sample_first(a, axis), ops.reshape(q, shape=(q.size,))
+    rows, flat = move_sample_first(a, axis), ops.reshape(q, shape=(q.size,))
     if not rows.shape[0]:
         raise IndexingError(f"a quantile of no entries: an array of shape {a.shape} along axis {axis}")
-    skip_nan = skip_nan and has_nan(a)
+    skip_nan = skip_nan and can_have_nan(a)
     if weights is None:
         rows = ops.sort(rows, axis=0)
-        count = cast(expand_dims(numbers_of(rows), 0), dtype_of(q)) if skip_nan else rows.shape[0]
-        y = by_rank(rows, flat, method, count, weak)
+        count = cast(expand_dims(count_numbers(rows), 0), dtype_of(q)) if skip_nan else rows.shape[0]
+        y = quantiles_by_rank(rows, flat, method, count, weak)
     else:
         if method != "inverted_cdf":
             raise ShapeError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         weights = weights_along(a, operand(weights), axis)
         ensure(ops.greater_equal(weights, 0), "Weights must be non-negative.")
         order = ops.argsort(rows, axis=0)
-        rows, weights = ops.take_along(rows, order, 0), ops.take_along(sample_first(weights, axis), order, 0)
+        rows, weights = (
+            ops.take_along(rows, order, 0),
+            ops.take_along(move_sample_first(weights, axis), order, 0),
+        )
         if skip_nan:
             weights = ops.where(ops.isnan(rows), 0, weights)
-        y = by_weight(rows, weights, flat)
-    return completed(y if skip_nan else spoiled(y, rows), q.shape, a, axis, keepdims)
+        y = quantiles_by_weight(rows, weights, flat)
+    return restore_sample_axes(y if skip_nan else propagate_nan(y, rows), q.shape, a, axis, keepdims)
 
 
 @composite(np.quantile)
@@ -250,8 +259,8 @@ def nanpercentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_
 
 
 # -- covariance ------------------------------------------
-def variables(x: Any, dtype: Any, upright: bool) -> Any:
-    """A matrix with a variable in every row; `upright`: they are given in columns."""
+def variable_rows(x: Any, dtype: Any, upright: bool) -> Any:
+    """Return a matrix with a variable in every row; `upright` says that they are given in columns."""
     x = cast(operand(x), dtype)
     if x.ndim > 2:
         raise ShapeError(f"an array of variables has two axes at most, not the shape {x.shape}")
@@ -259,7 +268,7 @@ def variables(x: Any, dtype: Any, upright: bool) -> Any:
 
 
 def observation_weights(weights: Any, name: str, count: int) -> Any:
-    """The weights of the observations as an array of floats."""
+    """Return the weights of the observations as an array of floats."""
     weights = cast(operand(weights), float)
     if weights.shape != (count,):
         raise ShapeError(f"{name} of shape {weights.shape} for {count} observations")
@@ -286,7 +295,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     ddof = (0 if bias else 1) if ddof is None else ddof
     given = [operand(v) for v in (m, y) if v is not None]
     dtype = np.result_type(*map(dtype_of, given), np.float64) if dtype is None else dtype
-    parts = [variables(v, dtype, not rowvar) for v in given]
+    parts = [variable_rows(v, dtype, not rowvar) for v in given]
     if not parts[0].shape[0]:
         return np.zeros((0, 0))
     x = concatenate(parts)

@@ -1,4 +1,4 @@
-"""Entries put in, taken out and replaced: the result is always a new array.
+"""Functions that insert, delete and replace entries: the result is always a new array.
 
 `put`, `place`, `put_along_axis` and `fill_diagonal` write into their first argument in NumPy and return nothing.
 Here, as in JAX, they must be called with `inplace=False`, and return the updated copy.
@@ -14,11 +14,11 @@ import numpy as np
 
 from .. import ops
 from ..core.errors import ImmutableError, ShapeError
-from ..core.interpreter import as_value, concrete
-from .composite import axis_index, cast, composite, dtype_of, operand
-from .indexing import known_mask, positions
-from .manipulation import length, ravel, taken
-from .missing import WRITING
+from ..core.interpreter import as_value, concretize
+from .composite import cast, composite, dtype_of, normalize_axis, operand
+from .indexing import check_positions, known_mask
+from .manipulation import entry_count, ravel, take_positions
+from .missing import INPLACE_FUNCTIONS
 
 
 # -- entries in and out ------------------------------------------
@@ -28,9 +28,9 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     arr = operand(arr)
     if axis is None:
         arr, axis = ravel(arr), 0
-    axis = axis_index(axis, arr.ndim)
-    obj = obj if isinstance(obj, slice) else concrete(as_value(obj), "delete")
-    return taken(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
+    axis = normalize_axis(axis, arr.ndim)
+    obj = obj if isinstance(obj, slice) else concretize(as_value(obj), "delete")
+    return take_positions(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
 
 
 @composite(np.insert)
@@ -44,9 +44,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     arr = operand(arr)
     if axis is None:
         arr, axis = ravel(arr), 0
-    axis = axis_index(axis, arr.ndim)
+    axis = normalize_axis(axis, arr.ndim)
     size = arr.shape[axis]
-    places = np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(concrete(as_value(obj), "insert"))
+    places = (
+        np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(concretize(as_value(obj), "insert"))
+    )
     if places.dtype == bool:
         places = places.nonzero()[0]
     values = cast(operand(values), dtype_of(arr))
@@ -59,7 +61,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     order = np.insert(
         np.arange(size), places.item() if places.size == 1 else places, np.arange(size, size + count)
     )
-    return taken(ops.concatenate(arr, ops.broadcast_to(values, shape=shape), axis=axis), order, axis)
+    return take_positions(ops.concatenate(arr, ops.broadcast_to(values, shape=shape), axis=axis), order, axis)
 
 
 @composite(np.resize)
@@ -68,7 +70,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     shape = (int(new_shape),) if hasattr(new_shape, "__index__") else tuple(int(n) for n in new_shape)
     if not a.size:
         return np.zeros(shape, dtype_of(a))
-    return ops.reshape(taken(a, np.arange(length(shape)) % a.size, 0), shape=shape)
+    return ops.reshape(take_positions(a, np.arange(entry_count(shape)) % a.size, 0), shape=shape)
 
 
 @composite(np.trim_zeros)
@@ -80,28 +82,29 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     places = known_mask(ops.not_equal(filt, 0), "trim_zeros").nonzero()
     index = [slice(None)] * filt.ndim
     for i in range(filt.ndim) if axis is None else np.atleast_1d(axis):
-        i = axis_index(int(i), filt.ndim)
+        i = normalize_axis(int(i), filt.ndim)
         start, stop = (int(places[i].min()), int(places[i].max()) + 1) if places[i].size else (0, 0)
         index[i] = slice(start if "f" in trim else None, stop if "b" in trim or not stop else None)
     return ops.getitem(filt, index=tuple(index))
 
 
 # -- entries replaced ------------------------------------------
-def updated(name: str, inplace: bool) -> None:
-    """Raise unless the caller knows that nothing is written into."""
+def refuse_inplace(name: str, inplace: bool) -> None:
+    """Raise ImmutableError unless the caller knows that nothing is written into."""
     if inplace:
         raise ImmutableError(
             f"{name} with inplace=True would write into an array, which fxgrad never does",
-            hint=f"x = fnp.{name}(x, …, inplace=False), or {WRITING[name]}",
+            hint=f"x = fnp.{name}(x, …, inplace=False), or {INPLACE_FUNCTIONS[name]}",
         )
 
 
-def replaced(a: Any, targets: Any, values: Any) -> Any:
-    """A copy with the entries at flat positions replaced by values, which are repeated as often as needed."""
+def replace_flat(a: Any, targets: Any, values: Any) -> Any:
+    """Return a copy with the entries at flat positions replaced by values, which are repeated as often as
+    needed."""
     a, values, targets = operand(a), ravel(values), ravel(targets)
     if not values.size or not targets.size:
         return a
-    values = taken(cast(values, dtype_of(a)), np.arange(targets.size) % values.size, 0)
+    values = take_positions(cast(values, dtype_of(a)), np.arange(targets.size) % values.size, 0)
     return ops.reshape(ops.update(ravel(a), values, targets, index=(ops.ARRAY,)), shape=a.shape)
 
 
@@ -113,8 +116,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise", *, inplace: bool = True) 
     >>> fnp.put(fnp.zeros(3), [0, 2], [1.0, 2.0], inplace=False)
     array([1., 0., 2.])
     """
-    updated("put", inplace)
-    return replaced(a, positions(ind, operand(a).size, mode), v)
+    refuse_inplace("put", inplace)
+    return replace_flat(a, check_positions(ind, operand(a).size, mode), v)
 
 
 @composite()
@@ -125,7 +128,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     >>> fnp.place(fnp.zeros(4), [True, False, True, True], [1.0, 2.0], inplace=False)
     array([1., 0., 2., 1.])
     """
-    updated("place", inplace)
+    refuse_inplace("place", inplace)
     arr, vals = operand(arr), ravel(vals)
     mask = ops.not_equal(ops.reshape(operand(mask), shape=arr.shape), 0)
     if not vals.size:
@@ -146,15 +149,15 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any, *, inplace: b
     array([[0., 5.],
            [5., 0.]])
     """
-    updated("put_along_axis", inplace)
+    refuse_inplace("put_along_axis", inplace)
     arr = operand(arr)
     if axis is None:
         return ops.reshape(put_along_axis(ravel(arr), indices, values, 0, inplace=False), shape=arr.shape)
-    axis, indices = axis_index(axis, arr.ndim), operand(indices)
+    axis, indices = normalize_axis(axis, arr.ndim), operand(indices)
     if indices.ndim != arr.ndim:
         raise ShapeError("`indices` and `arr` must have the same number of dimensions")
     grid = [np.arange(n).reshape((-1,) + (1,) * (arr.ndim - i - 1)) for i, n in enumerate(arr.shape)]
-    grid[axis] = positions(indices, arr.shape[axis], "raise")
+    grid[axis] = check_positions(indices, arr.shape[axis], "raise")
     shape = np.broadcast_shapes(*[g.shape for g in grid])
     values = ops.broadcast_to(cast(operand(values), dtype_of(arr)), shape=shape)
     return ops.update(arr, values, *grid, index=(ops.ARRAY,) * arr.ndim)
@@ -169,7 +172,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     array([[0., 1.],
            [1., 0.]])
     """
-    updated("fill_diagonal", inplace)
+    refuse_inplace("fill_diagonal", inplace)
     a = operand(a)
     if a.ndim < 2:
         raise ShapeError("array must be at least 2-d")
@@ -177,7 +180,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         raise ShapeError("All dimensions of input must be of equal length")
     step = 1 + sum(accumulate(a.shape[:0:-1], mul))
     stop = a.shape[1] ** 2 if a.ndim == 2 and not wrap else None
-    return replaced(a, np.arange(a.size)[:stop:step], val)
+    return replace_flat(a, np.arange(a.size)[:stop:step], val)
 
 
 __all__ = ["delete", "fill_diagonal", "insert", "place", "put", "put_along_axis", "resize", "trim_zeros"]

@@ -14,12 +14,12 @@ from .vocabulary import ops
 MANY, BLOCK = 4096, 1 << 16  # entries
 
 
-def zero(xp: Any, x: Any) -> Any:
+def zero_like(xp: Any, x: Any) -> Any:
     return xp.zeros((), dtype=x.dtype)
 
 
-def floating(xp: Any, x: Any) -> Any:
-    """An operand as an array of a floating dtype."""
+def as_floating(xp: Any, x: Any) -> Any:
+    """Convert an operand to an array of a floating dtype."""
     if xp is not np:
         return x
     x = np.asarray(x) if type(x) in SCALARS else x
@@ -35,7 +35,7 @@ def relu_kernel(xp: Any) -> Any:
         x = np.asarray(x) if type(x) in SCALARS else x
         if xp is np and x.size > MANY and x.dtype.kind == "f":
             return np.clip(x, 0, np.inf)  # a third of the time
-        return xp.maximum(x, zero(xp, x))
+        return xp.maximum(x, zero_like(xp, x))
 
     return relu
 
@@ -46,12 +46,13 @@ relu = elementwise(
 )
 
 
-def in_blocks(formula: Any) -> Any:
-    """The kernel factory of formula(xp, x): with NumPy block by block, so that what is between stays in the cache."""
+def blockwise_kernel(formula: Any) -> Any:
+    """Return the kernel factory of formula(xp, x), which NumPy computes block by block: intermediate values stay in the
+    cache."""
 
     def make_kernel(xp: Any) -> Any:
         def kernel(x: Any) -> Any:
-            x = floating(xp, x)
+            x = as_floating(xp, x)
             if xp is not np or x.size <= BLOCK or x.dtype.kind not in "fc":
                 return formula(xp, x)
             result = np.empty(x.shape, x.dtype)
@@ -65,24 +66,24 @@ def in_blocks(formula: Any) -> Any:
     return make_kernel
 
 
-def clipped(xp: Any, x: Any, low: Any, high: Any) -> Any:
-    """x between two numbers of its dtype. NumPy compares with one number in a third of the speed of this."""
+def clip_to(xp: Any, x: Any, low: Any, high: Any) -> Any:
+    """Clip x to two numbers of its dtype. NumPy compares with one number in a third of the speed of this."""
     if xp is np and x.size > MANY and x.dtype.kind == "f":
         return np.clip(x, low, high)
     return xp.minimum(xp.maximum(x, xp.asarray(low, dtype=x.dtype)), xp.asarray(high, dtype=x.dtype))
 
 
-def limited(xp: Any, x: Any) -> Any:
-    """x where eˣ is a number of its dtype, and beyond that what makes no difference to eˣ/(1 + eˣ)."""
-    return clipped(xp, x, -1000, 10 if getattr(x.dtype, "itemsize", 8) == 2 else 80)
+def clip_exponent(xp: Any, x: Any) -> Any:
+    """Clip x so that eˣ is a number of its dtype, at bounds that make no difference to eˣ/(1 + eˣ)."""
+    return clip_to(xp, x, -1000, 10 if getattr(x.dtype, "itemsize", 8) == 2 else 80)
 
 
-def logistic(xp: Any, x: Any) -> Any:
+def logistic_formula(xp: Any, x: Any) -> Any:
     if is_complex(x):
         ahead = xp.real(x) >= 0
         e = xp.exp(xp.where(ahead, -x, x))
         return xp.where(ahead, xp.ones_like(e), e) / (e + 1)
-    e = xp.exp(limited(xp, x))
+    e = xp.exp(clip_exponent(xp, x))
     return e / (e + 1)
 
 
@@ -91,47 +92,49 @@ def logistic_slope(xp: Any, x: Any) -> Any:
     return e / xp.square(e + 1)
 
 
-def sigmoid_rule(t: Any, y: Any, x: Any) -> Any:
-    """1 − y is not taken for its mirror image, since it loses digits near y = 1."""
+def sigmoid_partial(t: Any, y: Any, x: Any) -> Any:
+    """The derivative y·(1 − y), in which 1 − y is not subtracted, since that loses digits near y = 1."""
     if kind_of(aval_of(x).dtype) == "c":
         return t * (y * sigmoid(ops.negative(x)))
     return t * sigmoid_slope(x)
 
 
 # 1/(1 + e⁻ˣ), and its derivative.
-sigmoid = elementwise("sigmoid", sigmoid_rule, kernel=in_blocks(logistic))
+sigmoid = elementwise("sigmoid", sigmoid_partial, kernel=blockwise_kernel(logistic_formula))
 sigmoid_slope = elementwise(
-    "sigmoid_slope", lambda t, y, x: ops.negative(t * (y * ops.tanh(x / 2))), kernel=in_blocks(logistic_slope)
+    "sigmoid_slope",
+    lambda t, y, x: ops.negative(t * (y * ops.tanh(x / 2))),
+    kernel=blockwise_kernel(logistic_slope),
 )
 
 
 def swish_slope(xp: Any, x: Any) -> Any:
     """s·(1 + x·(1 − s)) with s = sigmoid(x); 0 at −∞."""
-    x = limited(xp, x)
+    x = clip_exponent(xp, x)
     e = xp.exp(x)
     rest = 1 / (1 + e)
     return e * rest * (1 + x * rest)
 
 
-def silu_rule(t: Any, y: Any, x: Any) -> Any:
+def silu_partial(t: Any, y: Any, x: Any) -> Any:
     if kind_of(aval_of(x).dtype) == "c":  # of which the slopes here know no derivative
         return t * (sigmoid(x) * (1 + x * sigmoid(ops.negative(x))))
     return t * silu_slope(x)
 
 
 # x·sigmoid(x), and its derivative.
-silu = elementwise("silu", silu_rule, kernel=in_blocks(lambda xp, x: x * logistic(xp, x)))
+silu = elementwise("silu", silu_partial, kernel=blockwise_kernel(lambda xp, x: x * logistic_formula(xp, x)))
 silu_slope = elementwise(
     "silu_slope",
     lambda t, y, x: t * (sigmoid_slope(x) * (2 - x * ops.tanh(x / 2))),
-    kernel=in_blocks(swish_slope),
+    kernel=blockwise_kernel(swish_slope),
 )
 
 
 def softplus_kernel(xp: Any) -> Any:
     def kernel(x: Any) -> Any:
-        x = floating(xp, x)
-        return xp.maximum(x, zero(xp, x)) + xp.log1p(xp.exp(-xp.abs(x)))
+        x = as_floating(xp, x)
+        return xp.maximum(x, zero_like(xp, x)) + xp.log1p(xp.exp(-xp.abs(x)))
 
     return kernel
 

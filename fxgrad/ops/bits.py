@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def reread(x: Any, dtype: np.dtype) -> tuple[int, ...]:
+def bitcast_shape(x: Any, dtype: np.dtype) -> tuple[int, ...]:
     """The shape of an array whose bits are read as another dtype: numbers of another size gain or lose a last axis."""
     ratio, rest = divmod(x.dtype.itemsize, dtype.itemsize)
     if not rest:
@@ -33,7 +33,7 @@ def bitcast_kernel(xp: Any) -> Callable:
         raise UnsupportedError(f"bitcast has no kernel for {xp.__name__}")
 
     def bitcast(x: Any, *, dtype: np.dtype) -> Any:
-        return xp.ascontiguousarray(x).reshape(-1).view(dtype).reshape(reread(x, dtype))
+        return xp.ascontiguousarray(x).reshape(-1).view(dtype).reshape(bitcast_shape(x, dtype))
 
     return bitcast
 
@@ -41,9 +41,9 @@ def bitcast_kernel(xp: Any) -> Callable:
 bitcast = general(
     "bitcast",
     bitcast_kernel,
-    abstract=lambda self, x, *, dtype: Aval(reread(x, dtype), dtype),
-    tangent=None,
-    batched=lambda x, *, size, dtype: bitcast(x, dtype=dtype),
+    abstract_rule=lambda self, x, *, dtype: Aval(bitcast_shape(x, dtype), dtype),
+    tangent_rule=None,
+    batch_rule=lambda x, *, size, dtype: bitcast(x, dtype=dtype),
 )
 
 

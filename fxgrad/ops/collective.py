@@ -1,8 +1,8 @@
 """Collectives: operations among the entries of a mapped axis, which `vmap(f, axis_name=…)` has given a name.
 
-To the level whose axis it is, a collective is an operation on whole batches (`collected`); to every other level it is
-a linear operation like any other. Its transpose is a collective over the same axis, as in JAX: each entry's cotangent
-is that of the sum of all entries' results.
+To the level whose axis it is, a collective is an operation on whole batches (`collect_rule`); to every other level it
+is a linear operation like any other. Its transpose is a collective over the same axis, as in JAX: each entry's
+cotangent is that of the sum of all entries' results.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..core.errors import UnboundAxisError
 from ..core.interpreter import named_axes
 from ..core.primitive import Primitive, bind
 from .indexing import ARRAY, move_axis
-from .kinds import Linear, spread
+from .kinds import Linear, ensure_batched
 from .vocabulary import ops
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def axis_size(name: Any) -> int:
     )
 
 
-class Bound(Primitive):
+class AxisPrimitive(Primitive):
     """An operation that is bound wherever its axis is open, whatever its operands are: plain values too differ, or are
     as many as the axis is long. collect(values, batched, size, params) → (result, whether it is batched)."""
 
@@ -51,52 +51,53 @@ class Bound(Primitive):
         return call
 
     def collect(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
-        """What the level does whose axis it is."""
+        """Apply the operation at the level whose axis it is."""
         raise NotImplementedError
 
 
-class Collective(Bound, Linear):
-    """Linear; collected(x, batched, size, **params) → (result, whether it is batched), params without the name."""
+class Collective(AxisPrimitive, Linear):
+    """A linear collective. collect_rule(x, is_batched, size, **params) → (result, whether it is batched); params lack
+    the name."""
 
-    def __init__(self, name: str, *, collected: Callable[..., Any], **rules: Any):
-        self.collected = collected
+    def __init__(self, name: str, *, collect_rule: Callable[..., Any], **rules: Any):
+        self.collect_rule = collect_rule
         super().__init__(name, None, structural=False, **rules)
 
     def collect(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
         params = {key: value for key, value in params.items() if key != "axis_name"}
-        return self.collected(values[0], batched[0], size, **params)
+        return self.collect_rule(values[0], is_batched[0], size, **params)
 
 
-class AxisIndex(Bound):
+class AxisIndex(AxisPrimitive):
     """The position of an entry along the axis."""
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Aval:
         return Aval((), np.dtype(np.intp))
 
     def collect(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
         return np.arange(size), True
 
 
-def without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+def remove_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-def inserted(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+def insert_axis(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
     return (*shape[:axis], size, *shape[axis:])
 
 
-def total(x: Any, batched: bool, size: int) -> Any:
+def sum_over_axis(x: Any, is_batched: bool, size: int) -> Any:
     """The sum over the axis, in the dtype of x."""
     dtype = aval_of(x).dtype
-    if not batched and is_differentiable(dtype):
+    if not is_batched and is_differentiable(dtype):
         return ops.multiply(x, size)
-    y = ops.reduce_sum(spread(x, batched, size), axes=(0,))
+    y = ops.reduce_sum(ensure_batched(x, is_batched, size), axes=(0,))
     return y if aval_of(y).dtype == dtype else ops.convert(y, dtype=dtype)
 
 
@@ -104,33 +105,35 @@ axis_index = AxisIndex("axis_index").call
 
 psum = Collective(
     "psum",
-    collected=lambda x, batched, size: (total(x, batched, size), False),
-    shape=lambda x, *, axis_name: x.shape,
-    transposed=lambda ct, x, *, axis_name: psum(ct, axis_name=axis_name),
-    batched=lambda x, *, size, axis_name: psum(x, axis_name=axis_name),
+    collect_rule=lambda x, batched, size: (sum_over_axis(x, batched, size), False),
+    shape_rule=lambda x, *, axis_name: x.shape,
+    transpose_rule=lambda ct, x, *, axis_name: psum(ct, axis_name=axis_name),
+    batch_rule=lambda x, *, size, axis_name: psum(x, axis_name=axis_name),
 ).call
 
 # All entries along a new axis; the same to each of them.
 all_gather = Collective(
     "all_gather",
-    collected=lambda x, batched, size, axis: (move_axis(spread(x, batched, size), 0, axis), False),
-    shape=lambda x, *, axis_name, axis: inserted(x.shape, axis, axis_size(axis_name)),
-    transposed=lambda ct, x, *, axis_name, axis: psum_scatter(ct, axis_name=axis_name, axis=axis),
-    batched=lambda x, *, size, axis_name, axis: all_gather(x, axis_name=axis_name, axis=axis + 1),
+    collect_rule=lambda x, batched, size, axis: (move_axis(ensure_batched(x, batched, size), 0, axis), False),
+    shape_rule=lambda x, *, axis_name, axis: insert_axis(x.shape, axis, axis_size(axis_name)),
+    transpose_rule=lambda ct, x, *, axis_name, axis: psum_scatter(ct, axis_name=axis_name, axis=axis),
+    batch_rule=lambda x, *, size, axis_name, axis: all_gather(x, axis_name=axis_name, axis=axis + 1),
 ).call
 
 # Of the sum each entry gets its part along an axis as long as the mapped one.
 psum_scatter = Collective(
     "psum_scatter",
-    collected=lambda x, batched, size, axis: (move_axis(total(x, batched, size), axis, 0), True),
-    shape=lambda x, *, axis_name, axis: without(x.shape, axis),
-    transposed=lambda ct, x, *, axis_name, axis: all_gather(ct, axis_name=axis_name, axis=axis),
-    batched=lambda x, *, size, axis_name, axis: psum_scatter(x, axis_name=axis_name, axis=axis + 1),
+    collect_rule=lambda x, batched, size, axis: (move_axis(sum_over_axis(x, batched, size), axis, 0), True),
+    shape_rule=lambda x, *, axis_name, axis: remove_axis(x.shape, axis),
+    transpose_rule=lambda ct, x, *, axis_name, axis: all_gather(ct, axis_name=axis_name, axis=axis),
+    batch_rule=lambda x, *, size, axis_name, axis: psum_scatter(x, axis_name=axis_name, axis=axis + 1),
 ).call
 
 
-def permuted(x: Any, batched: bool, size: int, perm: tuple[tuple[int, int], ...]) -> tuple[Any, bool]:
-    x = spread(x, batched, size)
+def ppermute_collect(
+    x: Any, is_batched: bool, size: int, perm: tuple[tuple[int, int], ...]
+) -> tuple[Any, bool]:
+    x = ensure_batched(x, is_batched, size)
     sources, targets = np.array(perm, np.intp).reshape(-1, 2).T
     index = (ARRAY, *(slice(None),) * (x.ndim - 1))
     return ops.update(ops.zeros_like(x), ops.getitem(x, sources, index=index), targets, index=index), True
@@ -139,35 +142,37 @@ def permuted(x: Any, batched: bool, size: int, perm: tuple[tuple[int, int], ...]
 # Entries sent along `perm`, pairs (source, target), in which each occurs at most once; zeros where none arrives.
 ppermute = Collective(
     "ppermute",
-    collected=permuted,
-    shape=lambda x, *, axis_name, perm: x.shape,
-    transposed=lambda ct, x, *, axis_name, perm: ppermute(
+    collect_rule=ppermute_collect,
+    shape_rule=lambda x, *, axis_name, perm: x.shape,
+    transpose_rule=lambda ct, x, *, axis_name, perm: ppermute(
         ct, axis_name=axis_name, perm=tuple((target, source) for source, target in perm)
     ),
-    batched=lambda x, *, size, axis_name, perm: ppermute(x, axis_name=axis_name, perm=perm),
+    batch_rule=lambda x, *, size, axis_name, perm: ppermute(x, axis_name=axis_name, perm=perm),
 ).call
 
 
-def exchanged(x: Any, batched: bool, size: int, split_axis: int, concat_axis: int) -> tuple[Any, bool]:
-    x = spread(x, batched, size)
+def all_to_all_collect(
+    x: Any, is_batched: bool, size: int, split_axis: int, concat_axis: int
+) -> tuple[Any, bool]:
+    x = ensure_batched(x, is_batched, size)
     rest = [i for i in range(1, x.ndim) if i != split_axis + 1]
     rest.insert(concat_axis, 0)
     return ops.permute(x, axes=(split_axis + 1, *rest)), True
 
 
-def exchanged_shape(x: Aval, *, axis_name: Any, split_axis: int, concat_axis: int) -> tuple[int, ...]:
-    return inserted(without(x.shape, split_axis), concat_axis, x.shape[split_axis])
+def all_to_all_shape(x: Aval, *, axis_name: Any, split_axis: int, concat_axis: int) -> tuple[int, ...]:
+    return insert_axis(remove_axis(x.shape, split_axis), concat_axis, x.shape[split_axis])
 
 
 # The mapped axis changes places with another, of the same size: entry i gets the i-th part of every entry.
 all_to_all = Collective(
     "all_to_all",
-    collected=exchanged,
-    shape=exchanged_shape,
-    transposed=lambda ct, x, *, axis_name, split_axis, concat_axis: all_to_all(
+    collect_rule=all_to_all_collect,
+    shape_rule=all_to_all_shape,
+    transpose_rule=lambda ct, x, *, axis_name, split_axis, concat_axis: all_to_all(
         ct, axis_name=axis_name, split_axis=concat_axis, concat_axis=split_axis
     ),
-    batched=lambda x, *, size, axis_name, split_axis, concat_axis: all_to_all(
+    batch_rule=lambda x, *, size, axis_name, split_axis, concat_axis: all_to_all(
         x, axis_name=axis_name, split_axis=split_axis + 1, concat_axis=concat_axis + 1
     ),
 ).call

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.aval import Aval, kind_of
 from ..core.errors import ShapeError
-from ..kernels.contraction import parse, planned
+from ..kernels.contraction import contract_kernel, parse_spec
 from .kinds import bilinear
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -19,7 +19,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def contract_aval(self: Any, a: Aval, b: Aval, *, spec: str) -> Aval:
     sizes: dict[str, int] = {}
-    left, right, out = parse(spec)
+    left, right, out = parse_spec(spec)
     for letters, aval in ((left, a), (right, b)):
         for letter, n in zip(letters, aval.shape, strict=True):
             if sizes.setdefault(letter, n) != n:
@@ -37,23 +37,23 @@ def contract_aval(self: Any, a: Aval, b: Aval, *, spec: str) -> Aval:
     return Aval(tuple(sizes[letter] for letter in out), self.dtypes[key])
 
 
-def contract_transposed(i: int, ct: Any, aval: Aval, other: Any, *, spec: str) -> Any:
-    left, right, out = parse(spec)
+def contract_transpose(i: int, ct: Any, aval: Aval, other: Any, *, spec: str) -> Any:
+    left, right, out = parse_spec(spec)
     if i == 0:
         return contract(ct, other, spec=f"{out},{right}->{left}")
     return contract(ct, other, spec=f"{out},{left}->{right}")
 
 
-def contract_batched(a: Any, b: Any, a_batched: bool, b_batched: bool, *, spec: str) -> Any:
-    left, right, out = parse(spec)
+def contract_batch(a: Any, b: Any, a_batched: bool, b_batched: bool, *, spec: str) -> Any:
+    left, right, out = parse_spec(spec)
     letter = next(c for c in LETTERS if c not in spec)
     return contract(a, b, spec=f"{letter * a_batched}{left},{letter * b_batched}{right}->{letter}{out}")
 
 
 contract = bilinear(
     "contract",
-    planned,
-    abstract=contract_aval,
-    transposed=contract_transposed,
-    batched=contract_batched,
+    contract_kernel,
+    abstract_rule=contract_aval,
+    transpose_rule=contract_transpose,
+    batch_rule=contract_batch,
 )

@@ -1,4 +1,4 @@
-"""Reverse mode derived: the pullback of a primitive as compiled straight-line Python, cached.
+"""Reverse mode is derived here: the pullback of a primitive becomes compiled straight-line Python, which is cached.
 
 A rule is staged once for each pattern of operands (which need a cotangent, which were broadcast or promoted,
 dtypes), its unneeded parts are dropped, and what is left is compiled. The operands and results that it still
@@ -16,8 +16,8 @@ from ..core.graph import Graph
 from ..core.interpreter import is_plain
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
-from ..kernels.codegen.source import INDENT, Source, compile_graph
-from .masked import Masked, Support, dense, scaled
+from ..kernels.codegen.source import INDENT, FunctionBuilder, compile_graph
+from .masked import Masked, Support, densify, restore_support
 from .projection import project
 from .transpose import transpose_graph
 
@@ -25,33 +25,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class Rule(PullbackRule):
-    """A compiled pullback: `plain` calls kernels, `pull` binding functions.
+class Pullback(PullbackRule):
+    """A compiled pullback: `pull_plain` calls kernels, `pull` calls binding functions.
 
-    keep(own, y, values) → residuals (None: there are none), which are those that `kept` tells, then avals.
+    save_residuals(snapshot, y, values) → residuals (None: there are none): those that `saved_from` tells, then avals.
     `finite`: all partial derivatives are finite; None where the operation is not elementwise, so that the support
     of a masked cotangent is not that of the results; `reach` then makes the one from the other, where it can.
     """
 
-    __slots__ = ("finite", "keep", "kept", "plain", "projected", "reach", "traced")
-    kept: list[int]
+    __slots__ = ("finite", "projected", "pull_plain", "reach", "save_residuals", "saved_from", "traced")
+    saved_from: list[int]
 
     def __init__(
         self,
-        keep: Callable | None,
-        kept: list[int],
-        plain: Callable | None,
-        traced: Callable,
+        save_residuals: Callable | None,
+        saved_from: list[int],
+        pull_plain: Callable | None,
+        pull_traced: Callable,
         projected: list[int],
         finite: bool | None,
     ):
-        self.keep, self.kept, self.plain, self.traced = keep, kept, plain, traced
+        self.save_residuals, self.saved_from, self.pull_plain, self.traced = (
+            save_residuals,
+            saved_from,
+            pull_plain,
+            pull_traced,
+        )
         self.projected, self.finite = projected, finite
         self.reach: Callable | None = None
 
-    def refill(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
+    def map_residuals(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
-        filled = [result(0, v) if k == 0 else operand(k - 1, v) for k, v in zip(self.kept, residuals)]
+        filled = [result(0, v) if k == 0 else operand(k - 1, v) for k, v in zip(self.saved_from, residuals)]
         return (*filled, *residuals[len(filled) :])
 
     def pull(self, ct: Any, *residuals: Any) -> list[Any]:
@@ -59,30 +64,30 @@ class Rule(PullbackRule):
         count = len(residuals) - len(self.projected)
         masked = ct if type(ct) is Masked else None
         if masked is not None and self.finite is None:
-            ct = masked.dense()
+            ct = masked.densify()
             masked = None if self.reach is None else Masked(ct, Support(self.reach, masked.support))
         results = list(self.traced(ct.value if type(ct) is Masked else ct, *residuals[:count]))
         if masked is not None:
-            results = [None if r is None else scaled(r, masked, bool(self.finite)) for r in results]
+            results = [None if r is None else restore_support(r, masked, bool(self.finite)) for r in results]
         for i, aval in zip(self.projected, residuals[count:]):
             results[i] = project(results[i], aval)
         return results
 
 
-def compile_rule(
+def compile_pullback(
     rule: Callable,
     avals: Sequence[Aval],
     needed: Sequence[Any],
     projected: list[int],
     finite: bool | None,
     name: str,
-) -> Rule:
+) -> Pullback:
     """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
     layout: list[str] = []
     places: dict[int, int] = {}  # operand → position among the staged results
     clean: list[int] = []  # the positions of supports that are needed only if somebody asks for them
 
-    def flat(*tracers: Any) -> list[Any]:
+    def flatten_results(*tracers: Any) -> list[Any]:
         results = []
         for i, result in enumerate(rule(*tracers)):
             places[i] = len(results)
@@ -99,7 +104,9 @@ def compile_rule(
                 results.append(result)
         return results
 
-    graph = stage(flat, avals, name, sites=False).pruned(effects=False)  # the operation has had them
+    graph = stage(flatten_results, avals, name, sites=False).prune(
+        keep_effects=False
+    )  # the operation has had them
     # Cotangents are converted also where the rule computes in a wider dtype (2.0 ** x in single precision).
     projected = sorted(
         {
@@ -107,15 +114,15 @@ def compile_rule(
             *(i for i, place in places.items() if graph.outputs[place].aval.dtype != avals[i + 2].dtype),
         }
     )
-    kept = [i for i, read in enumerate(graph.read()[1:]) if read]  # 0 is y, i + 1 the operand i
+    kept = [i for i, read in enumerate(graph.used_inputs()[1:]) if read]  # 0 is y, i + 1 the operand i
     names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
 
     def build(plain: bool) -> Callable[..., Any]:
-        source = Source(plain, quiet=True)
+        source = FunctionBuilder(plain, quiet=True)
         source.namespace |= {"Masked": Masked, "Support": Support, "project": project}
         for var, parameter in zip(graph.inputs, ["ct", *names.values()]):
             source.names[var] = parameter
-        arranged, count = postponed(graph, clean if plain else ())
+        arranged, count = postpone_equations(graph, clean if plain else ())
         source.equations(arranged, count)
         atoms = [source.atom(a) for a in graph.outputs]
         if count < len(graph.equations):
@@ -137,17 +144,18 @@ def compile_rule(
         return source.function(f"pullback_{name}", parameters, f"({', '.join(results)},)")
 
     # A kept operand that needs a cotangent is private to the tape; any other may be the user's array.
-    keeper = Source(True)
+    keeper = FunctionBuilder(True)
     keeper.namespace["aval_of"] = aval_of
     items = ["y" if k == 0 else f"xs[{k - 1}]" for k in kept]
     items = [i if k == 0 or needed[k - 1] is not None else f"own({i})" for i, k in zip(items, kept)]
     items += [f"aval_of(xs[{i}])" for i in projected]
     keep = keeper.function(f"keep_{name}", ["own", "y", "xs"], f"({', '.join(items)},)") if items else None
-    return Rule(keep, kept, build(True), build(False), projected, finite)
+    return Pullback(keep, kept, build(True), build(False), projected, finite)
 
 
-def postponed(graph: Graph, places: Sequence[int]) -> tuple[Graph, int]:
-    """(the graph with the equations last that only the results at `places` need, the number of the others)."""
+def postpone_equations(graph: Graph, places: Sequence[int]) -> tuple[Graph, int]:
+    """Move the equations that only the results at `places` need to the end; return the graph and the number of the
+    others."""
     needed = {a for i, a in enumerate(graph.outputs) if i not in places}
     first, last = [], []
     for equation in reversed(graph.equations):
@@ -160,13 +168,13 @@ def postponed(graph: Graph, places: Sequence[int]) -> tuple[Graph, int]:
     return Graph(graph.inputs, equations, graph.outputs, graph.captured, graph.name), len(first)
 
 
-def elementwise_rule(
+def elementwise_pullback(
     primitive: Any, key: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict
-) -> Rule | None:
-    """The Rule of an elementwise primitive; it holds for all shapes with or without axes."""
+) -> Pullback | None:
+    """Derive the Pullback of an elementwise primitive; it holds for all shapes with or without axes."""
     out = aval_of(y)
     operands = [aval_of(v) for v in values]
-    needed = [n if rule is not None else None for n, rule in zip(needed, primitive.rules)]
+    needed = [n if rule is not None else None for n, rule in zip(needed, primitive.partials)]
     check_dtype(out.dtype, f"the result of {primitive.name}")
     if not is_differentiable(out.dtype) or all(n is None for n in needed):
         rule = None
@@ -178,7 +186,9 @@ def elementwise_rule(
         ]
 
         def pullback(ct: Any, y: Any, *xs: Any) -> list[Any]:
-            return [None if n is None else r(ct, y, *xs, **params) for n, r in zip(needed, primitive.rules)]
+            return [
+                None if n is None else r(ct, y, *xs, **params) for n, r in zip(needed, primitive.partials)
+            ]
 
         # Operands of the result's shape are told apart from others, which may be smaller: see Source.buffer.
         full = (2,) if out.shape else ()
@@ -187,15 +197,15 @@ def elementwise_rule(
             for i, (a, n) in enumerate(zip(operands, needed))
         ]
         avals = [Aval(full, out.dtype), Aval(full, out.dtype, out.weak), *avals]
-        rule = compile_rule(pullback, avals, needed, projected, primitive.finite, primitive.name)
-    primitive.derived[key] = rule
+        rule = compile_pullback(pullback, avals, needed, projected, primitive.finite, primitive.name)
+    primitive.pullbacks[key] = rule
     return rule
 
 
-def staged_tangent(
+def stage_tangent_rule(
     primitive: Any, ys: Sequence[Aval], operands: Sequence[Aval], positions: Sequence[int], params: dict
 ) -> Graph:
-    """The tangent rule as a Graph of (*results, *operands, *tangents of the operands at `positions`)."""
+    """Stage the tangent rule as a Graph of (*results, *operands, *tangents of the operands at `positions`)."""
     count = len(ys)
 
     def tangent(*known: Any) -> Sequence[Any]:
@@ -203,129 +213,149 @@ def staged_tangent(
         tangents = dict(zip(positions, rest[len(operands) :]))
         given = [tangents.get(i) for i in range(len(operands))]
         if primitive.multiple_results:
-            found = primitive.tangent(results, rest[: len(operands)], given, params)
+            found = primitive.tangent_rule(results, rest[: len(operands)], given, params)
             return [np.zeros(y.shape, y.dtype) if t is None else t for t, y in zip(found, ys)]
-        return [primitive.tangent(*results, rest[: len(operands)], given, params)]
+        return [primitive.tangent_rule(*results, rest[: len(operands)], given, params)]
 
     avals = [*ys, *operands, *(Aval(operands[i].shape, operands[i].dtype) for i in positions)]
     return stage(tangent, avals, primitive.name, sites=False)
 
 
-def differentiable(operands: Sequence[Aval], wanted: Sequence[Any]) -> list[int]:
-    """The positions of the operands that take a cotangent."""
+def differentiable_positions(operands: Sequence[Aval], wanted: Sequence[Any]) -> list[int]:
+    """Return the positions of the operands that take a cotangent."""
     return [i for i, (a, w) in enumerate(zip(operands, wanted)) if w and is_differentiable(a.dtype)]
 
 
-def general_rule(
+def general_pullback(
     primitive: Any, values: Sequence[Any], needed: Sequence[Any], y: Any, params: dict
-) -> Rule | JointRule | None:
-    """The Rule of a primitive from its tangent rule: staged, split at the tangents, transposed."""
+) -> Pullback | JointPullback | None:
+    """Derive the Pullback of a primitive from its tangent rule: it is staged, split at the tangents and transposed."""
     if primitive.multiple_results:
-        return joint_rule(primitive, values, needed, y, params)
+        return joint_pullback(primitive, values, needed, y, params)
     out = aval_of(y)
     if not is_differentiable(out.dtype):
         return None
     operands = [aval_of(v) for v in values]
-    positions = differentiable(operands, [n is not None for n in needed])
-    forward = staged_tangent(primitive, [out], operands, positions, params)
+    positions = differentiable_positions(operands, [n is not None for n in needed])
+    forward = stage_tangent_rule(primitive, [out], operands, positions, params)
 
     def pullback(ct: Any, *known: Any) -> list[Any]:
         cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
         return [cts.get(i) for i in range(len(operands))]
 
-    rule = compile_rule(pullback, [out, out, *operands], needed, [], None, primitive.name)
+    rule = compile_pullback(pullback, [out, out, *operands], needed, [], None, primitive.name)
     if primitive.reach is not None:
         rule.reach = lambda mask: primitive.reach(mask, *operands, **params)
     return rule
 
 
-def joint_rule(
+def joint_pullback(
     primitive: Any, values: Sequence[Any], needed: Sequence[Any], ys: Sequence[Any], params: dict
-) -> JointRule | None:
-    """The same for several results."""
+) -> JointPullback | None:
+    """Derive the JointPullback of a primitive with several results."""
     outs, operands = [aval_of(y) for y in ys], [aval_of(v) for v in values]
-    positions = differentiable(operands, [n is not None for n in needed])
+    positions = differentiable_positions(operands, [n is not None for n in needed])
     if not positions or not any(is_differentiable(out.dtype) for out in outs):
         return None
-    return JointRule(primitive, outs, operands, positions, params)
+    return JointPullback(primitive, outs, operands, positions, params)
 
 
-class JointRule(PullbackRule):
+class JointPullback(PullbackRule):
     """The pullback of a primitive with several results, compiled for each set of cotangents that it meets: a result
     without one is left out, and not taken for zeros, so that singular values are differentiated where singular vectors
     cannot be. Whatever set that will be, only those results and operands are kept that the tangent rule reads.
     """
 
-    __slots__ = ("codes", "graphs", "kept", "operands", "outs", "params", "positions", "primitive", "read")
+    __slots__ = (
+        "compiled_pulls",
+        "operands",
+        "out_avals",
+        "params",
+        "positions",
+        "primitive",
+        "saved_from",
+        "saved_positions",
+        "tangent_graphs",
+    )
 
     def __init__(
         self,
         primitive: Any,
-        outs: Sequence[Aval],
+        out_avals: Sequence[Aval],
         operands: Sequence[Aval],
         positions: Sequence[int],
         params: dict,
     ):
-        self.primitive, self.outs, self.operands = primitive, outs, operands
+        self.primitive, self.out_avals, self.operands = primitive, out_avals, operands
         self.positions, self.params = positions, params
-        self.graphs: dict[tuple, Graph] = {}
-        self.codes: dict[tuple, Callable[..., list[Any]]] = {}
-        count = len(outs)
+        self.tangent_graphs: dict[tuple, Graph] = {}
+        self.compiled_pulls: dict[tuple, Callable[..., list[Any]]] = {}
+        count = len(out_avals)
         try:
-            known = self.forward(primitive.further({}, outs)).read()[: count + len(operands)]
+            known = self.forward(primitive.extra_operands({}, out_avals)).used_inputs()[
+                : count + len(operands)
+            ]
         except Exception:  # there is no derivative: `pull` says so, if it comes to that
             known = []
         # What is read of results and operands, counted through, and the same as `PullbackRule` says it.
-        self.read = [i for i, read in enumerate(known) if read]
-        self.kept = [max(i + 1 - count, 0) for i in self.read]
+        self.saved_positions = [i for i, read in enumerate(known) if read]
+        self.saved_from = [max(i + 1 - count, 0) for i in self.saved_positions]
 
-    def forward(self, further: Sequence[Any]) -> Graph:
-        """The tangent rule, with operands further to those of the primitive."""
-        avals = tuple(map(aval_of, further))
-        found = self.graphs.get(avals)
+    def forward(self, extra_operands: Sequence[Any]) -> Graph:
+        """Return the Graph of the tangent rule, which has extra operands beside those of the primitive."""
+        avals = tuple(map(aval_of, extra_operands))
+        found = self.tangent_graphs.get(avals)
         if found is None:
             operands = [*self.operands, *avals]
-            found = staged_tangent(self.primitive, self.outs, operands, self.positions, self.params)
-            self.graphs[avals] = found
+            found = stage_tangent_rule(self.primitive, self.out_avals, operands, self.positions, self.params)
+            self.tangent_graphs[avals] = found
         return found
 
-    def keep(self, own: Callable[[Any], Any], ys: Sequence[Any], values: Sequence[Any]) -> tuple:
-        """The residuals. An operand that needs a cotangent is private to the tape."""
+    def save_residuals(
+        self, snapshot: Callable[[Any], Any], ys: Sequence[Any], values: Sequence[Any]
+    ) -> tuple:
+        """Return the residuals. An operand that needs a cotangent is private to the tape."""
         known, count = [*ys, *values], len(ys)
         private = [*range(count), *[i + count for i in self.positions]]
-        return tuple([known[i] if i in private else own(known[i]) for i in self.read])
+        return tuple([known[i] if i in private else snapshot(known[i]) for i in self.saved_positions])
 
-    def refill(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
+    def map_residuals(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
-        count = len(self.outs)
-        filled = [result(i, v) if i < count else operand(i - count, v) for i, v in zip(self.read, residuals)]
+        count = len(self.out_avals)
+        filled = [
+            result(i, v) if i < count else operand(i - count, v)
+            for i, v in zip(self.saved_positions, residuals)
+        ]
         return tuple(filled)
 
     def pull(self, cts: dict[int, Any], *residuals: Any) -> list[Any]:
         """See `PullbackRule`."""
-        present, further = tuple(sorted(cts)), self.primitive.further(cts, self.outs)
+        present, further = tuple(sorted(cts)), self.primitive.extra_operands(cts, self.out_avals)
         key = (present, *map(aval_of, further))
-        code = self.codes.get(key)
+        code = self.compiled_pulls.get(key)
         if code is None:
-            code = self.codes[key] = self.compiled(present, further)
-        return code(*[dense(cts[i]) for i in present], *residuals, *further)
+            code = self.compiled_pulls[key] = self.compile_pull(present, further)
+        return code(*[densify(cts[i]) for i in present], *residuals, *further)
 
-    def compiled(self, present: Sequence[int], further: Sequence[Any]) -> Callable[..., list[Any]]:
-        """(*cotangents present, *residuals, *further operands) → a cotangent or None for every operand."""
-        avals, positions = [*self.outs, *self.operands], self.positions
-        forward = self.forward(further)
+    def compile_pull(self, present: Sequence[int], extra_operands: Sequence[Any]) -> Callable[..., list[Any]]:
+        """Compile the function (*cotangents present, *residuals, *extra operands) → a cotangent or None for every
+        operand."""
+        avals, positions = [*self.out_avals, *self.operands], self.positions
+        forward = self.forward(extra_operands)
         places: list[int] = []  # the operands for which there is a cotangent
 
         def pullback(*given: Any) -> list[Any]:
             rest = iter(given)
             cts = dict(zip(present, rest))
-            kept = dict(zip(self.read, rest))
+            kept = dict(zip(self.saved_positions, rest))
             known = [*map(kept.get, range(len(avals))), *rest]
-            found = transpose_graph(forward, known, len(positions), [*map(cts.get, range(len(self.outs)))])
+            found = transpose_graph(
+                forward, known, len(positions), [*map(cts.get, range(len(self.out_avals)))]
+            )
             places[:] = [p for p, ct in zip(positions, found) if ct is not None]
-            return [dense(ct) for ct in found if ct is not None]
+            return [densify(ct) for ct in found if ct is not None]
 
-        given = [*[avals[i] for i in (*present, *self.read)], *map(aval_of, further)]
+        given = [*[avals[i] for i in (*present, *self.saved_positions)], *map(aval_of, extra_operands)]
         graph = stage(pullback, given, self.primitive.name, sites=False)
         plain, traced = (compile_graph(graph, kernels, quiet=True) for kernels in (True, False))
 

@@ -20,7 +20,7 @@ from ..core import arrays
 from ..core.aval import aval_of
 from ..core.errors import NotDifferentiableError
 from ..kernels.selection import where_kernel
-from .kinds import elementwise, named
+from .kinds import elementwise, namespace_function
 from .masked import Masked
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -42,7 +42,7 @@ power = elementwise(
     "power",
     lambda t, y, x, p: Masked(t * (p * power(x, p - 1)), not_equal(p, 0)),
     lambda t, y, x, p: Masked(t * (y * log(x)), logical_or(not_equal(x, 0), less_equal(p, 0))),
-    kernel=named("power", "pow"),
+    kernel=namespace_function("power", "pow"),
     symbol="**",
 )
 square = elementwise("square", lambda t, y, x: t * (2 * x))
@@ -95,13 +95,13 @@ sqrt = elementwise("sqrt", lambda t, y, x: t / (2 * y))
 cbrt = elementwise("cbrt", lambda t, y, x: t / (3 * (y * y)))
 
 
-def tie_or(a: Any, b: Any, share: Any) -> Any:
-    """`share`, but ½ where both operands are the same infinity."""
+def half_where_tied(a: Any, b: Any, share: Any) -> Any:
+    """Return `share`, but ½ where both operands are the same infinity."""
     return where(logical_and(equal(a, b), isinf(a)), 0.5, share)
 
 
-def logistic(x: Any, exp: Any) -> Any:
-    """1/(1 + e⁻ˣ) from an exponential of at most 1, so that no derivative overflows."""
+def stable_logistic(x: Any, exp: Any) -> Any:
+    """Compute 1/(1 + e⁻ˣ) from an exponential of at most 1, so that no derivative overflows."""
     ahead = greater_equal(x, 0)
     e = exp(where(ahead, negative(x), x))
     return where(ahead, 1.0, e) / (1 + e)
@@ -110,65 +110,71 @@ def logistic(x: Any, exp: Any) -> Any:
 # d/da log(eᵃ + eᵇ) = 1/(1 + eᵇ⁻ᵃ), without losing ties at ±∞.
 logaddexp = elementwise(
     "logaddexp",
-    lambda t, y, a, b: t * tie_or(a, b, logistic(a - b, exp)),
-    lambda t, y, a, b: t * tie_or(a, b, logistic(b - a, exp)),
+    lambda t, y, a, b: t * half_where_tied(a, b, stable_logistic(a - b, exp)),
+    lambda t, y, a, b: t * half_where_tied(a, b, stable_logistic(b - a, exp)),
 )
 logaddexp2 = elementwise(
     "logaddexp2",
-    lambda t, y, a, b: t * tie_or(a, b, logistic(a - b, exp2)),
-    lambda t, y, a, b: t * tie_or(a, b, logistic(b - a, exp2)),
+    lambda t, y, a, b: t * half_where_tied(a, b, stable_logistic(a - b, exp2)),
+    lambda t, y, a, b: t * half_where_tied(a, b, stable_logistic(b - a, exp2)),
 )
 
 
 # -- trigonometric and hyperbolic ------------------------------------------
-def difference(x: Any) -> Any:
-    """1 − x², exact to rounding also near ±1, with a derivative −2x that is so also near 0."""
-    return graft((1 - x) * (1 + x), 1 - x * x)
+def one_minus_square(x: Any) -> Any:
+    """Compute 1 − x², exact to rounding also near ±1, with a derivative −2x that is exact also near 0."""
+    return with_derivative_of((1 - x) * (1 + x), 1 - x * x)
 
 
 # Of complex x the factors are divided by one after the other, since their product overflows to NaN. On a branch cut the
 # sign of a zero tells the side: a number is subtracted, which leaves the other part alone, where 1 + x and 1 − x make
 # +0 of −0.
-def over_difference(t: Any, x: Any) -> Any:
+def div_by_one_minus_square(t: Any, x: Any) -> Any:
     """t/(1 − x²)."""
-    return t / (1 - x) / (1 + x) if is_complex(x) else t / difference(x)
+    return t / (1 - x) / (1 + x) if is_complex(x) else t / one_minus_square(x)
 
 
-def over_root(t: Any, x: Any) -> Any:
+def div_by_root(t: Any, x: Any) -> Any:
     """t/√(1 − x²)."""
     if is_complex(x):
         return t / sqrt(negative(x - 1)) / sqrt(x - (-1))
-    return t / sqrt(difference(x))
+    return t / sqrt(one_minus_square(x))
 
 
 sin = elementwise("sin", lambda t, y, x: t * cos(x))
 cos = elementwise("cos", lambda t, y, x: negative(t * sin(x)))
 tan = elementwise("tan", lambda t, y, x: t * (1 + y * y))
-arcsin = elementwise("arcsin", lambda t, y, x: over_root(t, x), kernel=named("asin", "arcsin"))
-arccos = elementwise("arccos", lambda t, y, x: negative(over_root(t, x)), kernel=named("acos", "arccos"))
+arcsin = elementwise("arcsin", lambda t, y, x: div_by_root(t, x), kernel=namespace_function("asin", "arcsin"))
+arccos = elementwise(
+    "arccos", lambda t, y, x: negative(div_by_root(t, x)), kernel=namespace_function("acos", "arccos")
+)
 arctan = elementwise(
     "arctan",
-    lambda t, y, x: over_difference(t, x * 1j) if is_complex(x) else t / (1 + x * x),
-    kernel=named("atan", "arctan"),
+    lambda t, y, x: div_by_one_minus_square(t, x * 1j) if is_complex(x) else t / (1 + x * x),
+    kernel=namespace_function("atan", "arctan"),
 )
 sinh = elementwise("sinh", lambda t, y, x: t * cosh(x))
 cosh = elementwise("cosh", lambda t, y, x: t * sinh(x))
 tanh = elementwise("tanh", lambda t, y, x: t * (1 - y * y))
 arcsinh = elementwise(
     "arcsinh",
-    lambda t, y, x: over_root(t, turned(x)) if is_complex(x) else t / hypot(x, 1.0),
-    kernel=named("asinh", "arcsinh"),
+    lambda t, y, x: div_by_root(t, multiply_by_i(x)) if is_complex(x) else t / hypot(x, 1.0),
+    kernel=namespace_function("asinh", "arcsinh"),
 )
 arccosh = elementwise(
-    "arccosh", lambda t, y, x: t / (sqrt(x - 1) * sqrt(x - (-1))), kernel=named("acosh", "arccosh")
+    "arccosh",
+    lambda t, y, x: t / (sqrt(x - 1) * sqrt(x - (-1))),
+    kernel=namespace_function("acosh", "arccosh"),
 )
-arctanh = elementwise("arctanh", lambda t, y, x: over_difference(t, x), kernel=named("atanh", "arctanh"))
+arctanh = elementwise(
+    "arctanh", lambda t, y, x: div_by_one_minus_square(t, x), kernel=namespace_function("atanh", "arctanh")
+)
 # Divided twice by the modulus, not by its square, which overflows; NaN at the origin, where no derivative exists.
 arctan2 = elementwise(
     "arctan2",
     lambda t, y, a, b: t * (b / hypot(a, b) / hypot(a, b)),
     lambda t, y, a, b: negative(t * (a / hypot(a, b) / hypot(a, b))),
-    kernel=named("atan2", "arctan2"),
+    kernel=namespace_function("atan2", "arctan2"),
 )
 degrees = elementwise("degrees", lambda t, y, x: t * (180 / math.pi), linear=(0,), finite=True)
 radians = elementwise("radians", lambda t, y, x: t * (math.pi / 180), linear=(0,), finite=True)
@@ -213,63 +219,68 @@ bessel_i = elementwise(
 # -- magnitude and choice ------------------------------------------
 
 
-def unit_kernel(xp: Any) -> Any:
-    def unit(x: Any, length: Any) -> Any:
+def unit_vector_kernel(xp: Any) -> Any:
+    def unit_vector(x: Any, length: Any) -> Any:
         return x / xp.where(length == 0, xp.inf, length)
 
-    return unit
+    return unit_vector
 
 
 # x / |x|, and by convention 0 at 0: the first derivative of norms. Its own derivative at 0 is NaN: none exists.
-unit = elementwise(
-    "unit", lambda t, y, x, n: t / n, lambda t, y, x, n: negative(t * (y / n)), kernel=unit_kernel
+unit_vector = elementwise(
+    "unit_vector",
+    lambda t, y, x, n: t / n,
+    lambda t, y, x, n: negative(t * (y / n)),
+    kernel=unit_vector_kernel,
 )
-# Of complex numbers the sign is no step: its derivative is that of `unit`.
+# Of complex numbers the sign is no step: its derivative is that of `unit_vector`.
 absolute = elementwise(
     "absolute",
-    lambda t, y, x: t * (conjugate(unit(x, y)) if is_complex(x) else sign(x)),
-    kernel=named("abs", "absolute"),
+    lambda t, y, x: t * (conjugate(unit_vector(x, y)) if is_complex(x) else sign(x)),
+    kernel=namespace_function("abs", "absolute"),
 )
 
 
-def sign_step(x: Any) -> None:
+def sign_partial(x: Any) -> None:
     """A step has no derivative to hand on, but the sign x/|x| of complex numbers has one, of another form."""
     if is_complex(x):
         raise NotDifferentiableError("sign of complex numbers has no derivative rule", hint="x / abs(x)")
 
 
-fabs = elementwise("fabs", lambda t, y, x: t * sign(x), kernel=named("fabs", "abs"))
-sign = elementwise("sign", lambda t, y, x: sign_step(x))
-hypot = elementwise("hypot", lambda t, y, a, b: t * unit(a, y), lambda t, y, a, b: t * unit(b, y))
+fabs = elementwise("fabs", lambda t, y, x: t * sign(x), kernel=namespace_function("fabs", "abs"))
+sign = elementwise("sign", lambda t, y, x: sign_partial(x))
+hypot = elementwise(
+    "hypot", lambda t, y, a, b: t * unit_vector(a, y), lambda t, y, a, b: t * unit_vector(b, y)
+)
 copysign = elementwise(
     "copysign", lambda t, y, a, b: t * copysign(copysign(1.0, a), copysign(1.0, a) * b), None
 )
 
 
-def shared(t: Any, a: Any, b: Any) -> Any:
-    """Half of `t` where a and b tie."""
+def halve_ties(t: Any, a: Any, b: Any) -> Any:
+    """Halve `t` where a and b tie."""
     return where(equal(a, b), t * 0.5, t)
 
 
 maximum = elementwise(
     "maximum",
-    lambda t, y, a, b: Masked(shared(t, a, b), logical_not(less(a, b))),
-    lambda t, y, a, b: Masked(shared(t, a, b), logical_not(less(b, a))),
+    lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_not(less(a, b))),
+    lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_not(less(b, a))),
 )
 minimum = elementwise(
     "minimum",
-    lambda t, y, a, b: Masked(shared(t, a, b), logical_not(less(b, a))),
-    lambda t, y, a, b: Masked(shared(t, a, b), logical_not(less(a, b))),
+    lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_not(less(b, a))),
+    lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_not(less(a, b))),
 )
 fmax = elementwise(
     "fmax",
-    lambda t, y, a, b: Masked(shared(t, a, b), logical_or(greater_equal(a, b), isnan(b))),
-    lambda t, y, a, b: Masked(shared(t, a, b), logical_or(greater_equal(b, a), isnan(a))),
+    lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_or(greater_equal(a, b), isnan(b))),
+    lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_or(greater_equal(b, a), isnan(a))),
 )
 fmin = elementwise(
     "fmin",
-    lambda t, y, a, b: Masked(shared(t, a, b), logical_or(less_equal(a, b), isnan(b))),
-    lambda t, y, a, b: Masked(shared(t, a, b), logical_or(less_equal(b, a), isnan(a))),
+    lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_or(less_equal(a, b), isnan(b))),
+    lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_or(less_equal(b, a), isnan(a))),
 )
 where = elementwise(
     "where",
@@ -285,7 +296,7 @@ where = elementwise(
 floor = elementwise("floor", None)
 ceil = elementwise("ceil", None)
 trunc = elementwise("trunc", None)
-rint = elementwise("rint", None, kernel=named("rint", "round"))
+rint = elementwise("rint", None, kernel=namespace_function("rint", "round"))
 heaviside = elementwise("heaviside", None, None)
 nextafter = elementwise("nextafter", None, None)
 ldexp = elementwise("ldexp", lambda t, y, x, i: ldexp(t, i), None, linear=(0,))
@@ -306,20 +317,20 @@ def is_complex(x: Any) -> bool:
     return aval_of(x).dtype.kind == "c"
 
 
-def turned(t: Any) -> Any:
-    """i·t, without the product of an infinite part and 0."""
+def multiply_by_i(t: Any) -> Any:
+    """Compute i·t, without the product of an infinite part and 0."""
     return make_complex(negative(imag(t)), real(t))
 
 
-def unturned(t: Any, x: Any) -> Any:
-    """−i·t, of which a real x takes the real part: nothing."""
-    return negative(turned(t)) if is_complex(x) else t * 0.0
+def multiply_by_minus_i(t: Any, x: Any) -> Any:
+    """Compute −i·t; for a real x its real part, which is 0."""
+    return negative(multiply_by_i(t)) if is_complex(x) else t * 0.0
 
 
 real = elementwise("real", lambda t, y, x: t, linear=(0,), finite=True)
-imag = elementwise("imag", lambda t, y, x: unturned(t, x), linear=(0,), finite=True)
+imag = elementwise("imag", lambda t, y, x: multiply_by_minus_i(t, x), linear=(0,), finite=True)
 conjugate = elementwise(
-    "conjugate", lambda t, y, x: conjugate(t), kernel=named("conj"), linear=(0,), finite=True
+    "conjugate", lambda t, y, x: conjugate(t), kernel=namespace_function("conj"), linear=(0,), finite=True
 )
 
 
@@ -327,7 +338,7 @@ def angle_kernel(xp: Any) -> Any:
     return xp.angle if hasattr(xp, "angle") else lambda x: xp.atan2(xp.imag(x), xp.real(x))
 
 
-angle = elementwise("angle", lambda t, y, x: unturned(t, x) / x, kernel=angle_kernel)
+angle = elementwise("angle", lambda t, y, x: multiply_by_minus_i(t, x) / x, kernel=angle_kernel)
 
 
 def make_complex_kernel(xp: Any) -> Any:
@@ -335,7 +346,7 @@ def make_complex_kernel(xp: Any) -> Any:
         return lambda a, b: xp.add(a, xp.multiply(b, 1j))
 
     def make_complex(a: Any, b: Any) -> Any:
-        """Part by part: of a + b·1j an infinite b would make the real part NaN."""
+        """Set the parts one by one: in a + b·1j an infinite b would make the real part NaN."""
         z = np.empty(np.broadcast_shapes(np.shape(a), np.shape(b)), np.result_type(a, b, 1j))
         z.real, z.imag = a, b
         return z[()]
@@ -346,7 +357,7 @@ def make_complex_kernel(xp: Any) -> Any:
 make_complex = elementwise(
     "make_complex",
     lambda t, y, a, b: t,
-    lambda t, y, a, b: turned(t),
+    lambda t, y, a, b: multiply_by_i(t),
     kernel=make_complex_kernel,
     linear=(0, 1),
     finite=True,
@@ -381,19 +392,24 @@ weaken = elementwise(
 stop_gradient = elementwise("stop_gradient", None, kernel=lambda xp: lambda x: x)
 
 
-def graft_kernel(xp: Any) -> Any:
-    def graft(value: Any, model: Any) -> Any:
+def with_derivative_kernel(xp: Any) -> Any:
+    def with_derivative_of(value: Any, model: Any) -> Any:
         shape = getattr(model, "shape", ())
         have = getattr(value, "shape", ())
         return value if have == shape else xp.broadcast_to(value, np.broadcast_shapes(have, shape))
 
-    return graft
+    return with_derivative_of
 
 
 # The value of the first operand with the derivative of the second: for quantities that are equal in exact
 # arithmetic, but of which only the second has a derivative formula without 0/0 (norm(x)², for one).
-graft = elementwise(
-    "graft", None, lambda t, y, value, model: t, kernel=graft_kernel, linear=(1,), finite=True
+with_derivative_of = elementwise(
+    "with_derivative_of",
+    None,
+    lambda t, y, value, model: t,
+    kernel=with_derivative_kernel,
+    linear=(1,),
+    finite=True,
 )
 
 # -- comparison, logic, bits ------------------------------------------
@@ -414,12 +430,14 @@ logical_xor = elementwise("logical_xor", None, None)
 bitwise_and = elementwise("bitwise_and", None, None, symbol="&")
 bitwise_or = elementwise("bitwise_or", None, None, symbol="|")
 bitwise_xor = elementwise("bitwise_xor", None, None, symbol="^")
-bitwise_not = elementwise("bitwise_not", None, kernel=named("bitwise_invert", "invert"), symbol="~")
+bitwise_not = elementwise(
+    "bitwise_not", None, kernel=namespace_function("bitwise_invert", "invert"), symbol="~"
+)
 left_shift = elementwise(
-    "left_shift", None, None, kernel=named("bitwise_left_shift", "left_shift"), symbol="<<"
+    "left_shift", None, None, kernel=namespace_function("bitwise_left_shift", "left_shift"), symbol="<<"
 )
 right_shift = elementwise(
-    "right_shift", None, None, kernel=named("bitwise_right_shift", "right_shift"), symbol=">>"
+    "right_shift", None, None, kernel=namespace_function("bitwise_right_shift", "right_shift"), symbol=">>"
 )
 gcd = elementwise("gcd", None, None)
 lcm = elementwise("lcm", None, None)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # The scaling of the transform in the other direction by which the matrices have the same factor.
-OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+OPPOSITE_NORM = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def complex_operands(xp: Any) -> Callable[[Any], Any]:
-    """What complex transforms of an array library take: the standard knows only complex ones, NumPy is faster for
-    real ones."""
+def complex_converter(xp: Any) -> Callable[[Any], Any]:
+    """Return the conversion of operands for complex transforms: the standard takes only complex arrays, NumPy is faster
+    for real ones."""
     convert = convert_kernel(xp)
 
     def as_complex(x: Any) -> Any:
@@ -38,7 +38,7 @@ def complex_operands(xp: Any) -> Callable[[Any], Any]:
 
 
 def fft_kernel(xp: Any) -> Callable:
-    forward, backward, operand = xp.fft.fftn, xp.fft.ifftn, complex_operands(xp)
+    forward, backward, operand = xp.fft.fftn, xp.fft.ifftn, complex_converter(xp)
     return lambda x, *, axes, norm, inverse: (backward if inverse else forward)(
         operand(x), axes=axes, norm=norm
     )
@@ -50,39 +50,39 @@ def rfft_kernel(xp: Any) -> Callable:
 
 
 def irfft_kernel(xp: Any) -> Callable:
-    irfft, operand = xp.fft.irfft, complex_operands(xp)
+    irfft, operand = xp.fft.irfft, complex_converter(xp)
     return lambda x, *, n, axis, norm: irfft(operand(x), n=n, axis=axis, norm=norm)
 
 
-def resized(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+def resize_axis(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
     return (*shape[:axis], n, *shape[axis + 1 :])
 
 
-def weighted(spectrum: Any, n: int, axis: int, weight: float) -> Any:
-    """Half a spectrum with the frequencies that stand for two multiplied by `weight`."""
+def weight_spectrum(spectrum: Any, n: int, axis: int, weight: float) -> Any:
+    """Multiply the frequencies of half a spectrum that stand for two by `weight`."""
     single = np.arange(n // 2 + 1) * 2 % n == 0
     single = single.reshape((-1,) + (1,) * (spectrum.ndim - axis - 1))
     return ops.where(single, spectrum, spectrum * weight)
 
 
-def rfft_transposed(ct: Any, x: Aval, *, axis: int, norm: str) -> Any:
+def rfft_transpose(ct: Any, x: Aval, *, axis: int, norm: str) -> Any:
     n = x.shape[axis]
-    halved = weighted(ops.conjugate(ct), n, axis, 0.5)
-    return project(irfft(halved, n=n, axis=axis, norm=OPPOSITE[norm]), x)
+    halved = weight_spectrum(ops.conjugate(ct), n, axis, 0.5)
+    return project(irfft(halved, n=n, axis=axis, norm=OPPOSITE_NORM[norm]), x)
 
 
-def irfft_transposed(ct: Any, x: Aval, *, n: int, axis: int, norm: str) -> Any:
-    spectrum = rfft(ct, axis=axis, norm=OPPOSITE[norm])
-    return project(weighted(ops.conjugate(spectrum), n, axis, 2.0), x)
+def irfft_transpose(ct: Any, x: Aval, *, n: int, axis: int, norm: str) -> Any:
+    spectrum = rfft(ct, axis=axis, norm=OPPOSITE_NORM[norm])
+    return project(weight_spectrum(ops.conjugate(spectrum), n, axis, 2.0), x)
 
 
 # Complex, also of real operands. An axis that occurs twice is transformed twice.
 fft = linear(
     "fft",
     fft_kernel,
-    abstract=lambda self, x, **params: Aval(x.shape, kernel_dtype(self, x, **{**params, "axes": (0,)})),
-    transposed=lambda ct, x, **params: project(fft(ct, **params), x),
-    batched=lambda x, *, size, axes, **params: fft(x, axes=tuple(a + 1 for a in axes), **params),
+    abstract_rule=lambda self, x, **params: Aval(x.shape, kernel_dtype(self, x, **{**params, "axes": (0,)})),
+    transpose_rule=lambda ct, x, **params: project(fft(ct, **params), x),
+    batch_rule=lambda x, *, size, axes, **params: fft(x, axes=tuple(a + 1 for a in axes), **params),
     structural=False,
 )
 
@@ -90,11 +90,11 @@ fft = linear(
 rfft = linear(
     "rfft",
     rfft_kernel,
-    abstract=lambda self, x, *, axis, norm: Aval(
-        resized(x.shape, axis, x.shape[axis] // 2 + 1), kernel_dtype(self, x, axis=0, norm=norm)
+    abstract_rule=lambda self, x, *, axis, norm: Aval(
+        resize_axis(x.shape, axis, x.shape[axis] // 2 + 1), kernel_dtype(self, x, axis=0, norm=norm)
     ),
-    transposed=rfft_transposed,
-    batched=lambda x, *, size, axis, norm: rfft(x, axis=axis + 1, norm=norm),
+    transpose_rule=rfft_transpose,
+    batch_rule=lambda x, *, size, axis, norm: rfft(x, axis=axis + 1, norm=norm),
     structural=False,
 )
 
@@ -102,10 +102,10 @@ rfft = linear(
 irfft = linear(
     "irfft",
     irfft_kernel,
-    abstract=lambda self, x, *, n, axis, norm: Aval(
-        resized(x.shape, axis, n), kernel_dtype(self, x, n=1, axis=0, norm=norm)
+    abstract_rule=lambda self, x, *, n, axis, norm: Aval(
+        resize_axis(x.shape, axis, n), kernel_dtype(self, x, n=1, axis=0, norm=norm)
     ),
-    transposed=irfft_transposed,
-    batched=lambda x, *, size, n, axis, norm: irfft(x, n=n, axis=axis + 1, norm=norm),
+    transpose_rule=irfft_transpose,
+    batch_rule=lambda x, *, size, n, axis, norm: irfft(x, n=n, axis=axis + 1, norm=norm),
     structural=False,
 )

@@ -1,7 +1,7 @@
 """Indexing primitives.
 
 An index is a template with one entry for each axis (slices, integers, None for new axes) in which `ARRAY` marks
-the places of integer arrays; these are operands, so that they may be traced. `split` makes both from whatever
+the places of integer arrays; these are operands, so that they may be traced. `parse_index` makes both from whatever
 NumPy accepts between brackets.
 """
 
@@ -13,8 +13,8 @@ import numpy as np
 
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
-from ..core.interpreter import as_value, concrete
-from ..kernels.selection import added_at
+from ..core.interpreter import as_value, concretize
+from ..kernels.selection import add_at
 from .kinds import linear
 from .masked import Masked, Support
 from .vocabulary import ops
@@ -22,13 +22,13 @@ from .vocabulary import ops
 ARRAY = Ellipsis
 
 
-def split(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
-    """(x, index arrays, template) for x[key]; x gains an axis for every boolean scalar in the key."""
+def parse_index(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
+    """Parse x[key] into (x, index arrays, template); x gains an axis for every boolean scalar in the key."""
     entries: list[Any] = list(key) if isinstance(key, tuple) else [key]
-    entries = [e if e is None or e is Ellipsis or isinstance(e, slice) else entry(e) for e in entries]
+    entries = [e if e is None or e is Ellipsis or isinstance(e, slice) else parse_entry(e) for e in entries]
     shape = aval_of(x).shape
     for i, e in enumerate(entries):  # x[True] is x[None][[0]], x[False] is x[None][[]]
-        if type(e) is Boolean:
+        if type(e) is BooleanIndex:
             before = sum(1 for f in entries[:i] if f is not None and f is not Ellipsis)
             if Ellipsis in [f for f in entries[:i] if not hasattr(f, "shape")]:
                 raise IndexingError("a boolean scalar after an ellipsis in an index is not supported")
@@ -39,7 +39,9 @@ def split(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
     flat: list[Any] = []
     for e in entries:
         if hasattr(e, "shape") and kind_of(e.dtype) == "b":
-            flat.extend(nonzero(e, shape, len([f for f in flat if f is not None and f is not Ellipsis])))
+            flat.extend(
+                mask_to_indices(e, shape, len([f for f in flat if f is not None and f is not Ellipsis]))
+            )
         else:
             flat.append(e)
     used = sum(1 for e in flat if e is not None and e is not Ellipsis)
@@ -60,7 +62,7 @@ def split(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
     return x, arrays, tuple(ARRAY if hasattr(e, "shape") else e for e in flat)
 
 
-class Boolean:
+class BooleanIndex:
     """A boolean scalar used as an index."""
 
     __slots__ = ("value",)
@@ -69,10 +71,10 @@ class Boolean:
         self.value = value
 
 
-def entry(e: Any) -> Any:
-    """An index entry as an int, a `Boolean` or an integer or boolean array."""
+def parse_entry(e: Any) -> Any:
+    """Convert an index entry to an int, a `BooleanIndex` or an integer or boolean array."""
     if isinstance(e, bool | np.bool_):
-        return Boolean(bool(e))
+        return BooleanIndex(bool(e))
     if isinstance(e, int | np.integer):
         return int(e)
     array = np.asarray(e, dtype=np.intp) if isinstance(e, list | tuple) and not len(e) else as_value(e)
@@ -83,7 +85,7 @@ def entry(e: Any) -> Any:
             f"valid indices, not {aval.dtype}"
         )
     if aval.ndim == 0 and kind_of(aval.dtype) == "b":
-        return Boolean(bool(concrete(array, "bool()")))
+        return BooleanIndex(bool(concretize(array, "bool()")))
     return int(array) if type(array) is np.ndarray and aval.ndim == 0 else array
 
 
@@ -93,10 +95,10 @@ def integer_array(i: int, size: int) -> Any:
     return np.asarray(i)
 
 
-def nonzero(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
-    """The integer arrays that a boolean mask stands for."""
+def mask_to_indices(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    """Return the integer arrays that a boolean mask stands for."""
     try:
-        mask = concrete(mask, "indexing")
+        mask = concretize(mask, "indexing")
     except ConcretizationError as error:
         raise IndexingError(
             "a boolean mask whose values are not known (staged or batched) has a result of unknown shape",
@@ -113,8 +115,8 @@ def nonzero(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
     return mask.nonzero()
 
 
-def filled(index: tuple, arrays: Any, xp: Any = np) -> tuple:
-    """The template with its arrays in place. The Array API wants the axes that are left over marked."""
+def fill_template(index: tuple, arrays: Any, xp: Any = np) -> tuple:
+    """Put the arrays in their places in the template. The Array API wants the axes that are left over marked."""
     if not arrays:
         return index if xp is np else (*index, ...)
     rest = iter(arrays)
@@ -122,17 +124,19 @@ def filled(index: tuple, arrays: Any, xp: Any = np) -> tuple:
 
 
 def getitem_kernel(xp: Any) -> Any:
-    return lambda x, *arrays, index: x[filled(index, arrays, xp)]
+    return lambda x, *arrays, index: x[fill_template(index, arrays, xp)]
 
 
 def getitem_shape(x: Aval, *arrays: Aval, index: tuple) -> tuple[int, ...]:
-    """By NumPy itself, on arrays without data."""
+    """Return the shape that NumPy itself gives, on arrays without data."""
     stand_in = np.broadcast_to(np.zeros((), bool), x.shape)
-    return stand_in[filled(index, [np.broadcast_to(np.zeros((), np.intp), a.shape) for a in arrays])].shape
+    return stand_in[
+        fill_template(index, [np.broadcast_to(np.zeros((), np.intp), a.shape) for a in arrays])
+    ].shape
 
 
-def array_axes(index: tuple, arrays: Any) -> tuple[int, int]:
-    """(position, count) of the axes of the index arrays in the result, by NumPy's placement rule."""
+def array_axes_position(index: tuple, arrays: Any) -> tuple[int, int]:
+    """Return (position, count) of the axes of the index arrays in the result, by NumPy's placement rule."""
     places = [i for i, e in enumerate(index) if e is ARRAY]
     count = max((aval_of(a).ndim for a in arrays), default=0)
     if not places:
@@ -141,21 +145,21 @@ def array_axes(index: tuple, arrays: Any) -> tuple[int, int]:
     return (places[0] - sum(1 for e in index[: places[0]] if type(e) is int) if adjacent else 0), count
 
 
-def explicit(shape: tuple[int, ...], index: tuple, arrays: Any, size: int) -> tuple[list[Any], tuple]:
-    """(index arrays, template) for batched index arrays: every axis is indexed by an array, each laid along its
+def explicit_index(shape: tuple[int, ...], index: tuple, arrays: Any, size: int) -> tuple[list[Any], tuple]:
+    """Return (index arrays, template) for batched index arrays: every axis is indexed by an array, each laid along its
     axes of the result (batch axis first), so that the result needs no rearrangement."""
     avals = [aval_of(a) for a in arrays]
     at, count = max((a.ndim - 1 for a in avals), default=0), 0
-    position, _ = array_axes(index, [Aval(a.shape[1:], a.dtype) for a in avals])
+    position, _ = array_axes_position(index, [Aval(a.shape[1:], a.dtype) for a in avals])
     count = at
     rank = 1 + count + sum(1 for e in index if e is None or isinstance(e, slice))
 
-    def along(array: Any, axis: int) -> Any:
-        """An array with its last axes at `axis` of the result (and its batch axis, if any, first)."""
+    def lay_along(array: Any, axis: int) -> Any:
+        """Lay the last axes of an array at `axis` of the result, with its batch axis, if any, first."""
         aval = aval_of(array)
         return ops.reshape(array, shape=(*aval.shape, *(1,) * (rank - axis - aval.ndim)))
 
-    result, axes, rest, axis = [along(np.arange(size), 0)], iter(shape), iter(arrays), 1
+    result, axes, rest, axis = [lay_along(np.arange(size), 0)], iter(shape), iter(arrays), 1
     seen = 0  # axes of the result passed so far that stem from slices and None
     for e in index:
         if e is None:
@@ -179,15 +183,15 @@ def explicit(shape: tuple[int, ...], index: tuple, arrays: Any, size: int) -> tu
     return result, (ARRAY,) * len(result)
 
 
-def batched_access(x_shape: tuple[int, ...], arrays: Any, index: tuple, size: int, indexed: bool) -> Any:
-    """(arrays, template, axis): the index for an operand with a leading batch axis; `axis` is where the batch axis
-    of the result (or of the updates) then lies."""
+def batch_index(x_shape: tuple[int, ...], arrays: Any, index: tuple, size: int, indexed: bool) -> Any:
+    """Return (arrays, template, axis): the index for an operand with a leading batch axis; `axis` is where the batch
+    axis of the result (or of the updates) then lies."""
     if indexed:
-        arrays, index = explicit(x_shape, index, arrays, size)
+        arrays, index = explicit_index(x_shape, index, arrays, size)
         return arrays, index, 0
     places = [i for i, e in enumerate(index) if e is ARRAY]
     split_up = places and places[-1] - places[0] != len(places) - 1
-    return arrays, (slice(None), *index), array_axes(index, arrays)[1] if split_up else 0
+    return arrays, (slice(None), *index), array_axes_position(index, arrays)[1] if split_up else 0
 
 
 def move_axis(x: Any, source: int, target: int) -> Any:
@@ -198,82 +202,82 @@ def move_axis(x: Any, source: int, target: int) -> Any:
     return ops.permute(x, axes=tuple(axes))
 
 
-def getitem_transposed(ct: Any, x: Aval, *arrays: Any, index: tuple) -> Masked:
-    value = put(ct, *arrays, index=index, shape=x.shape)
+def getitem_transpose(ct: Any, x: Aval, *arrays: Any, index: tuple) -> Masked:
+    value = scatter_add(ct, *arrays, index=index, shape=x.shape)
 
     def support() -> Any:
-        return ops.not_equal(put(ops.full_like(ct, value=1), *arrays, index=index, shape=x.shape), 0)
+        return ops.not_equal(scatter_add(ops.full_like(ct, value=1), *arrays, index=index, shape=x.shape), 0)
 
     return Masked(value, Support(support), True)
 
 
-def getitem_batched(x: Any, *arrays: Any, size: int, index: tuple, indexed: bool = False) -> Any:
-    arrays, index, axis = batched_access(aval_of(x).shape[1:], arrays, index, size, indexed)
+def getitem_batch(x: Any, *arrays: Any, size: int, index: tuple, indexed: bool = False) -> Any:
+    arrays, index, axis = batch_index(aval_of(x).shape[1:], arrays, index, size, indexed)
     return move_axis(getitem(x, *arrays, index=index), axis, 0)
 
 
 getitem = linear(
     "getitem",
     getitem_kernel,
-    shape=getitem_shape,
-    transposed=getitem_transposed,
-    batched=getitem_batched,
+    shape_rule=getitem_shape,
+    transpose_rule=getitem_transpose,
+    batch_rule=getitem_batch,
 )
 
 
-def put_kernel(xp: Any) -> Any:
-    def put(u: Any, *arrays: Any, index: tuple, shape: tuple[int, ...]) -> Any:
+def scatter_add_kernel(xp: Any) -> Any:
+    def scatter_add(u: Any, *arrays: Any, index: tuple, shape: tuple[int, ...]) -> Any:
         out = xp.zeros(shape, dtype=u.dtype)
         if not arrays:
             out[index] = u
         elif xp is np:
-            added_at(out, filled(index, arrays), u)
+            add_at(out, fill_template(index, arrays), u)
         else:
-            xp.add.at(out, filled(index, arrays, xp), u)
+            xp.add.at(out, fill_template(index, arrays, xp), u)
         return out
 
-    return put
+    return scatter_add
 
 
-def put_batched(
+def scatter_add_batch(
     u: Any, *arrays: Any, size: int, index: tuple, shape: tuple[int, ...], indexed: bool = False
 ) -> Any:
-    arrays, index, axis = batched_access(shape, arrays, index, size, indexed)
-    return put(move_axis(u, 0, axis), *arrays, index=index, shape=(size, *shape))
+    arrays, index, axis = batch_index(shape, arrays, index, size, indexed)
+    return scatter_add(move_axis(u, 0, axis), *arrays, index=index, shape=(size, *shape))
 
 
 # Zeros of the given shape with `u` added at the index: the transpose of getitem.
-put = linear(
-    "put",
-    put_kernel,
-    shape=lambda u, *arrays, index, shape: shape,
-    transposed=lambda ct, u, *arrays, index, shape: getitem(ct, *arrays, index=index),
-    batched=put_batched,
+scatter_add = linear(
+    "scatter_add",
+    scatter_add_kernel,
+    shape_rule=lambda u, *arrays, index, shape: shape,
+    transpose_rule=lambda ct, u, *arrays, index, shape: getitem(ct, *arrays, index=index),
+    batch_rule=scatter_add_batch,
 )
 
 
 def update_kernel(xp: Any) -> Any:
     def update(x: Any, u: Any, *arrays: Any, index: tuple) -> Any:
         out = xp.array(x, copy=True) if hasattr(xp, "array") else xp.asarray(x, copy=True)
-        out[filled(index, arrays, xp)] = u
+        out[fill_template(index, arrays, xp)] = u
         return out
 
     return update
 
 
-def update_transposed(ct: Any, x: Aval, u: Aval, *arrays: Any, index: tuple) -> list[Any]:
+def update_transpose(ct: Any, x: Aval, u: Aval, *arrays: Any, index: tuple) -> list[Any]:
     """Where several updates meet in one entry the last one wins, and gets the cotangent."""
     zero = np.zeros(u.shape, ct.dtype)
     kept = Support(lambda: ops.not_equal(update(ops.full_like(ct, value=1), zero, *arrays, index=index), 0))
     to_x = Masked(update(ct, zero, *arrays, index=index), kept, True)
     to_u = getitem(ct, *arrays, index=index)
     if arrays:
-        to_u = Masked(to_u, last_ones(x, u, arrays, index))
+        to_u = Masked(to_u, last_update_mask(x, u, arrays, index))
     return [to_x, to_u]
 
 
-def last_ones(x: Aval, u: Aval, arrays: Any, index: tuple) -> Any:
-    """Where the updates are that no later one overwrites, as a mask that broadcasts to them: it is the same for all
+def last_update_mask(x: Aval, u: Aval, arrays: Any, index: tuple) -> Any:
+    """Return the mask of the updates that no later one overwrites. It broadcasts to them, since it is the same for all
     places along the axes that no array indexes."""
     axes = iter(x.shape)
     sizes = [0 if e is None else next(axes) for e in index]
@@ -282,15 +286,15 @@ def last_ones(x: Aval, u: Aval, arrays: Any, index: tuple) -> Any:
     places = (ARRAY,) * len(arrays)
     table = np.zeros([n for n, e in zip(sizes, index) if e is ARRAY], np.intp)
     winners = update(table, serial, *arrays, index=places)
-    position, count = array_axes(index, arrays)
+    position, count = array_axes_position(index, arrays)
     return ops.reshape(
         ops.equal(getitem(winners, *arrays, index=places), serial),
         shape=(*(1,) * position, *shape, *(1,) * (u.ndim - position - count)),
     )
 
 
-def update_batched(x: Any, u: Any, *arrays: Any, size: int, index: tuple, indexed: bool = False) -> Any:
-    arrays, index, axis = batched_access(aval_of(x).shape[1:], arrays, index, size, indexed)
+def update_batch(x: Any, u: Any, *arrays: Any, size: int, index: tuple, indexed: bool = False) -> Any:
+    arrays, index, axis = batch_index(aval_of(x).shape[1:], arrays, index, size, indexed)
     return update(x, move_axis(u, 0, axis), *arrays, index=index)
 
 
@@ -299,14 +303,14 @@ update = linear(
     "update",
     update_kernel,
     count=2,
-    shape=lambda x, u, *arrays, index: x.shape,
-    transposed=update_transposed,
-    batched=update_batched,
+    shape_rule=lambda x, u, *arrays, index: x.shape,
+    transpose_rule=update_transpose,
+    batch_rule=update_batch,
 )
 
 
-def along(positions: Any, axis: int) -> tuple[list[Any], tuple]:
-    """(index arrays, template) for positions along one axis, the other axes matched entry by entry."""
+def take_along_index(positions: Any, axis: int) -> tuple[list[Any], tuple]:
+    """Return (index arrays, template) for positions along one axis, with the other axes matched entry by entry."""
     shape = aval_of(positions).shape
     arrays = [
         positions if i == axis else np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1))
@@ -316,6 +320,6 @@ def along(positions: Any, axis: int) -> tuple[list[Any], tuple]:
 
 
 def take_along(x: Any, positions: Any, axis: int) -> Any:
-    """x[…, positions, …] along one axis, the other axes matched entry by entry."""
-    arrays, index = along(positions, axis)
+    """Take x[…, positions, …] along one axis, with the other axes matched entry by entry."""
+    arrays, index = take_along_index(positions, axis)
     return getitem(x, *arrays, index=index)

@@ -23,8 +23,8 @@ from ..core.aval import (
     Aval,
     aval_of,
     check_dtype,
+    example_value,
     is_differentiable,
-    sample,
 )
 from ..core.cache import Cache
 from ..core.errors import NotLinearError, ShapeError, UnsupportedError
@@ -32,9 +32,9 @@ from ..core.interpreter import CURRENT, VALUES
 from ..core.key import params_key
 from ..core.primitive import KERNEL_ERRORS, Primitive, bind, explain, register
 from ..core.pullback import PullbackRule
-from .derive import elementwise_rule, general_rule
-from .masked import Masked, Support, dense, scaled
-from .projection import lift, project
+from .derive import elementwise_pullback, general_pullback
+from .masked import Masked, Support, densify, restore_support
+from .projection import project, promote_tangent
 from .vocabulary import ops
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 FLOAT = np.dtype(float)
 NO_PARAMS: dict = {}
-ARRAYS = PLAIN - SCALARS
-NUMBERS = {float: 3, int: 4, complex: 5, bool: 6}  # see `Elementwise.linearize`
+ARRAY_TYPES = PLAIN - SCALARS
+NUMBER_CODES = {float: 3, int: 4, complex: 5, bool: 6}  # see `Elementwise.vjp`
 
 
-def named(*names: str) -> Callable[[Any], Callable]:
-    """A kernel factory: the function of the array namespace under the first of `names` that it has."""
+def namespace_function(*names: str) -> Callable[[Any], Callable]:
+    """Return a kernel factory that takes the function of the array namespace under the first of `names` that it has."""
 
     def make_kernel(xp: Any) -> Callable:
         for name in names:
@@ -65,7 +65,7 @@ def scalar_aval(primitive: Any, avals: Sequence[Aval], params: dict) -> Aval:
     found = primitive.dtypes.get(key)
     if found is None:
         with np.errstate(all="ignore"):
-            out = primitive.kernel(*[sample(a) for a in avals], **params)
+            out = primitive.kernel(*[example_value(a) for a in avals], **params)
         found = primitive.dtypes[key] = aval_of(out)
     return found
 
@@ -90,22 +90,22 @@ def is_weak(value: Any) -> bool:
     return type(value) in SCALARS or getattr(value, "weak", False)
 
 
-def spread(value: Any, batched: bool, size: int) -> Any:
-    """An operand with a leading batch axis, repeated along it where it was not batched."""
-    return value if batched else ops.broadcast_to(value, shape=(size, *aval_of(value).shape))
+def ensure_batched(value: Any, is_batched: bool, size: int) -> Any:
+    """Give an operand a leading batch axis, along which it is repeated if it was not batched."""
+    return value if is_batched else ops.broadcast_to(value, shape=(size, *aval_of(value).shape))
 
 
-def rule_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
-    """All that the Rule of an elementwise operation depends on: params, whether the result has axes, its dtype and
-    weakness, and of every operand the same, whether a cotangent is wanted, and whether it is to be summed."""
-    out = y if type(y) in ARRAYS else aval_of(y)
-    key: list[Any] = [out.dtype, type(y) not in ARRAYS and out.weak, bool(out.shape)]
+def pullback_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
+    """Return all that the Pullback of an elementwise operation depends on: params, whether the result has axes, its
+    dtype and weakness, and of every operand the same, whether a cotangent is wanted, and whether it is to be summed."""
+    out = y if type(y) in ARRAY_TYPES else aval_of(y)
+    key: list[Any] = [out.dtype, type(y) not in ARRAY_TYPES and out.weak, bool(out.shape)]
     for v, need in zip(values, needed):
         if type(v) in SCALARS:
             key += (type(v), need is None)
         else:
-            have = v if type(v) in ARRAYS else aval_of(v)
-            weak = type(v) not in ARRAYS and have.weak
+            have = v if type(v) in ARRAY_TYPES else aval_of(v)
+            weak = type(v) not in ARRAY_TYPES and have.weak
             key += (have.dtype, weak, need is None, have.shape == out.shape)
     if params:
         key.append(params_key(params))
@@ -115,7 +115,7 @@ def rule_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict)
 class Elementwise(Primitive):
     """y = f(x₀, x₁, …) entry by entry, broadcasting and promoting as NumPy does inside the one kernel call.
 
-    rules[i](t, y, *xs) is t·∂f/∂xᵢ (None: no derivative); complex results are projected to real operands. It
+    partials[i](t, y, *xs) is t·∂f/∂xᵢ (None: no derivative); complex results are projected to real operands. It
     scales a tangent in forward mode and a cotangent in reverse mode. It may return `Masked(t·…, where)`: zero
     elsewhere. `linear` lists the operands in which f is linear, jointly or (`jointly=False`) one at a time.
     `finite`: all partial derivatives are finite everywhere. `static` names its params.
@@ -125,7 +125,7 @@ class Elementwise(Primitive):
         self,
         name: str,
         make_kernel: Any,
-        rules: Sequence[Any],
+        partials: Sequence[Any],
         *,
         linear: Sequence[int] = (),
         jointly: bool = True,
@@ -133,17 +133,17 @@ class Elementwise(Primitive):
         symbol: str | None = None,
         static: Sequence[str] = (),
     ):
-        self.rules, self.symbol, self.static = tuple(rules), symbol, tuple(static)
+        self.partials, self.symbol, self.static = tuple(partials), symbol, tuple(static)
         self.linear, self.jointly, self.finite = frozenset(linear), jointly, finite
         self.dtypes = Cache()
-        self.derived = Cache()
+        self.pullbacks = Cache()
         super().__init__(name, make_kernel)
 
     def make_call(self) -> Callable[..., Any]:
         primitive, kernel, current = self, self.kernel, CURRENT.get
 
         def unary(x: Any, /) -> Any:
-            if type(x) in PLAIN and not current().watching:
+            if type(x) in PLAIN and not current().observer:
                 return kernel(x)
             if type(x) in VALUES:
                 try:
@@ -153,7 +153,7 @@ class Elementwise(Primitive):
             return bind(primitive, (x,), NO_PARAMS)
 
         def binary(x: Any, y: Any, /) -> Any:
-            if type(x) in PLAIN and type(y) in PLAIN and not current().watching:
+            if type(x) in PLAIN and type(y) in PLAIN and not current().observer:
                 return kernel(x, y)
             if type(x) in VALUES and type(y) in VALUES:
                 try:
@@ -162,11 +162,11 @@ class Elementwise(Primitive):
                     explain(error, primitive, (x, y))
             return bind(primitive, (x, y), NO_PARAMS)
 
-        if self.static or len(self.rules) > 2:
+        if self.static or len(self.partials) > 2:
             return super().make_call()
-        return unary if len(self.rules) == 1 else binary
+        return unary if len(self.partials) == 1 else binary
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Aval:
         scalar = scalar_aval(self, avals, params)
         shape = broadcast_shapes(avals, self.name)
         return Aval(shape, scalar.dtype, scalar.weak and not shape)
@@ -177,28 +177,28 @@ class Elementwise(Primitive):
         total = None
         if is_differentiable(aval.dtype):
             with np.errstate(all="ignore"):  # entries that a mask discards may divide by zero
-                for rule, t in zip(self.rules, tangents):
+                for rule, t in zip(self.partials, tangents):
                     if t is not None and rule is not None:
                         if type(t) in SCALARS:  # Python's own division by zero raises
                             t = WEAK_DTYPES[type(t)].type(t)
-                        term = dense(rule(t, y, *primals, **params))
+                        term = densify(rule(t, y, *primals, **params))
                         total = term if total is None else ops.add(total, term)
         else:
             check_dtype(aval.dtype, f"the result of {self.name}")
-        return y, None if total is None else lift(total, aval)
+        return y, None if total is None else promote_tangent(total, aval)
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         # The common kinds of one and two operands are told apart by a number. It says the dtype of the result, whether
         # that has axes, and of each operand whether it is a number of Python's (3 to 6) or else of this dtype, with no
         # cotangent wanted (0), with one like the result's (1) or a sum of it (2). What has axes is not weak. This is
-        # the hot path: it is written out, no call unpacks a tuple, and all other kinds are left to `rule_key`.
+        # the hot path: it is written out, no call unpacks a tuple, and all other kinds are left to `pullback_key`.
         key: Any = None
         if len(values) == 1 and not params:
             (x,) = values
             y = apply(x)
             try:
                 shape, dtype = y.shape, y.dtype
-                if x.dtype is dtype and x.shape == shape and (shape or type(x) in ARRAYS):
+                if x.dtype is dtype and x.shape == shape and (shape or type(x) in ARRAY_TYPES):
                     key = dtype.num if shape else ~dtype.num
             except AttributeError:  # Python numbers, and arrays with dtypes that are not NumPy's
                 pass
@@ -209,34 +209,38 @@ class Elementwise(Primitive):
                 shape, dtype = y.shape, y.dtype
                 number = dtype.num if shape else ~dtype.num
                 if needed[0] is not None:
-                    if a.dtype is not dtype or not ((axes := a.shape) or type(a) in ARRAYS):
+                    if a.dtype is not dtype or not ((axes := a.shape) or type(a) in ARRAY_TYPES):
                         raise AttributeError
                     number = number * 8 + (1 if axes == shape else 2)
-                elif type(a) in NUMBERS:
-                    number = number * 8 + NUMBERS[type(a)]
-                elif a.dtype is dtype and (a.shape or type(a) in ARRAYS):
+                elif type(a) in NUMBER_CODES:
+                    number = number * 8 + NUMBER_CODES[type(a)]
+                elif a.dtype is dtype and (a.shape or type(a) in ARRAY_TYPES):
                     number *= 8
                 else:
                     raise AttributeError
                 if needed[1] is not None:
-                    if b.dtype is not dtype or not ((axes := b.shape) or type(b) in ARRAYS):
+                    if b.dtype is not dtype or not ((axes := b.shape) or type(b) in ARRAY_TYPES):
                         raise AttributeError
                     key = number * 8 + (1 if axes == shape else 2)
-                elif type(b) in NUMBERS:
-                    key = number * 8 + NUMBERS[type(b)]
-                elif b.dtype is dtype and (b.shape or type(b) in ARRAYS):
+                elif type(b) in NUMBER_CODES:
+                    key = number * 8 + NUMBER_CODES[type(b)]
+                elif b.dtype is dtype and (b.shape or type(b) in ARRAY_TYPES):
                     key = number * 8
             except AttributeError:
                 pass
         else:
             y = apply(*values, **params)
         if key is None:
-            key = rule_key(y, values, needed, params)
+            key = pullback_key(y, values, needed, params)
         try:
-            rule = self.derived[key]
+            rule = self.pullbacks[key]
         except KeyError:
-            rule = elementwise_rule(self, key, values, needed, y, params)
-        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
+            rule = elementwise_pullback(self, key, values, needed, y, params)
+        return (
+            y,
+            rule,
+            () if rule is None or rule.save_residuals is None else rule.save_residuals(snapshot, y, values),
+        )
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> list[Any]:
         traced = [i for i, v in enumerate(operands) if type(v) is Aval]
@@ -245,28 +249,28 @@ class Elementwise(Primitive):
         masked = ct if type(ct) is Masked else None
         results: list[Any] = [None] * len(operands)
         for i in traced:
-            result = self.rules[i](ct.value if masked else ct, None, *operands, **params)
-            results[i] = project(scaled(result, ct, self.finite) if masked else result, operands[i])
+            result = self.partials[i](ct.value if masked else ct, None, *operands, **params)
+            results[i] = project(restore_support(result, ct, self.finite) if masked else result, operands[i])
         return results
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
-        ranks = [aval_of(v).ndim - b for v, b in zip(values, batched)]
+        ranks = [aval_of(v).ndim - b for v, b in zip(values, is_batched)]
         rank = max(ranks)
         aligned = [
             v if not b or r == rank else ops.reshape(v, shape=(size, *(1,) * (rank - r), *v.shape[1:]))
-            for v, b, r in zip(values, batched, ranks)
+            for v, b, r in zip(values, is_batched, ranks)
         ]
         return self.call(*aligned, **params), True
 
 
 class Linear(Primitive, PullbackRule):
-    """Linear in its first `count` operands jointly (None: in all); the others (indices) are without derivative.
+    """A primitive linear in its first `count` operands jointly (None: in all); the others (indices) have no derivative.
 
-    shape(*avals, **params) → the result's shape; or, where its dtype is another, abstract(self, *avals, **params)
-    transposed(ct, *operands, **params) → cotangent of the operand, or a list where there are several
-    batched(x, *others, size, **params) → the result for operands that all have a leading batch axis, and
+    shape_rule(*avals, **params) → the result's shape; or, if its dtype differs, abstract_rule(self, *avals, **params)
+    transpose_rule(ct, *operands, **params) → cotangent of the operand, or a list where there are several
+    batch_rule(x, *others, size, **params) → the result for operands that all have a leading batch axis, and
     `others` too where they are given
     `structural`: the transpose only moves and adds entries, so the support of a masked cotangent moves with it.
     """
@@ -276,22 +280,27 @@ class Linear(Primitive, PullbackRule):
         name: str,
         make_kernel: Any,
         *,
-        transposed: Any,
-        batched: Any,
-        shape: Any = None,
-        abstract: Any = None,
+        transpose_rule: Any,
+        batch_rule: Any,
+        shape_rule: Any = None,
+        abstract_rule: Any = None,
         count: int | None = 1,
         structural: bool = True,
     ):
-        self.shape, self.rule, self.transposed, self.batched = shape, abstract, transposed, batched
+        self.shape_rule, self.abstract_rule, self.transpose_rule, self.batch_rule = (
+            shape_rule,
+            abstract_rule,
+            transpose_rule,
+            batch_rule,
+        )
         self.count, self.structural = count, structural
         self.dtypes = Cache()
         super().__init__(name, make_kernel)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
-        if self.rule is not None:
-            return self.rule(self, *avals, **params)
-        return Aval(tuple(self.shape(*avals, **params)), avals[0].dtype)
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Aval:
+        if self.abstract_rule is not None:
+            return self.abstract_rule(self, *avals, **params)
+        return Aval(tuple(self.shape_rule(*avals, **params)), avals[0].dtype)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         y = self.call(*primals, **params)
@@ -301,24 +310,24 @@ class Linear(Primitive, PullbackRule):
         filled = [ops.zeros_like(p) if t is None else t for p, t in zip(primals[:count], tangents)]
         return y, self.call(*filled, *primals[count:], **params)
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         y = apply(*values, **params)
         count = len(values) if self.count is None else self.count
         if all(n is None for n in needed[:count]):
             return y, None, None
         operands = [aval_of(v) for v in values[:count]]
-        operands += [own(v) for v in values[count:]]
+        operands += [snapshot(v) for v in values[count:]]
         return y, self, (operands, params)
 
-    kept = ()  # the indices are no values that anything is differentiated by
+    saved_from = ()  # the indices are no values that anything is differentiated by
 
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
         operands, params = residuals
         return [v if type(v) is Aval else operand(i, v) for i, v in enumerate(operands)], params
 
     def pull(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
-        """The pullback, from the residuals that `linearize` gives."""
+        """Pull back with the residuals that `vjp` gives."""
         return self.transpose(ct, operands, params)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
@@ -326,48 +335,52 @@ class Linear(Primitive, PullbackRule):
         if any(type(v) is Aval for v in operands[count:]):
             raise NotLinearError(f"{self.name} is not linear in its traced operand")
         operands = [v if type(v) is Aval or i >= count else aval_of(v) for i, v in enumerate(operands)]
-        results = self.transposed(dense(ct), *operands, **params)
+        results = self.transpose_rule(densify(ct), *operands, **params)
         results = [results] if self.count == 1 else list(results)
         if type(ct) is Masked and self.structural:
             results = [
-                None if r is None else self.moved(i, r, ct, operands, params) for i, r in enumerate(results)
+                None if r is None else self.move_support(i, r, ct, operands, params)
+                for i, r in enumerate(results)
             ]
         return [*results, *[None] * (len(operands) - count)]
 
-    def moved(self, i: int, result: Any, ct: Masked, operands: Sequence[Any], params: dict) -> Masked:
-        """The cotangent `result` of operand i with its support: what the transpose makes of the incoming one."""
+    def move_support(self, i: int, result: Any, ct: Masked, operands: Sequence[Any], params: dict) -> Masked:
+        """Give the cotangent `result` of operand i its support: what the transpose makes of the incoming one."""
 
         shape = aval_of(ct.value).shape  # that of the support may be one that broadcasts to it
 
         def combine(mask: Any) -> Any:
             ones = ops.broadcast_to(ops.convert(mask, dtype=FLOAT), shape=shape)
-            moved = self.transposed(ones, *operands, **params)
-            return ops.not_equal(dense(moved if self.count == 1 else moved[i]), 0)
+            moved = self.transpose_rule(ones, *operands, **params)
+            return ops.not_equal(densify(moved if self.count == 1 else moved[i]), 0)
 
-        return Masked(dense(result), Support(combine, ct.support), True)
+        return Masked(densify(result), Support(combine, ct.support), True)
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
         count = len(values) if self.count is None else self.count
-        operands = [spread(v, b, size) for v, b in zip(values[:count], batched)]
+        operands = [ensure_batched(v, b, size) for v, b in zip(values[:count], is_batched)]
         others = list(values[count:])
-        if any(batched[count:]):
-            others = [spread(v, b, size) for v, b in zip(others, batched[count:])]
-            return self.batched(*operands, *others, size=size, indexed=True, **params), True
-        return self.batched(*operands, *others, size=size, **params), True
+        if any(is_batched[count:]):
+            others = [ensure_batched(v, b, size) for v, b in zip(others, is_batched[count:])]
+            return self.batch_rule(*operands, *others, size=size, indexed=True, **params), True
+        return self.batch_rule(*operands, *others, size=size, **params), True
 
 
 class Bilinear(Primitive, PullbackRule):
-    """Linear in each of two operands: transposed(i, ct, aval, other, **params) is the cotangent of operand i."""
+    """A primitive that is linear in each of two operands: transpose_rule(i, ct, aval, other, **params) is the cotangent
+    of operand i."""
 
-    def __init__(self, name: str, make_kernel: Any, *, abstract: Any, transposed: Any, batched: Any):
-        self.rule, self.transposed, self.batched = abstract, transposed, batched
+    def __init__(
+        self, name: str, make_kernel: Any, *, abstract_rule: Any, transpose_rule: Any, batch_rule: Any
+    ):
+        self.abstract_rule, self.transpose_rule, self.batch_rule = abstract_rule, transpose_rule, batch_rule
         self.dtypes = Cache()
         super().__init__(name, make_kernel)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> Aval:
-        return self.rule(self, *avals, **params)
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Aval:
+        return self.abstract_rule(self, *avals, **params)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         (a, b), (ta, tb) = primals, tangents
@@ -376,30 +389,30 @@ class Bilinear(Primitive, PullbackRule):
         terms += [] if tb is None else [self.call(a, tb, **params)]
         if not terms:
             return y, None
-        return y, lift(terms[0] if len(terms) == 1 else ops.add(*terms), aval_of(y))
+        return y, promote_tangent(terms[0] if len(terms) == 1 else ops.add(*terms), aval_of(y))
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         y = apply(*values, **params)
         (a, b), (da, db) = values, needed
         # An operand is kept only where the other one needs a cotangent.
-        kept_a = (a if da is not None else own(a)) if db is not None else None
-        kept_b = (b if db is not None else own(b)) if da is not None else None
+        kept_a = (a if da is not None else snapshot(a)) if db is not None else None
+        kept_b = (b if db is not None else snapshot(b)) if da is not None else None
         return y, self, (aval_of(a), aval_of(b), kept_a, kept_b, params)
 
-    kept = (1, 2)
+    saved_from = (1, 2)
 
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
         aval_a, aval_b, a, b, params = residuals
         a, b = a if a is None else operand(0, a), b if b is None else operand(1, b)
         return aval_a, aval_b, a, b, params
 
     def pull(self, ct: Any, aval_a: Aval, aval_b: Aval, a: Any, b: Any, params: dict) -> Sequence[Any]:
-        """The pullback, from the residuals that `linearize` gives."""
-        ct = dense(ct)
+        """Pull back with the residuals that `vjp` gives."""
+        ct = densify(ct)
         return (
-            None if b is None else project(self.transposed(0, ct, aval_a, b, **params), aval_a),
-            None if a is None else project(self.transposed(1, ct, aval_b, a, **params), aval_b),
+            None if b is None else project(self.transpose_rule(0, ct, aval_a, b, **params), aval_a),
+            None if a is None else project(self.transpose_rule(1, ct, aval_b, a, **params), aval_b),
         )
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
@@ -408,22 +421,24 @@ class Bilinear(Primitive, PullbackRule):
             raise NotLinearError(f"{self.name} of two traced operands is not linear")
         i = traced.index(True)
         cts: list[Any] = [None, None]
-        cts[i] = project(self.transposed(i, dense(ct), operands[i], operands[1 - i], **params), operands[i])
+        cts[i] = project(
+            self.transpose_rule(i, densify(ct), operands[i], operands[1 - i], **params), operands[i]
+        )
         return cts
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
-        return self.batched(*values, *batched, **params), True
+        return self.batch_rule(*values, *is_batched, **params), True
 
 
 class General(Primitive):
-    """Nonlinear and not elementwise: tangent(y, primals, tangents, params) → the result's tangent (None: zero),
-    written in operations that are linear in the tangents. `tangent=None`: no derivative anywhere. Where the
-    primitive is linear in some operands, transposed(ct, *operands, **params) gives their cotangents.
+    """A nonlinear primitive that is not elementwise. tangent_rule(y, primals, tangents, params) → the result's tangent
+    (None: zero), written in operations that are linear in the tangents; `tangent_rule=None`: no derivative anywhere.
+    Where the primitive is linear in some operands, transpose_rule(ct, *operands, **params) gives their cotangents.
     reach(mask, *avals, **params) → the entries of the operands on which the results inside the mask depend.
 
-    `multiple`: the kernel, `abstract`, `batched` and `tangent` give sequences, and y and ct are sequences.
+    `multiple`: the kernel and the rules (abstract, batch, tangent) give sequences, and y and ct are sequences.
     """
 
     def __init__(
@@ -431,69 +446,80 @@ class General(Primitive):
         name: str,
         make_kernel: Any,
         *,
-        abstract: Any,
-        tangent: Any,
-        batched: Any,
-        transposed: Any = None,
+        abstract_rule: Any,
+        tangent_rule: Any,
+        batch_rule: Any,
+        transpose_rule: Any = None,
         reach: Any = None,
         multiple: bool = False,
     ):
-        self.rule, self.tangent, self.batched, self.transposed = abstract, tangent, batched, transposed
+        self.abstract_rule, self.tangent_rule, self.batch_rule, self.transpose_rule = (
+            abstract_rule,
+            tangent_rule,
+            batch_rule,
+            transpose_rule,
+        )
         self.reach, self.multiple_results = reach, multiple
         self.dtypes = Cache()
-        self.derived = Cache()
+        self.pullbacks = Cache()
         super().__init__(name, make_kernel)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
-        return self.rule(self, *avals, **params)
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Any:
+        return self.abstract_rule(self, *avals, **params)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         y = self.call(*primals, **params)
         none = [None] * len(y) if self.multiple_results else None
-        if self.tangent is None or all(t is None for t in tangents):
+        if self.tangent_rule is None or all(t is None for t in tangents):
             return y, none
         if not self.multiple_results and not is_differentiable(aval_of(y).dtype):
             return y, none
         with np.errstate(all="ignore"):  # as for elementwise operations
-            return y, self.tangent(y, primals, tangents, params)
+            return y, self.tangent_rule(y, primals, tangents, params)
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         y = apply(*values, **params)
-        if self.tangent is None:
+        if self.tangent_rule is None:
             return y, None, None
-        rule = self.rule_for(y, values, needed, params)
-        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
+        rule = self.pullback_for(y, values, needed, params)
+        return (
+            y,
+            rule,
+            () if rule is None or rule.save_residuals is None else rule.save_residuals(snapshot, y, values),
+        )
 
-    def rule_for(self, y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> Any:
-        """The rule for operands and results of these avals, or None."""
+    def pullback_for(self, y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> Any:
+        """Return the pullback for operands and results of these avals, or None."""
         key = (tuple(map(aval_of, values)), tuple([n is not None for n in needed]), params_key(params))
         try:
-            return self.derived[key]
+            return self.pullbacks[key]
         except KeyError:
-            rule = self.derived[key] = general_rule(self, values, needed, y, params)
+            rule = self.pullbacks[key] = general_pullback(self, values, needed, y, params)
             return rule
 
-    def further(self, cts: dict, outs: Sequence[Aval]) -> Sequence[Any]:
-        """What the tangent rule has as operands beside those of several results: what their cotangents, by position,
-        tell besides their values."""
+    def extra_operands(self, cts: dict, outs: Sequence[Aval]) -> Sequence[Any]:
+        """Return the extra operands of the tangent rule of several results: what their cotangents, by position, tell
+        besides their values."""
         return ()
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
-        if self.transposed is None:
+        if self.transpose_rule is None:
             raise NotLinearError(f"{self.name} is not linear in its traced operand")
-        ct = [None if c is None else dense(c) for c in ct] if self.multiple_results else dense(ct)
-        return self.transposed(ct, *operands, **params)
+        ct = [None if c is None else densify(c) for c in ct] if self.multiple_results else densify(ct)
+        return self.transpose_rule(ct, *operands, **params)
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        y = self.batched(*[spread(v, b, size) for v, b in zip(values, batched)], size=size, **params)
+        y = self.batch_rule(
+            *[ensure_batched(v, b, size) for v, b in zip(values, is_batched)], size=size, **params
+        )
         return y, [True] * len(y) if self.multiple_results else True
 
 
-def elementwise(name: str, *rules: Any, kernel: Any = None, **options: Any) -> Callable[..., Any]:
+def elementwise(name: str, *partials: Any, kernel: Any = None, **options: Any) -> Callable[..., Any]:
     """Declare an elementwise primitive; `kernel` defaults to the namespace function of that name."""
-    return register(Elementwise(name, kernel or named(name), rules, **options)).call
+    return register(Elementwise(name, kernel or namespace_function(name), partials, **options)).call
 
 
 def linear(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Masked cotangents: the double-`where` trick done by the machine.
+"""Masked cotangents do what users otherwise do by hand with two `where`s.
 
 `where`, slices, gathers, `max` and updates pass a cotangent only to some entries of an operand. Padding the rest
 with zeros gives NaN as soon as a later partial derivative is infinite there (0·∞). They hand back
@@ -30,7 +30,7 @@ class Support:
         self.combine, self.parents, self.array = combine, parents, array
 
     def force(self) -> Any:
-        """The array."""
+        """Compute the array."""
         stack: list[Support] = [self]
         while stack:
             support = stack[-1]
@@ -54,25 +54,25 @@ class Masked:
         self.value, self.clean = value, clean
         self.support = support if type(support) is Support else Support(None, array=support)
 
-    def dense(self) -> Any:
-        """The cotangent with its structural zeros as numbers."""
+    def densify(self) -> Any:
+        """Return the cotangent with its structural zeros as numbers."""
         return self.value if self.clean else ops.where(self.support.force(), self.value, 0)
 
 
-def dense(ct: Any) -> Any:
-    """A cotangent as an array."""
-    return ct.dense() if type(ct) is Masked else ct
+def densify(ct: Any) -> Any:
+    """Return a cotangent as an array."""
+    return ct.densify() if type(ct) is Masked else ct
 
 
 def add_cotangents(a: Any, b: Any) -> Any:
-    """The sum of two cotangents of one value; masked where both are."""
+    """Add two cotangents of one value; the sum is masked if both are."""
     if type(a) is Masked and type(b) is Masked:
-        return Masked(ops.add(a.dense(), b.dense()), Support(ops.logical_or, a.support, b.support), True)
-    return ops.add(dense(a), dense(b))
+        return Masked(ops.add(a.densify(), b.densify()), Support(ops.logical_or, a.support, b.support), True)
+    return ops.add(densify(a), densify(b))
 
 
-def scaled(result: Any, ct: Masked, finite: bool) -> Masked:
-    """What an elementwise rule made of `ct.value`, with the support of `ct` put back.
+def restore_support(result: Any, ct: Masked, finite: bool) -> Masked:
+    """Give what an elementwise rule made of `ct.value` the support of `ct` again.
 
     `finite`: the rule's partial derivatives are finite everywhere, so that clean zeros stay zeros.
     """

@@ -10,7 +10,7 @@ import fxgrad.ops.elementwise as el  # `from . import` would wait for the packag
 from ..core.arrays import is_array_like
 from ..core.aval import SCALARS, kind_of
 from ..core.errors import ArrayConversionError, ImmutableError
-from ..core.interpreter import CURRENT, VALUES, Tracer, concrete
+from ..core.interpreter import CURRENT, VALUES, Tracer, concretize
 from ..core.primitive import KERNEL_ERRORS, explain
 from .kinds import NO_PARAMS
 from .vocabulary import ops
@@ -23,8 +23,8 @@ def is_weak(value: Any) -> bool:
     return type(value) in SCALARS or (isinstance(value, Tracer) and value.weak)
 
 
-def binary(function: Callable) -> tuple[Callable, Callable]:
-    """The operator of an elementwise function, and its reflection."""
+def binary_operator(function: Callable) -> tuple[Callable, Callable]:
+    """Return the operator of an elementwise function, and its reflection."""
     primitive, current = function.primitive, CURRENT.get
 
     def forward(self: Tracer, other: Any) -> Any:
@@ -36,7 +36,7 @@ def binary(function: Callable) -> tuple[Callable, Callable]:
             explain(error, primitive, (self, other))
         return el.weaken(y) if self.weak and is_weak(other) else y
 
-    def reflected(self: Tracer, other: Any) -> Any:
+    def reflection(self: Tracer, other: Any) -> Any:
         if type(other) not in VALUES:
             return function(other, self) if is_array_like(other) else NotImplemented
         try:
@@ -45,11 +45,11 @@ def binary(function: Callable) -> tuple[Callable, Callable]:
             explain(error, primitive, (other, self))
         return el.weaken(y) if self.weak and is_weak(other) else y
 
-    return forward, reflected
+    return forward, reflection
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """base ** exponent; a number as exponent has the simpler rule, and the square of a root the exact one."""
+    """Compute base ** exponent; a number as exponent has the simpler rule, and the square of a root the exact one."""
     if type(exponent) in (int, float) and isinstance(base, Tracer):
         if (
             exponent == 2
@@ -65,24 +65,24 @@ def square(x: Any) -> Any:
     """x². Where x is known to be the root of s (`sqrt(s)`, `norm(v)`), its derivative is that of s: finite at 0,
     where the chain rule through the root says 0·∞."""
     if isinstance(x, Tracer):
-        radicand = getattr(x, "origin", None)
+        radicand = getattr(x, "radicand", None)
         if radicand is not None:
             root = el.stop_gradient(x)
-            return el.graft(el.square(root), radicand())
+            return el.with_derivative_of(el.square(root), radicand())
     return el.square(x)
 
 
-def rooted(root: Any, radicand: Callable[[], Any]) -> Any:
-    """`root`, remembering what it is the root of."""
+def remember_radicand(root: Any, radicand: Callable[[], Any]) -> Any:
+    """Return `root`, which remembers what it is the root of."""
     if isinstance(root, Tracer):
-        root.origin = radicand
+        root.radicand = radicand
     return root
 
 
 def sqrt(x: Any) -> Any:
     """√x; its square has the derivative of x."""
     y = el.sqrt(x)
-    return rooted(y, lambda: x) if isinstance(y, Tracer) else y
+    return remember_radicand(y, lambda: x) if isinstance(y, Tracer) else y
 
 
 def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
@@ -113,14 +113,14 @@ _COMPARISON = {
 }
 
 
-def unary(function: Callable) -> Callable:
+def unary_operator(function: Callable) -> Callable:
     def method(self: Tracer) -> Any:
         return el.weaken(function(self)) if self.weak else function(self)
 
     return method
 
 
-def comparison(function: Callable) -> Callable:
+def comparison_operator(function: Callable) -> Callable:
     def method(self: Tracer, other: Any) -> Any:
         if type(other) in VALUES or is_array_like(other):
             return function(self, other)
@@ -144,7 +144,7 @@ def rdivmod(self: Tracer, other: Any) -> tuple[Any, Any]:
 
 
 def getitem(self: Tracer, key: Any) -> Any:
-    x, arrays, index = ops.split(self, key)
+    x, arrays, index = ops.parse_index(self, key)
     return ops.getitem(x, *arrays, index=index)
 
 
@@ -155,30 +155,30 @@ def setitem(self: Tracer, key: Any, value: Any) -> None:
     )
 
 
-def scalar(convert: Callable[[Any], Any], operation: str) -> Callable:
-    """`bool(x)` and its kin: the concrete value, where there is one."""
+def scalar_conversion(convert: Callable[[Any], Any], operation: str) -> Callable:
+    """Return the method for `bool(x)` and its kin, which give the concrete value if there is one."""
 
     def method(self: Tracer) -> Any:
-        return convert(concrete(self, operation))
+        return convert(concretize(self, operation))
 
     return method
 
 
-def number(convert: Callable[[Any], Any], operation: str) -> Callable:
-    """`float(x)` and `complex(x)`: refused where the value carries a derivative. The number would not, and it is not
-    only asked for by name: `math.sin(x)` and `buffer[0] = x` ask for it, too."""
-    known = scalar(convert, operation)
+def number_conversion(convert: Callable[[Any], Any], operation: str) -> Callable:
+    """Return the method for `float(x)` and `complex(x)`, which are refused where the value carries a derivative. The
+    number would not, and it is not only asked for by name: `math.sin(x)` and `buffer[0] = x` ask for it, too."""
+    known = scalar_conversion(convert, operation)
 
     def method(self: Tracer) -> Any:
         level: Any = self
         while isinstance(level, Tracer):
-            if level.differentiated:
+            if level.is_differentiated:
                 raise ArrayConversionError(
                     f"{operation} of a traced value {self.aval!r}: its derivative would be lost",
                     hint="fnp.sin(x) instead of math.sin(x); buffer = fnp.at(buffer)[i].set(x) or fnp.stack instead of "
                     "buffer[i] = x; for the value alone, x.item()",
                 )
-            level = level.concrete(operation)
+            level = level.concretize(operation)
         return known(self)
 
     return method
@@ -207,10 +207,10 @@ def iterate(self: Tracer) -> Any:
 
 
 for _name, _function in _BINARY.items():
-    _forward, _reflected = binary(_function)
+    _forward, _reflected = binary_operator(_function)
     Tracer.attach(**{f"__{_name}__": _forward, f"__r{_name}__": _reflected})
-Tracer.attach(**{f"__{_name}__": unary(_function) for _name, _function in _UNARY.items()})
-Tracer.attach(**{f"__{_name}__": comparison(_function) for _name, _function in _COMPARISON.items()})
+Tracer.attach(**{f"__{_name}__": unary_operator(_function) for _name, _function in _UNARY.items()})
+Tracer.attach(**{f"__{_name}__": comparison_operator(_function) for _name, _function in _COMPARISON.items()})
 Tracer.attach(
     __pow__=pow_,
     __rpow__=rpow,
@@ -220,11 +220,11 @@ Tracer.attach(
     __setitem__=setitem,
     __len__=length,
     __iter__=iterate,
-    __bool__=scalar(bool, "bool()"),
-    __int__=scalar(int, "int()"),
-    __float__=number(float, "float()"),
-    __complex__=number(complex, "complex()"),
-    __index__=scalar(operator.index, "use as an index"),
+    __bool__=scalar_conversion(bool, "bool()"),
+    __int__=scalar_conversion(int, "int()"),
+    __float__=number_conversion(float, "float()"),
+    __complex__=number_conversion(complex, "complex()"),
+    __index__=scalar_conversion(operator.index, "use as an index"),
     __array__=array,
     __array_priority__=1000.0,
     __pandas_priority__=10_000,  # pandas leaves them to ours, which say what to write

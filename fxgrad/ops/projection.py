@@ -1,32 +1,33 @@
-"""Broadcasting and promotion undone: a cotangent of the result becomes one of the operand, a tangent the other way."""
+"""Broadcasting and promotion of derivatives: a cotangent of the result becomes one of the operand, a tangent the other
+way round."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..core.aval import Aval, aval_of, kind_of
-from .masked import Masked, Support, dense
+from .masked import Masked, Support, densify
 from .vocabulary import ops
 
 
 def project(ct: Any, aval: Aval) -> Any:
-    """A cotangent of a broadcast, promoted operand, as a cotangent of the operand itself: summed over the
-    broadcast axes, its real part taken where the operand is real, converted to the operand's dtype."""
+    """Turn a cotangent of a broadcast, promoted operand into one of the operand itself: it is summed over the
+    broadcast axes, its real part is taken if the operand is real, and it is converted to the operand's dtype."""
     masked = ct if type(ct) is Masked else None
     value = ct.value if masked else ct
     shape = getattr(value, "shape", ())
     if shape != aval.shape:
         extra = len(shape) - len(aval.shape)
         axes = (*range(extra), *(i for i, n in enumerate(aval.shape, extra) if n == 1 and shape[i] != 1))
-        value = ops.reshape(ops.reduce_sum(dense(ct), axes=axes), shape=aval.shape)
+        value = ops.reshape(ops.reduce_sum(densify(ct), axes=axes), shape=aval.shape)
         if masked:
 
-            def any_of(mask: Any) -> Any:
+            def reduce_mask(mask: Any) -> Any:
                 return ops.reshape(
                     ops.reduce_any(ops.broadcast_to(mask, shape=shape), axes=axes), shape=aval.shape
                 )
 
-            masked = Masked(value, Support(any_of, ct.support), True)
+            masked = Masked(value, Support(reduce_mask, ct.support), True)
     dtype = aval_of(value).dtype
     if dtype != aval.dtype:
         if kind_of(dtype) == "c" and kind_of(aval.dtype) != "c":
@@ -35,8 +36,9 @@ def project(ct: Any, aval: Aval) -> Any:
     return Masked(value, masked.support, masked.clean) if masked else value
 
 
-def lift(tangent: Any, aval: Aval) -> Any:
-    """A tangent of one operand as a tangent of the result: converted (real part of complex), broadcast."""
+def promote_tangent(tangent: Any, aval: Aval) -> Any:
+    """Turn a tangent of one operand into one of the result: it is converted (by the real part of a complex one) and
+    broadcast."""
     have = aval_of(tangent)
     if have.dtype != aval.dtype or have.weak:
         if kind_of(have.dtype) == "c" and kind_of(aval.dtype) != "c":

@@ -22,7 +22,7 @@ DRAW, SPLIT = philox.DRAW, philox.SPLIT
 
 
 # -- bits ------------------------------------------
-def bits_kernel(xp: Any) -> Any:
+def random_bits_kernel(xp: Any) -> Any:
     def random_bits(key: Any, *, shape: tuple[int, ...], domain: int) -> Any:
         words = philox.stream(xp, xp.reshape(xp.asarray(key), (-1,)), domain, math.prod(shape))
         words = xp.reshape(words, (*key.shape, *shape))
@@ -34,25 +34,25 @@ def bits_kernel(xp: Any) -> Any:
 # The words of the key's stream in one of Philox's domains: draws, or the keys that come of a split.
 random_bits = general(
     "random_bits",
-    bits_kernel,
-    abstract=lambda self, key, *, shape, domain: Aval((*key.shape, *shape), UINT64),
-    tangent=None,
-    batched=lambda key, *, size, shape, domain: random_bits(key, shape=shape, domain=domain),
+    random_bits_kernel,
+    abstract_rule=lambda self, key, *, shape, domain: Aval((*key.shape, *shape), UINT64),
+    tangent_rule=None,
+    batch_rule=lambda key, *, size, shape, domain: random_bits(key, shape=shape, domain=domain),
 )
 
 
 # What becomes of random words, each by itself.
 LAWS = {
-    "fraction": special.fraction,
-    "unit": special.unit,
-    "normal": lambda xp, words: special.normal_quantile(xp, special.unit(xp, words)),
+    "fraction": special.uniform_from_bits,
+    "unit": special.open_uniform_from_bits,
+    "normal": lambda xp, words: special.normal_quantile(xp, special.open_uniform_from_bits(xp, words)),
 }
 
 
-def real_kernel(xp: Any) -> Any:
+def random_real_kernel(xp: Any) -> Any:
     def random_real(key: Any, *, shape: tuple[int, ...], law: str) -> Any:
         words = philox.stream(xp, xp.reshape(xp.asarray(key), (-1,)), DRAW, math.prod(shape))
-        numbers = special.in_chunks(xp, partial(LAWS[law], xp), xp.reshape(words, (-1,)))
+        numbers = special.map_chunks(xp, partial(LAWS[law], xp), xp.reshape(words, (-1,)))
         numbers = xp.reshape(numbers, (*key.shape, *shape))
         return numbers[()] if xp is np else numbers
 
@@ -63,14 +63,14 @@ def real_kernel(xp: Any) -> Any:
 # quantiles. One primitive, which makes no large arrays of words on the way: these take half as long again.
 random_real = general(
     "random_real",
-    real_kernel,
-    abstract=lambda self, key, *, shape, law: Aval((*key.shape, *shape), np.dtype(float)),
-    tangent=None,
-    batched=lambda key, *, size, shape, law: random_real(key, shape=shape, law=law),
+    random_real_kernel,
+    abstract_rule=lambda self, key, *, shape, law: Aval((*key.shape, *shape), np.dtype(float)),
+    tangent_rule=None,
+    batch_rule=lambda key, *, size, shape, law: random_real(key, shape=shape, law=law),
 )
 
 
-def fold_kernel(xp: Any) -> Any:
+def fold_in_kernel(xp: Any) -> Any:
     def words(x: Any, shape: tuple[int, ...]) -> Any:
         return xp.reshape(xp.broadcast_to(xp.astype(xp.asarray(x), xp.uint64), shape), (-1,))
 
@@ -84,10 +84,10 @@ def fold_kernel(xp: Any) -> Any:
     return fold_in
 
 
-fold_in = elementwise("fold_in", None, None, kernel=fold_kernel)
+fold_in = elementwise("fold_in", None, None, kernel=fold_in_kernel)
 
 
-def high_kernel(xp: Any) -> Any:
+def multiply_high_kernel(xp: Any) -> Any:
     def multiply_high(x: Any, y: Any) -> Any:
         x, y = (xp.astype(xp.asarray(v), xp.uint64) for v in (x, y))
         return philox.multiply_high(x, y)
@@ -96,7 +96,7 @@ def high_kernel(xp: Any) -> Any:
 
 
 # The upper half of the product of two uint64: an integer below y for a random x.
-multiply_high = elementwise("multiply_high", None, None, kernel=high_kernel)
+multiply_high = elementwise("multiply_high", None, None, kernel=multiply_high_kernel)
 
 
 # -- the gamma distribution ------------------------------------------
@@ -107,8 +107,8 @@ def log_gamma_tangent(w: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return t * gamma_shift(a, w)
 
 
-def sample_aval(dtype: Any) -> Any:
-    """The abstract rule of samplers: the shape of the parameters."""
+def sampler_aval(dtype: Any) -> Any:
+    """Return the abstract rule of a sampler, whose result has the shape of its parameters."""
     return lambda self, key, *parameters: Aval(parameters[0].shape, np.dtype(dtype))
 
 
@@ -116,23 +116,23 @@ def sample_aval(dtype: Any) -> Any:
 random_log_gamma = general(
     "random_log_gamma",
     sampling.sampler(sampling.sample_log_gamma),
-    abstract=sample_aval(np.float64),
-    tangent=log_gamma_tangent,
-    batched=lambda key, a, *, size: random_log_gamma(key, a),
+    abstract_rule=sampler_aval(np.float64),
+    tangent_rule=log_gamma_tangent,
+    batch_rule=lambda key, a, *, size: random_log_gamma(key, a),
 )
 
 # -- counts ------------------------------------------
 random_poisson = general(
     "random_poisson",
     sampling.sampler(sampling.sample_poisson),
-    abstract=sample_aval(np.int64),
-    tangent=None,
-    batched=lambda key, mean, *, size: random_poisson(key, mean),
+    abstract_rule=sampler_aval(np.int64),
+    tangent_rule=None,
+    batch_rule=lambda key, mean, *, size: random_poisson(key, mean),
 )
 random_binomial = general(
     "random_binomial",
     sampling.sampler(sampling.sample_binomial),
-    abstract=sample_aval(np.int64),
-    tangent=None,
-    batched=lambda key, n, p, *, size: random_binomial(key, n, p),
+    abstract_rule=sampler_aval(np.int64),
+    tangent_rule=None,
+    batch_rule=lambda key, n, p, *, size: random_binomial(key, n, p),
 )

@@ -32,8 +32,8 @@ def convolve_aval(self: Any, a: Aval, v: Aval) -> Aval:
     return Aval((*batch, a.shape[-1] + v.shape[-1] - 1), np.result_type(a.dtype, v.dtype))
 
 
-def convolve_transposed(i: int, ct: Any, aval: Aval, other: Any) -> Any:
-    """Σₖ ctₖ·otherₖ₋ᵢ: the middle of a convolution with the other operand reversed."""
+def convolve_transpose(i: int, ct: Any, aval: Aval, other: Any) -> Any:
+    """The cotangent is Σₖ ctₖ·otherₖ₋ᵢ, the middle of a convolution with the other operand reversed."""
     other_aval = aval_of(other)
     full = convolve(ct, ops.flip(other, axes=(other_aval.ndim - 1,)))
     start = other_aval.shape[-1] - 1
@@ -41,22 +41,22 @@ def convolve_transposed(i: int, ct: Any, aval: Aval, other: Any) -> Any:
     return ops.getitem(full, index=(*head, slice(start, start + aval.shape[-1], None)))
 
 
-def convolve_batched(a: Any, v: Any, a_batched: bool, v_batched: bool) -> Any:
+def convolve_batch(a: Any, v: Any, a_batched: bool, v_batched: bool) -> Any:
     rank = max(aval_of(a).ndim - a_batched, aval_of(v).ndim - v_batched)
 
-    def aligned(x: Any, batched: bool) -> Any:
+    def align(x: Any, is_batched: bool) -> Any:
         shape = aval_of(x).shape
-        extra = rank + 1 - len(shape) if batched else 0
+        extra = rank + 1 - len(shape) if is_batched else 0
         return ops.reshape(x, shape=(shape[0], *(1,) * extra, *shape[1:])) if extra else x
 
-    return convolve(aligned(a, a_batched), aligned(v, v_batched))
+    return convolve(align(a, a_batched), align(v, v_batched))
 
 
 # yₖ = Σᵢ aᵢ·vₖ₋ᵢ for all k where it is not empty; the axes before the last broadcast.
 convolve = bilinear(
     "convolve",
     convolve_kernel,
-    abstract=convolve_aval,
-    transposed=convolve_transposed,
-    batched=convolve_batched,
+    abstract_rule=convolve_aval,
+    transpose_rule=convolve_transpose,
+    batch_rule=convolve_batch,
 )

@@ -13,7 +13,7 @@ import numpy as np
 from ..core import interpreter
 from ..core.aval import PLAIN, Aval, aval_of, check_kind
 from ..core.errors import ShapeError
-from .kinds import general, linear, named
+from .kinds import general, linear, namespace_function
 from .vocabulary import ops
 
 
@@ -32,9 +32,9 @@ def reshape_kernel(xp: Any) -> Any:
 reshape = linear(
     "reshape",
     reshape_kernel,
-    shape=reshape_shape,
-    transposed=lambda ct, x, *, shape: reshape(ct, shape=x.shape),
-    batched=lambda x, *, size, shape: reshape(x, shape=(size, *shape)),
+    shape_rule=reshape_shape,
+    transpose_rule=lambda ct, x, *, shape: reshape(ct, shape=x.shape),
+    batch_rule=lambda x, *, size, shape: reshape(x, shape=(size, *shape)),
 )
 
 
@@ -46,17 +46,17 @@ def permute_kernel(xp: Any) -> Any:
     )
 
 
-def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The inverse permutation."""
+def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the inverse permutation."""
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
 permute = linear(
     "permute",
     permute_kernel,
-    shape=lambda x, *, axes: tuple(x.shape[a] for a in axes),
-    transposed=lambda ct, x, *, axes: permute(ct, axes=inverse(axes)),
-    batched=lambda x, *, size, axes: permute(x, axes=(0, *(a + 1 for a in axes))),
+    shape_rule=lambda x, *, axes: tuple(x.shape[a] for a in axes),
+    transpose_rule=lambda ct, x, *, axes: permute(ct, axes=inverse_permutation(axes)),
+    batch_rule=lambda x, *, size, axes: permute(x, axes=(0, *(a + 1 for a in axes))),
 )
 
 
@@ -66,7 +66,7 @@ def broadcast_shape(x: Aval, *, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def broadcast_transposed(ct: Any, x: Aval, *, shape: tuple[int, ...]) -> Any:
+def broadcast_transpose(ct: Any, x: Aval, *, shape: tuple[int, ...]) -> Any:
     extra = len(shape) - len(x.shape)
     axes = (*range(extra), *(i for i, n in enumerate(x.shape, extra) if n == 1 and shape[i] != 1))
     return reshape(ops.reduce_sum(ct, axes=axes), shape=x.shape)
@@ -91,9 +91,9 @@ def broadcast_kernel(xp: Any) -> Any:
 broadcast_to = linear(
     "broadcast_to",
     broadcast_kernel,
-    shape=broadcast_shape,
-    transposed=broadcast_transposed,
-    batched=lambda x, *, size, shape: broadcast_to(
+    shape_rule=broadcast_shape,
+    transpose_rule=broadcast_transpose,
+    batch_rule=lambda x, *, size, shape: broadcast_to(
         reshape(x, shape=(size, *(1,) * (len(shape) - len(x.shape) + 1), *x.shape[1:])), shape=(size, *shape)
     ),
 )
@@ -106,9 +106,9 @@ def flip_kernel(xp: Any) -> Any:
 flip = linear(
     "flip",
     flip_kernel,
-    shape=lambda x, *, axes: x.shape,
-    transposed=lambda ct, x, *, axes: flip(ct, axes=axes),
-    batched=lambda x, *, size, axes: flip(x, axes=tuple(a + 1 for a in axes)),
+    shape_rule=lambda x, *, axes: x.shape,
+    transpose_rule=lambda ct, x, *, axes: flip(ct, axes=axes),
+    batch_rule=lambda x, *, size, axes: flip(x, axes=tuple(a + 1 for a in axes)),
 )
 
 
@@ -125,7 +125,7 @@ def concatenate_shape(*xs: Aval, axis: int) -> tuple[int, ...]:
     return (*first[:axis], sum(x.shape[axis] for x in xs), *first[axis + 1 :])
 
 
-def concatenate_transposed(ct: Any, *xs: Aval, axis: int) -> list[Any]:
+def concatenate_transpose(ct: Any, *xs: Aval, axis: int) -> list[Any]:
     results, start = [], 0
     for x in xs:
         stop = start + x.shape[axis]
@@ -135,7 +135,7 @@ def concatenate_transposed(ct: Any, *xs: Aval, axis: int) -> list[Any]:
 
 
 def concatenate_kernel(xp: Any) -> Any:
-    function = named("concat", "concatenate")(xp)
+    function = namespace_function("concat", "concatenate")(xp)
     return lambda *xs, axis: function(xs, axis=axis)
 
 
@@ -143,9 +143,9 @@ concatenate = linear(
     "concatenate",
     concatenate_kernel,
     count=None,
-    shape=concatenate_shape,
-    transposed=concatenate_transposed,
-    batched=lambda *xs, size, axis: concatenate(*xs, axis=axis + 1),
+    shape_rule=concatenate_shape,
+    transpose_rule=concatenate_transpose,
+    batch_rule=lambda *xs, size, axis: concatenate(*xs, axis=axis + 1),
 )
 
 
@@ -162,11 +162,11 @@ def pad_kernel(xp: Any) -> Any:
 pad = linear(
     "pad",
     pad_kernel,
-    shape=lambda x, *, widths: tuple(a + n + b for n, (a, b) in zip(x.shape, widths)),
-    transposed=lambda ct, x, *, widths: ops.getitem(
+    shape_rule=lambda x, *, widths: tuple(a + n + b for n, (a, b) in zip(x.shape, widths)),
+    transpose_rule=lambda ct, x, *, widths: ops.getitem(
         ct, index=tuple(slice(a, a + n, None) for n, (a, _) in zip(x.shape, widths))
     ),
-    batched=lambda x, *, size, widths: pad(x, widths=((0, 0), *widths)),
+    batch_rule=lambda x, *, size, widths: pad(x, widths=((0, 0), *widths)),
 )
 
 
@@ -180,19 +180,19 @@ def full_like_kernel(xp: Any) -> Any:
 full_like = general(
     "full_like",
     full_like_kernel,
-    abstract=lambda self, x, *, value: Aval(x.shape, x.dtype),
-    tangent=None,
-    batched=lambda x, *, size, value: full_like(x, value=value),
+    abstract_rule=lambda self, x, *, value: Aval(x.shape, x.dtype),
+    tangent_rule=None,
+    batch_rule=lambda x, *, size, value: full_like(x, value=value),
 )
 
 
 def zeros_like(x: Any) -> Any:
-    """Zeros of the shape and dtype of x."""
+    """Return zeros of the shape and dtype of x."""
     return full_like(x, value=0)
 
 
-def stacked(values: Any, axis: int = 0) -> Any:
-    """Arrays of one shape and dtype joined along a new axis."""
+def stack(values: Any, axis: int = 0) -> Any:
+    """Join arrays of one shape and dtype along a new axis."""
     parts = []
     for value in values:
         shape = aval_of(value).shape
@@ -201,11 +201,11 @@ def stacked(values: Any, axis: int = 0) -> Any:
 
 
 def from_sequence(sequence: Any) -> Any:
-    """A (nested) sequence as an array, as NumPy reads it; its entries may be whatever `as_value` takes."""
+    """Convert a (nested) sequence to an array, as NumPy reads it; its entries may be whatever `as_value` takes."""
 
-    def foreign(item: Any) -> bool:
+    def has_foreign(item: Any) -> bool:
         if isinstance(item, list | tuple):
-            return any(map(foreign, item))
+            return any(map(has_foreign, item))
         return type(item) not in PLAIN
 
     def build(item: Any) -> Any:
@@ -217,17 +217,17 @@ def from_sequence(sequence: Any) -> Any:
         shapes = {aval_of(p).shape for p in parts}
         if len(shapes) != 1:
             raise ShapeError(f"a sequence of arrays of different shapes {sorted(shapes)} is not an array")
-        return stacked(promoted(parts))
+        return stack(promote_dtypes(parts))
 
-    if foreign(sequence):
+    if has_foreign(sequence):
         return build(sequence)
     array = np.asarray(sequence)
     check_kind(array.dtype, "an operand")
     return array
 
 
-def promoted(values: Any) -> list[Any]:
-    """Values converted to their common dtype by NumPy's promotion; Python scalars are weak."""
+def promote_dtypes(values: Any) -> list[Any]:
+    """Convert values to their common dtype by NumPy's promotion; Python scalars are weak."""
     dtype = result_dtype(values)
     return [
         v if aval_of(v).dtype == dtype and not aval_of(v).weak else ops.convert(v, dtype=dtype)
@@ -236,7 +236,7 @@ def promoted(values: Any) -> list[Any]:
 
 
 def result_dtype(values: Any) -> Any:
-    """The common dtype of values by NumPy's promotion (NEP 50)."""
+    """Return the common dtype of values by NumPy's promotion (NEP 50)."""
     avals = [aval_of(v) for v in values]
     return np.result_type(*[_WEAK[a.dtype.kind] if a.weak else a.dtype for a in avals])
 

@@ -12,9 +12,9 @@ import numpy as np
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
 from ..kernels.windows import (
+    col2im_kernel,
     correlate_kernel,
     correlation_counts,
-    overlap_kernel,
     window_counts,
     window_sum_kernel,
     windows_kernel,
@@ -34,33 +34,33 @@ def windows_shape(x: Aval, *, sizes: Numbers, steps: Numbers, dilations: Numbers
 windows = linear(
     "windows",
     windows_kernel,
-    shape=windows_shape,
-    transposed=lambda ct, x, *, sizes, steps, dilations: overlap(
+    shape_rule=windows_shape,
+    transpose_rule=lambda ct, x, *, sizes, steps, dilations: col2im(
         ct, shape=x.shape[x.ndim - len(sizes) :], steps=steps, dilations=dilations
     ),
-    batched=lambda x, *, size, **params: windows(x, **params),
+    batch_rule=lambda x, *, size, **params: windows(x, **params),
 )
 
 
-def overlap_transposed(ct: Any, u: Aval, *, shape: Numbers, steps: Numbers, dilations: Numbers) -> Any:
+def col2im_transpose(ct: Any, u: Aval, *, shape: Numbers, steps: Numbers, dilations: Numbers) -> Any:
     k = len(shape)
     return windows(ct, sizes=u.shape[u.ndim - 2 * k : u.ndim - k], steps=steps, dilations=dilations)
 
 
 # Σ of windows (…, *sizes, *counts) where they overlap, in an array (…, *shape): the transpose of `windows`.
-overlap = linear(
-    "overlap",
-    overlap_kernel,
-    shape=lambda u, *, shape, steps, dilations: (*u.shape[: u.ndim - 2 * len(shape)], *shape),
-    transposed=overlap_transposed,
-    batched=lambda u, *, size, **params: overlap(u, **params),
+col2im = linear(
+    "col2im",
+    col2im_kernel,
+    shape_rule=lambda u, *, shape, steps, dilations: (*u.shape[: u.ndim - 2 * len(shape)], *shape),
+    transpose_rule=col2im_transpose,
+    batch_rule=lambda u, *, size, **params: col2im(u, **params),
 )
 
 
-def window_sum_transposed(ct: Any, x: Aval, *, sizes: Numbers, steps: Numbers, dilations: Numbers) -> Any:
+def window_sum_transpose(ct: Any, x: Aval, *, sizes: Numbers, steps: Numbers, dilations: Numbers) -> Any:
     lead, counts = x.shape[: x.ndim - len(sizes)], aval_of(ct).shape[x.ndim - len(sizes) :]
     ones = ops.reshape(ct, shape=(*lead, *(1,) * len(sizes), *counts))
-    return overlap(
+    return col2im(
         ops.broadcast_to(ones, shape=(*lead, *sizes, *counts)),
         shape=x.shape[len(lead) :],
         steps=steps,
@@ -72,12 +72,12 @@ def window_sum_transposed(ct: Any, x: Aval, *, sizes: Numbers, steps: Numbers, d
 window_sum = linear(
     "window_sum",
     window_sum_kernel,
-    shape=lambda x, *, sizes, **params: (
+    shape_rule=lambda x, *, sizes, **params: (
         *x.shape[: x.ndim - len(sizes)],
         *window_counts(x.shape[x.ndim - len(sizes) :], sizes, **params),
     ),
-    transposed=window_sum_transposed,
-    batched=lambda x, *, size, **params: window_sum(x, **params),
+    transpose_rule=window_sum_transpose,
+    batch_rule=lambda x, *, size, **params: window_sum(x, **params),
 )
 
 
@@ -91,37 +91,36 @@ def correlate_aval(self: Any, x: Aval, w: Aval, **params: Any) -> Aval:
     return Aval((*x.shape[:2], w.shape[1], *counts), np.promote_types(x.dtype, w.dtype))
 
 
-def extent(n: int, dilation: int) -> int:
-    """The length of n entries with dilation − 1 zeros between them."""
+def dilated_length(n: int, dilation: int) -> int:
+    """Return the length of n entries with dilation − 1 zeros between them."""
     return (n - 1) * dilation + 1
 
 
-def swapped(x: Any) -> Any:
-    """The batch axis of (batch, group, channel, …) in the place of the channels; of kernels, their features and groups
-    likewise."""
+def swap_batch_and_channels(x: Any) -> Any:
+    """Swap the batch axis and the channels of (batch, group, channel, …), or the groups and channels of kernels."""
     return ops.permute(x, axes=(2, 1, 0, *range(3, aval_of(x).ndim)))
 
 
-def correlate_transposed(
+def correlate_transpose(
     i: int, ct: Any, aval: Aval, other: Any, *, steps: Any, pads: Any, x_dilations: Any, w_dilations: Any
 ) -> Any:
-    """Of x: ct with steps between its entries against the reversed kernel. Of the kernel: x against ct, where batch
-    entries are summed as channels are otherwise."""
+    """The cotangent of x is ct, with steps between its entries, against the reversed kernel. That of the kernel is x
+    against ct, where batch entries are summed as channels are otherwise."""
     outer, inner = aval_of(ct).shape[3:], aval_of(other).shape[3:]
     if i == 0:
         fitted = []
         for n, m, k, (low, _), s, d, e in zip(
             aval.shape[3:], outer, inner, pads, steps, x_dilations, w_dilations
         ):
-            before = extent(k, e) - 1 - low
-            fitted.append((before, extent(n, d) + low - extent(m, s)))
+            before = dilated_length(k, e) - 1 - low
+            fitted.append((before, dilated_length(n, d) + low - dilated_length(m, s)))
         rank = aval_of(other).ndim
         kernel = ops.flip(ops.permute(other, axes=(0, 2, 1, *range(3, rank))), axes=tuple(range(3, rank)))
         return correlate(
             ct, kernel, steps=x_dilations, pads=tuple(fitted), x_dilations=steps, w_dilations=w_dilations
         )
     fitted = [
-        (low, extent(k, e) - 1 + extent(m, s) - extent(n, d) - low)
+        (low, dilated_length(k, e) - 1 + dilated_length(m, s) - dilated_length(n, d) - low)
         for n, m, k, (low, _), s, d, e in zip(
             inner, outer, aval.shape[3:], pads, steps, x_dilations, w_dilations
         )
@@ -129,7 +128,7 @@ def correlate_transposed(
     rank = aval_of(ct).ndim
     kernel = ops.permute(ct, axes=(1, 2, 0, *range(3, rank)))
     found = correlate(
-        swapped(other),
+        swap_batch_and_channels(other),
         kernel,
         steps=w_dilations,
         pads=tuple(fitted),
@@ -139,8 +138,8 @@ def correlate_transposed(
     return ops.permute(found, axes=(1, 2, 0, *range(3, rank)))
 
 
-def correlate_batched(x: Any, w: Any, x_batched: bool, w_batched: bool, **params: Any) -> Any:
-    """The mapped axis among the batch entries, the features, or the groups."""
+def correlate_batch(x: Any, w: Any, x_batched: bool, w_batched: bool, **params: Any) -> Any:
+    """Put the mapped axis among the batch entries, the features, or the groups."""
     if not w_batched:
         size, count, *rest = aval_of(x).shape
         y = correlate(ops.reshape(x, shape=(size * count, *rest)), w, **params)
@@ -167,7 +166,7 @@ def correlate_batched(x: Any, w: Any, x_batched: bool, w_batched: bool, **params
 correlate = bilinear(
     "correlate",
     correlate_kernel,
-    abstract=correlate_aval,
-    transposed=correlate_transposed,
-    batched=correlate_batched,
+    abstract_rule=correlate_aval,
+    transpose_rule=correlate_transpose,
+    batch_rule=correlate_batch,
 )

@@ -1,4 +1,4 @@
-"""Order along an axis: sorting, the positions that sort, and the places of values in what is sorted.
+"""Sorting along an axis, the positions that sort, and the places of values among sorted ones.
 
 The order is NumPy's: NaN comes last; complex numbers go by their real parts and then by their imaginary parts, and last
 come those with NaN as imaginary part, as real part, as both.
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of, kind_of
-from .indexing import along, getitem, take_along
+from .indexing import getitem, take_along, take_along_index
 from .kinds import General, general, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def ordered(x: Any) -> Any:
-    """x as NumPy can sort it: in the order of bfloat16 there is no place for NaN."""
+def as_sortable(x: Any) -> Any:
+    """Convert x to what NumPy can sort: the order of bfloat16 has no place for NaN."""
     return x.astype(np.float32) if getattr(x.dtype, "kind", None) == "V" else x
 
 
 def stable_argsort(x: Any, axis: int) -> Any:
-    """Of single precision by words that have the place behind the value: these are sorted in a third of the time."""
+    """Sort stably; single precision is sorted by words of value and position, in a third of the time."""
     if x.dtype != np.float32 or x.size < 256:
         return np.argsort(x, axis=axis, kind="stable")
     x = x + np.float32(0)  # −0 is 0
@@ -40,7 +40,7 @@ def stable_argsort(x: Any, axis: int) -> Any:
 
 def argsort_kernel(xp: Any) -> Callable:
     if xp is np:
-        return lambda x, *, axis: stable_argsort(ordered(x), axis)
+        return lambda x, *, axis: stable_argsort(as_sortable(x), axis)
     return lambda x, *, axis: xp.argsort(x, axis=axis)  # stable, in the standard and in CuPy
 
 
@@ -48,9 +48,9 @@ def argsort_kernel(xp: Any) -> Callable:
 argsort = general(
     "argsort",
     argsort_kernel,
-    abstract=lambda self, x, *, axis: Aval(x.shape, np.dtype(np.intp)),
-    tangent=None,
-    batched=lambda x, *, size, axis: argsort(x, axis=axis + 1),
+    abstract_rule=lambda self, x, *, axis: Aval(x.shape, np.dtype(np.intp)),
+    tangent_rule=None,
+    batch_rule=lambda x, *, size, axis: argsort(x, axis=axis + 1),
 )
 
 
@@ -58,17 +58,17 @@ class Sort(General):
     """Reverse mode is that of the gather by the positions that sort: they are found once for value and pullbacks, and
     a cotangent that is structurally zero at an entry stays so at the entry that was sorted there."""
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         (x,), axis = values, params["axis"]
-        arrays, index = along(argsort(x, axis=axis), axis)
-        return getitem.primitive.linearize(
+        arrays, index = take_along_index(argsort(x, axis=axis), axis)
+        return getitem.primitive.vjp(
             getitem, (x, *arrays), (*needed, *[None] * len(arrays)), {"index": index}, lambda array: array
         )
 
 
 def sort_kernel(xp: Any) -> Callable:
     if xp is np:
-        return lambda x, *, axis: np.sort(ordered(x), axis=axis).astype(x.dtype, copy=False)
+        return lambda x, *, axis: np.sort(as_sortable(x), axis=axis).astype(x.dtype, copy=False)
     return lambda x, *, axis: xp.sort(x, axis=axis)
 
 
@@ -82,27 +82,27 @@ sort = register(
     Sort(
         "sort",
         sort_kernel,
-        abstract=lambda self, x, *, axis: Aval(x.shape, x.dtype),
-        tangent=sort_tangent,
-        batched=lambda x, *, size, axis: sort(x, axis=axis + 1),
+        abstract_rule=lambda self, x, *, axis: Aval(x.shape, x.dtype),
+        tangent_rule=sort_tangent,
+        batch_rule=lambda x, *, size, axis: sort(x, axis=axis + 1),
     )
 ).call
 
 
 class Search(General):
-    """A single row is searched for any values: a batch of these is nothing new."""
+    """A search, in which a batch of values to be found in a single row needs no rule."""
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
-        if not batched[0] and aval_of(values[0]).ndim == 1:
+        if not is_batched[0] and aval_of(values[0]).ndim == 1:
             return self.call(*values, **params), True
-        return super().batch(values, batched, size, params)
+        return super().batch(values, is_batched, size, params)
 
 
-def search_kernel(xp: Any) -> Callable:
-    def before(p: Any, q: Any) -> Any:
-        """p < q in the order of sorting."""
+def searchsorted_kernel(xp: Any) -> Callable:
+    def precedes(p: Any, q: Any) -> Any:
+        """Return whether p < q in the order of sorting."""
         if kind_of(aval_of(p).dtype) != "c":
             return ~xp.isnan(p) & (xp.isnan(q) | (p < q))
         (a, b), (c, d) = ((xp.real(z), xp.imag(z)) for z in (p, q))
@@ -110,19 +110,19 @@ def search_kernel(xp: Any) -> Callable:
         return (p < q) | ((p == q) & ((a < c) | (~(c < a) & (b < d))))
 
     def bisect(a: Any, v: Any, side: str) -> Any:
-        """The places of v in each row of a, by halves of the rows."""
+        """Find the places of v in each row of a by bisection."""
         n = a.shape[-1]
         low = xp.zeros(v.shape, dtype=xp.int64)
         high = xp.full(v.shape, n, dtype=xp.int64)
         for _ in range(n.bit_length()):
             middle = (low + high) // 2
             entry = xp.take_along_axis(a, xp.where(middle < n, middle, n - 1), axis=-1)
-            after = (low < high) & (before(entry, v) if side == "left" else ~before(v, entry))
+            after = (low < high) & (precedes(entry, v) if side == "left" else ~precedes(v, entry))
             low, high = xp.where(after, middle + 1, low), xp.where(after, high, middle)
         return low
 
     def searchsorted(a: Any, v: Any, *, side: str) -> Any:
-        a, v = ordered(a), ordered(v)
+        a, v = as_sortable(a), as_sortable(v)
         if a.ndim == 1:
             return xp.searchsorted(a, v, side=side)
         rows = xp.reshape(v, (*a.shape[:-1], int(np.prod(v.shape[a.ndim - 1 :]))))
@@ -136,9 +136,9 @@ def search_kernel(xp: Any) -> Callable:
 searchsorted = register(
     Search(
         "searchsorted",
-        search_kernel,
-        abstract=lambda self, a, v, *, side: Aval(v.shape, np.dtype(np.intp)),
-        tangent=None,
-        batched=lambda a, v, *, size, side: searchsorted(a, v, side=side),
+        searchsorted_kernel,
+        abstract_rule=lambda self, a, v, *, side: Aval(v.shape, np.dtype(np.intp)),
+        tangent_rule=None,
+        batch_rule=lambda a, v, *, size, side: searchsorted(a, v, side=side),
     )
 ).call

@@ -49,7 +49,7 @@ polygamma = elementwise(
 )
 
 
-def zeta_by_shift(t: Any, y: Any, s: Any, q: Any, *, power: int) -> Any:
+def zeta_partial_q(t: Any, y: Any, s: Any, q: Any, *, power: int) -> Any:
     slope = -s * zeta(s + 1, q, power=power)
     return t * (slope - power * zeta(s + 1, q, power=power - 1) if power else slope)
 
@@ -58,28 +58,28 @@ def zeta_by_shift(t: Any, y: Any, s: Any, q: Any, *, power: int) -> Any:
 zeta = elementwise(
     "zeta",
     lambda t, y, s, q, *, power: t * zeta(s, q, power=power + 1),
-    zeta_by_shift,
+    zeta_partial_q,
     kernel=real_kernel(gamma.zeta, "zeta"),
     static=("power",),
 )
 
 
 # -- the gamma distribution ------------------------------------------
-def side(upper: Any) -> Any:
+def tail_sign(upper: Any) -> Any:
     return ops.where(upper, 1.0, -1.0)
 
 
-def moment_by_bound(t: Any, y: Any, a: Any, w: Any, upper: Any, *, n: int) -> Any:
-    """By parts: ∂Mₙ/∂w = (z − a)·Mₙ ∓ n·Mₙ₋₁, and ∓1 in the place of the latter for n = 0."""
+def gamma_moment_partial_w(t: Any, y: Any, a: Any, w: Any, upper: Any, *, n: int) -> Any:
+    """Integrate by parts: ∂Mₙ/∂w = (z − a)·Mₙ ∓ n·Mₙ₋₁, and ∓1 in the place of the latter for n = 0."""
     boundary = 1.0 if n == 0 else n * gamma_moment(a, w, upper, n=n - 1)
-    return t * ((ops.exp(w) - a) * y - side(upper) * boundary)
+    return t * ((ops.exp(w) - a) * y - tail_sign(upper) * boundary)
 
 
 # ∫₀^∞ sⁿ·q(w ± s) ds / q(w) for the density q of log Γ(a), upwards from w where `upper` and else downwards.
 gamma_moment = elementwise(
     "gamma_moment",
-    lambda t, y, a, w, upper, *, n: t * (side(upper) * gamma_moment(a, w, upper, n=n + 1)),
-    moment_by_bound,
+    lambda t, y, a, w, upper, *, n: t * (tail_sign(upper) * gamma_moment(a, w, upper, n=n + 1)),
+    gamma_moment_partial_w,
     None,
     kernel=real_kernel(gamma.gamma_moment, "gamma_moment"),
     static=("n",),
@@ -91,7 +91,7 @@ def gamma_shift(a: Any, w: Any) -> Any:
     that is an integral over the tail, of moments that can be differentiated again, to any order."""
     upper = ops.greater(ops.exp(w), ops.maximum(a, 1.5))  # the shorter tail
     centred = w - polygamma(a, n=0)
-    return side(upper) * centred * gamma_moment(a, w, upper, n=0) + gamma_moment(a, w, upper, n=1)
+    return tail_sign(upper) * centred * gamma_moment(a, w, upper, n=0) + gamma_moment(a, w, upper, n=1)
 
 
 # The density xᵃ⁻¹·e⁻ˣ/Γ(a).
@@ -103,7 +103,7 @@ gamma_density = elementwise(
 )
 
 
-def incomplete_by_shape(t: Any, y: Any, a: Any, x: Any, *, upper: bool) -> Any:
+def incomplete_partial_a(t: Any, y: Any, a: Any, x: Any, *, upper: bool) -> Any:
     slope = x * gamma_density(a, x) * gamma_shift(a, ops.log(x))
     at_end = ops.logical_or(ops.equal(x, 0), ops.isinf(x))
     return t * ((1 if upper else -1) * ops.where(at_end, 0.0, slope))
@@ -112,7 +112,7 @@ def incomplete_by_shape(t: Any, y: Any, a: Any, x: Any, *, upper: bool) -> Any:
 # The part of that distribution below x, or above.
 incomplete_gamma = elementwise(
     "incomplete_gamma",
-    incomplete_by_shape,
+    incomplete_partial_a,
     lambda t, y, a, x, *, upper: t * ((-1 if upper else 1) * gamma_density(a, x)),
     kernel=real_kernel(gamma.incomplete_gamma, "incomplete_gamma"),
     static=("upper",),
@@ -120,7 +120,7 @@ incomplete_gamma = elementwise(
 
 
 # -- Bessel functions ------------------------------------------
-def bessel_rule(t: Any, y: Any, x: Any, *, order: int, power: int, degree: int) -> Any:
+def bessel_moment_partial(t: Any, y: Any, x: Any, *, order: int, power: int, degree: int) -> Any:
     slope = -ops.sign(x) * bessel_moment(x, order=order, power=power + 1, degree=degree)
     if degree:
         slope = slope + degree * bessel_moment(x, order=order, power=power, degree=degree - 1)
@@ -131,7 +131,7 @@ def bessel_rule(t: Any, y: Any, x: Any, *, order: int, power: int, degree: int) 
 # would be a difference of nearly equal terms.
 bessel_moment = elementwise(
     "bessel_moment",
-    bessel_rule,
+    bessel_moment_partial,
     kernel=real_kernel(special.bessel_moment, "bessel_moment"),
     static=("order", "power", "degree"),
 )

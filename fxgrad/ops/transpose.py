@@ -1,4 +1,4 @@
-"""Backwards through a Graph that is linear in some of its inputs, by the primitives' transpose rules."""
+"""Transposition of a Graph that is linear in some of its inputs, by the primitives' transpose rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequence[Any]) -> list[Any]:
-    """Cotangents of the last `count` inputs of `graph`, linear in them, for `cts` of the outputs.
+    """Return cotangents of the last `count` inputs of `graph`, in which it is linear, for `cts` of the outputs.
 
     `known` are the values of the other inputs. What the graph computes in integers on the way is constant, unless all
     of those inputs are integers. Runs under the current interpreter; cotangents may be None (zero)
@@ -27,7 +27,7 @@ def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequenc
     values: dict[Any, Any] = dict(graph.captured)
     values.update(zip(graph.inputs[:split], known))
 
-    def read(atom: Any) -> Any:
+    def operand(atom: Any) -> Any:
         if type(atom) is Literal:
             return atom.value
         return atom.aval if atom in linear else values[atom]
@@ -37,7 +37,7 @@ def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequenc
         if any(v in linear for v in equation.outputs):
             backwards.append(equation)
         elif linear.isdisjoint(equation.inputs):  # others are effects on linear values, not known here
-            out = equation.primitive.call(*[read(a) for a in equation.inputs], **equation.params)
+            out = equation.primitive.call(*[operand(a) for a in equation.inputs], **equation.params)
             values.update(zip(equation.outputs, out if equation.primitive.multiple_results else [out]))
 
     pending: dict[Any, Any] = {}
@@ -53,7 +53,7 @@ def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequenc
         incoming = [pending.pop(v, None) for v in equation.outputs]
         if all(ct is None for ct in incoming):
             continue
-        operands = [read(a) for a in equation.inputs]
+        operands = [operand(a) for a in equation.inputs]
         if floating and not any(is_differentiable(a.aval.dtype) for a in equation.outputs):
             continue
         ct = incoming if primitive.multiple_results else incoming[0]

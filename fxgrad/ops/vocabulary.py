@@ -1,4 +1,4 @@
-"""The primitives by name, in which the rules of one family say what they need of others: `ops.where`, `ops.reshape`.
+"""The primitives by name, through which the rules of one family call those of others: `ops.where`, `ops.reshape`.
 
 The package fills this when all families are declared. No family imports the package, so that imports run in no circle
 and threads that import at the same time wait for whole modules.

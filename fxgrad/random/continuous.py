@@ -13,10 +13,17 @@ import numpy as np
 
 from .. import ops
 from ..numpy.composite import cast
-from .keys import as_shape, one_key, split
-from .parameters import floating, fraction, inside, prepared, standard_exponential, standard_normal
+from .keys import as_shape, check_one_key, split
+from .parameters import (
+    floating_dtype,
+    prepare_arguments,
+    standard_exponential,
+    standard_normal,
+    uniform_fraction,
+    uniform_open,
+)
 
-STEPS = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+ROUNDING_STEPS = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
@@ -41,13 +48,13 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     >>> x.shape, bool((abs(x) <= 1).all())
     ((2, 3), True)
     """
-    dtype, shape = floating(dtype, "uniform"), as_shape(shape, "uniform")
-    u = fraction(one_key(key, "uniform"), shape)
-    if dtype.name in STEPS:  # else rounding could give 1
-        u = ops.floor(u / STEPS[dtype.name]) * STEPS[dtype.name]
+    dtype, shape = floating_dtype(dtype, "uniform"), as_shape(shape, "uniform")
+    u = uniform_fraction(check_one_key(key, "uniform"), shape)
+    if dtype.name in ROUNDING_STEPS:  # else rounding could give 1
+        u = ops.floor(u / ROUNDING_STEPS[dtype.name]) * ROUNDING_STEPS[dtype.name]
     if type(minval) in (int, float) and minval == 0 and type(maxval) in (int, float) and maxval == 1:
         return cast(u, dtype)
-    _, shape, low, high = prepared(key, shape, "uniform", minval, maxval)
+    _, shape, low, high = prepare_arguments(key, shape, "uniform", minval, maxval)
     return cast(low + u * (high - low), dtype)
 
 
@@ -67,9 +74,9 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     >>> fx.random.normal(fx.random.key(0), (3,))
     array([-2.27188415, -0.70132792, -1.21898019])
     """
-    shape, key = as_shape(shape, "normal"), one_key(key, "normal")
+    shape, key = as_shape(shape, "normal"), check_one_key(key, "normal")
     if dtype is None or np.dtype(dtype).kind != "c":
-        return cast(standard_normal(key, shape), floating(dtype, "normal"))
+        return cast(standard_normal(key, shape), floating_dtype(dtype, "normal"))
     pair = standard_normal(key, (*shape, 2)) * math.sqrt(0.5)
     return cast(ops.make_complex(pair[..., 0], pair[..., 1]), np.dtype(dtype))
 
@@ -92,102 +99,108 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     >>> bool((x >= 10).all() and (x <= 11).all())
     True
     """
-    key, shape, lower, upper = prepared(key, shape, "truncated_normal", lower, upper)
-    dtype = floating(dtype, "truncated_normal")
+    key, shape, lower, upper = prepare_arguments(key, shape, "truncated_normal", lower, upper)
+    dtype = floating_dtype(dtype, "truncated_normal")
     turned = ops.greater(lower, 0)  # onto the lower tail, where probabilities are small numbers
     low = ops.normal_cdf(ops.where(turned, -upper, lower))
     high = ops.normal_cdf(ops.where(turned, -lower, upper))
-    x = ops.normal_quantile(low + inside(key, shape) * (high - low))
+    x = ops.normal_quantile(low + uniform_open(key, shape) * (high - low))
     x = ops.where(turned, -x, x)
-    x = ops.graft(ops.minimum(ops.maximum(x, lower), upper), x)  # what rounding put outside
+    x = ops.with_derivative_of(ops.minimum(ops.maximum(x, lower), upper), x)  # what rounding put outside
     nowhere = ops.logical_or(ops.greater(lower, upper), ops.equal(high, 0))
     return cast(ops.where(nowhere, math.nan, x), dtype)
 
 
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Exponential numbers of mean 1, of density e⁻ˣ."""
-    dtype = floating(dtype, "exponential")
-    return cast(standard_exponential(one_key(key, "exponential"), as_shape(shape, "exponential")), dtype)
+    dtype = floating_dtype(dtype, "exponential")
+    return cast(
+        standard_exponential(check_one_key(key, "exponential"), as_shape(shape, "exponential")), dtype
+    )
 
 
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Laplace numbers, of density e^(−|x|)/2."""
-    dtype = floating(dtype, "laplace")
-    u = 2 * inside(one_key(key, "laplace"), as_shape(shape, "laplace")) - 1
+    dtype = floating_dtype(dtype, "laplace")
+    u = 2 * uniform_open(check_one_key(key, "laplace"), as_shape(shape, "laplace")) - 1
     return cast(-ops.sign(u) * ops.log1p(-ops.absolute(u)), dtype)
 
 
 def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Gumbel numbers, of distribution function exp(−e⁻ˣ): the largest of many."""
-    dtype = floating(dtype, "gumbel")
-    return cast(-ops.log(standard_exponential(one_key(key, "gumbel"), as_shape(shape, "gumbel"))), dtype)
+    dtype = floating_dtype(dtype, "gumbel")
+    return cast(
+        -ops.log(standard_exponential(check_one_key(key, "gumbel"), as_shape(shape, "gumbel"))), dtype
+    )
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Logistic numbers, of distribution function 1/(1 + e⁻ˣ)."""
-    dtype = floating(dtype, "logistic")
-    u = inside(one_key(key, "logistic"), as_shape(shape, "logistic"))
+    dtype = floating_dtype(dtype, "logistic")
+    u = uniform_open(check_one_key(key, "logistic"), as_shape(shape, "logistic"))
     return cast(ops.log(u) - ops.log1p(-u), dtype)
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Cauchy numbers, of density 1/(π·(1 + x²))."""
-    dtype = floating(dtype, "cauchy")
-    u = inside(one_key(key, "cauchy"), as_shape(shape, "cauchy"))
+    dtype = floating_dtype(dtype, "cauchy")
+    u = uniform_open(check_one_key(key, "cauchy"), as_shape(shape, "cauchy"))
     return cast(ops.tan(math.pi * (u - 0.5)), dtype)
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Maxwell numbers: the length of a normal vector of three."""
-    dtype = floating(dtype, "maxwell")
-    vectors = standard_normal(one_key(key, "maxwell"), (*as_shape(shape, "maxwell"), 3))
+    dtype = floating_dtype(dtype, "maxwell")
+    vectors = standard_normal(check_one_key(key, "maxwell"), (*as_shape(shape, "maxwell"), 3))
     return cast(ops.norm2(vectors, axes=(len(vectors.shape) - 1,)), dtype)
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """loc + scale·(a Maxwell number of either sign), of density ∝ y²·e^(−y²/2) for y = (x − loc)/scale."""
-    dtype = floating(dtype, "double_sided_maxwell")
-    key, shape, loc, scale = prepared(key, shape, "double_sided_maxwell", loc, scale)
+    dtype = floating_dtype(dtype, "double_sided_maxwell")
+    key, shape, loc, scale = prepare_arguments(key, shape, "double_sided_maxwell", loc, scale)
     size, sign = split(key)
-    signs = ops.where(ops.less(fraction(sign, shape), 0.5), -1.0, 1.0)
+    signs = ops.where(ops.less(uniform_fraction(sign, shape), 0.5), -1.0, 1.0)
     return cast(loc + scale * (maxwell(size, shape) * signs), dtype)
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Rayleigh numbers: the length of a normal vector of two, times `scale`."""
-    dtype = floating(dtype, "rayleigh")
-    key, shape, scale = prepared(key, shape, "rayleigh", scale)
+    dtype = floating_dtype(dtype, "rayleigh")
+    key, shape, scale = prepare_arguments(key, shape, "rayleigh", scale)
     return cast(scale * ops.sqrt(2 * standard_exponential(key, shape)), dtype)
 
 
 def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Any:
     """exp(sigma·a normal number)."""
-    dtype = floating(dtype, "lognormal")
-    key, shape, sigma = prepared(key, shape, "lognormal", sigma)
+    dtype = floating_dtype(dtype, "lognormal")
+    key, shape, sigma = prepare_arguments(key, shape, "lognormal", sigma)
     return cast(ops.exp(sigma * standard_normal(key, shape)), dtype)
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Pareto numbers, of density b·x^(−b−1) for x ≥ 1."""
-    dtype = floating(dtype, "pareto")
-    key, shape, b = prepared(key, shape, "pareto", b)
-    return cast(ops.exp(standard_exponential(key, shape) / positive(b)), dtype)
+    dtype = floating_dtype(dtype, "pareto")
+    key, shape, b = prepare_arguments(key, shape, "pareto", b)
+    return cast(ops.exp(standard_exponential(key, shape) / positive_or_nan(b)), dtype)
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Weibull numbers, of distribution function 1 − exp(−(x/scale)^concentration)."""
-    dtype = floating(dtype, "weibull_min")
-    key, shape, scale, concentration = prepared(key, shape, "weibull_min", scale, concentration)
-    return cast(scale * ops.power(standard_exponential(key, shape), 1 / positive(concentration)), dtype)
+    dtype = floating_dtype(dtype, "weibull_min")
+    key, shape, scale, concentration = prepare_arguments(key, shape, "weibull_min", scale, concentration)
+    return cast(
+        scale * ops.power(standard_exponential(key, shape), 1 / positive_or_nan(concentration)), dtype
+    )
 
 
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Numbers between `left` and `right`, of a density that is a triangle with its tip at `mode`."""
-    dtype = floating(dtype, "triangular")
-    key, shape, left, mode, right = prepared(key, shape, "triangular", left, mode, right)
+    dtype = floating_dtype(dtype, "triangular")
+    key, shape, left, mode, right = prepare_arguments(key, shape, "triangular", left, mode, right)
     ordered = ops.logical_and(ops.less_equal(left, mode), ops.less_equal(mode, right))
     mode = ops.where(ordered, mode, math.nan)
-    u, width = inside(key, shape), right - left
+    u, width = uniform_open(key, shape), right - left
     x = ops.where(
         ops.less(u * width, mode - left),
         left + ops.sqrt(u * width * (mode - left)),
@@ -201,19 +214,19 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
 
     Michael, Schucany and Haas, "Generating random variates using transformations with multiple roots" (1976).
     """
-    dtype = floating(dtype, "wald")
-    key, shape, mean = prepared(key, shape, "wald", mean)
-    mean = positive(mean)
+    dtype = floating_dtype(dtype, "wald")
+    key, shape, mean = prepare_arguments(key, shape, "wald", mean)
+    mean = positive_or_nan(mean)
     first, second = split(key)
     y = mean * ops.square(standard_normal(first, shape))
     # The smaller root m·(1 + y/2 − √(y + y²/4)), without its cancellation, or m² over it.
     root = mean / (1 + 0.5 * y + ops.sqrt(y * (1 + 0.25 * y)))
-    chosen = ops.less_equal(fraction(second, shape) * (mean + root), mean)
+    chosen = ops.less_equal(uniform_fraction(second, shape) * (mean + root), mean)
     return cast(ops.where(chosen, root, mean * (mean / root)), dtype)
 
 
-def positive(value: Any) -> Any:
-    """A parameter that must be positive: NaN where it is not."""
+def positive_or_nan(value: Any) -> Any:
+    """Return a parameter that must be positive: NaN where it is not."""
     return ops.where(ops.greater(value, 0), value, math.nan)
 
 

@@ -12,8 +12,17 @@ from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from ..core.interpreter import as_value
 from ..numpy.composite import cast
-from .keys import UINT64, as_shape, one_key
-from .parameters import common_shape, floating, fraction, inside, integral, prepared, spread, words
+from .keys import UINT64, as_shape, check_one_key
+from .parameters import (
+    broadcast_if_needed,
+    common_shape,
+    floating_dtype,
+    integer_dtype,
+    prepare_arguments,
+    random_words,
+    uniform_fraction,
+    uniform_open,
+)
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
@@ -23,8 +32,8 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
     >>> fx.random.bernoulli(fx.random.key(0), 0.3, (4,))
     array([ True,  True,  True, False])
     """
-    key, shape, p = prepared(key, shape, "bernoulli", p)
-    return ops.less(fraction(key, shape), p)
+    key, shape, p = prepare_arguments(key, shape, "bernoulli", p)
+    return ops.less(uniform_fraction(key, shape), p)
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
@@ -32,7 +41,9 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     dtype = np.dtype(np.int64 if dtype is None else dtype)
     if kind_of(dtype) not in "ifc":
         raise DTypeError(f"rademacher: dtype is one of signed numbers, not {dtype}")
-    first = ops.right_shift(words(one_key(key, "rademacher"), as_shape(shape, "rademacher")), np.uint64(63))
+    first = ops.right_shift(
+        random_words(check_one_key(key, "rademacher"), as_shape(shape, "rademacher")), np.uint64(63)
+    )
     return ops.convert(2 * ops.convert(first, dtype=np.dtype(np.int64)) - 1, dtype=dtype)
 
 
@@ -58,23 +69,23 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
     >>> fx.random.randint(fx.random.key(0), (8,), 0, 10)
     array([0, 2, 1, 5, 5, 2, 9, 9])
     """
-    dtype = integral(dtype, "randint")
+    dtype = integer_dtype(dtype, "randint")
     limits = np.iinfo(dtype)
-    low, _ = bound(minval, limits)
-    high, beyond = bound(maxval, limits)
+    low, _ = clip_bound(minval, limits)
+    high, beyond = clip_bound(maxval, limits)
     shape = common_shape(as_shape(shape, "randint"), "randint", aval_of(low).shape, aval_of(high).shape)
     low = ops.convert(low, dtype=UINT64)
     # Modulo 2⁶⁴, where differences and sums of either sign come out right; 0 stands for 2⁶⁴ itself.
     span = ops.convert(high, dtype=UINT64) - low + ops.convert(beyond, dtype=UINT64)
-    random = words(one_key(key, "randint"), shape)
+    random = random_words(check_one_key(key, "randint"), shape)
     offset = ops.where(ops.equal(span, np.uint64(0)), random, ops.multiply_high(random, span))
-    empty = ops.logical_not(ops.logical_or(beyond, ops.greater(high, bound(minval, limits)[0])))
+    empty = ops.logical_not(ops.logical_or(beyond, ops.greater(high, clip_bound(minval, limits)[0])))
     offset = ops.where(empty, np.uint64(0), offset)
-    return spread(ops.convert(low + offset, dtype=dtype), shape)
+    return broadcast_if_needed(ops.convert(low + offset, dtype=dtype), shape)
 
 
-def bound(value: Any, limits: Any) -> tuple[Any, Any]:
-    """(a bound within the limits of a dtype, as int64 or uint64; whether it was above them)."""
+def clip_bound(value: Any, limits: Any) -> tuple[Any, Any]:
+    """Clip a bound to the limits of a dtype, as int64 or uint64; return it, and whether it was above them."""
     wide = np.dtype(np.int64 if limits.kind == "i" else np.uint64)
     if type(value) is int:
         clipped = min(max(value, int(limits.min)), int(limits.max))
@@ -103,9 +114,9 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
     >>> fx.random.poisson(fx.random.key(0), 3.0, (8,))
     array([0, 3, 2, 3, 2, 1, 4, 3])
     """
-    dtype = integral(dtype, "poisson")
-    key, shape, lam = prepared(key, shape, "poisson", lam)
-    return cast(ops.random_poisson(key, spread(lam, shape)), dtype)
+    dtype = integer_dtype(dtype, "poisson")
+    key, shape, lam = prepare_arguments(key, shape, "poisson", lam)
+    return cast(ops.random_poisson(key, broadcast_if_needed(lam, shape)), dtype)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -123,20 +134,20 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     >>> fx.random.binomial(fx.random.key(0), 10, 0.5, (5,))
     array([2., 5., 4., 5., 4.])
     """
-    dtype = floating(dtype, "binomial")
-    key, shape, n, p = prepared(key, shape, "binomial", n, p)
-    count = ops.random_binomial(key, spread(n, shape), spread(p, shape))
+    dtype = floating_dtype(dtype, "binomial")
+    key, shape, n, p = prepare_arguments(key, shape, "binomial", n, p)
+    count = ops.random_binomial(key, broadcast_if_needed(n, shape), broadcast_if_needed(p, shape))
     return cast(ops.where(ops.less(count, 0), math.nan, count), dtype)
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """The number of trials of probability p up to the first success; −1 where p is not in (0, 1]."""
-    dtype = integral(dtype, "geometric")
-    key, shape, p = prepared(key, shape, "geometric", p)
+    dtype = integer_dtype(dtype, "geometric")
+    key, shape, p = prepare_arguments(key, shape, "geometric", p)
     valid = ops.logical_and(ops.greater(p, 0), ops.less_equal(p, 1))
     sure = ops.greater_equal(p, 1)
     failure = ops.log1p(-ops.where(ops.logical_and(valid, ops.logical_not(sure)), p, 0.5))
-    count = ops.where(sure, 1.0, ops.floor(ops.log(inside(key, shape)) / failure) + 1)
+    count = ops.where(sure, 1.0, ops.floor(ops.log(uniform_open(key, shape)) / failure) + 1)
     most = float(2 ** (8 * dtype.itemsize - (dtype.kind == "i"))) * (1 - 2.0**-53)
     return ops.convert(ops.where(valid, ops.minimum(count, most), -1.0), dtype=dtype)
 

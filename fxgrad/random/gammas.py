@@ -12,23 +12,23 @@ from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
 from ..numpy.composite import cast
-from .continuous import positive
-from .keys import as_shape, one_key, split
+from .continuous import positive_or_nan
+from .keys import as_shape, check_one_key, split
 from .parameters import (
+    as_real_parameter,
+    broadcast_if_needed,
     common_shape,
-    floating,
-    fraction,
-    parameter,
-    prepared,
-    spread,
+    floating_dtype,
+    prepare_arguments,
     standard_exponential,
     standard_normal,
+    uniform_fraction,
 )
 
 
-def log_gammas(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
-    """Logarithms of gamma variables in float64."""
-    return ops.random_log_gamma(key, spread(a, shape))
+def draw_log_gammas(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
+    """Draw the logarithms of gamma variables in float64."""
+    return ops.random_log_gamma(key, broadcast_if_needed(a, shape))
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -40,9 +40,9 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     >>> print(round(float(fx.random.loggamma(fx.random.key(0), 1e-4)), 6))
     -21175.707534
     """
-    dtype = floating(dtype, "loggamma")
-    key, shape, a = prepared(key, shape, "loggamma", a)
-    return cast(log_gammas(key, a, shape), dtype)
+    dtype = floating_dtype(dtype, "loggamma")
+    key, shape, a = prepare_arguments(key, shape, "loggamma", a)
+    return cast(draw_log_gammas(key, a, shape), dtype)
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -67,16 +67,16 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     >>> print(round(float(x), 8), round(float(slope), 8))
     0.2479775 0.26851902
     """
-    dtype = floating(dtype, "gamma")
-    key, shape, a = prepared(key, shape, "gamma", a)
-    return cast(ops.exp(log_gammas(key, a, shape)), dtype)
+    dtype = floating_dtype(dtype, "gamma")
+    key, shape, a = prepare_arguments(key, shape, "gamma", a)
+    return cast(ops.exp(draw_log_gammas(key, a, shape)), dtype)
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     """χ² numbers of `df` degrees of freedom."""
-    dtype = floating(dtype, "chisquare")
-    key, shape, df = prepared(key, shape, "chisquare", df)
-    return cast(2 * ops.exp(log_gammas(key, df / 2, shape)), dtype)
+    dtype = floating_dtype(dtype, "chisquare")
+    key, shape, df = prepare_arguments(key, shape, "chisquare", df)
+    return cast(2 * ops.exp(draw_log_gammas(key, df / 2, shape)), dtype)
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -87,10 +87,10 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     >>> bool((x > 0).all() and (x < 1).all())
     True
     """
-    dtype = floating(dtype, "beta")
-    key, shape, a, b = prepared(key, shape, "beta", a, b)
+    dtype = floating_dtype(dtype, "beta")
+    key, shape, a, b = prepare_arguments(key, shape, "beta", a, b)
     first, second = split(key)
-    difference = log_gammas(second, b, shape) - log_gammas(first, a, shape)
+    difference = draw_log_gammas(second, b, shape) - draw_log_gammas(first, a, shape)
     return cast(ops.exp(-ops.logaddexp(0.0, difference)), dtype)
 
 
@@ -111,46 +111,46 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any
     >>> x.shape, bool(np.allclose(x.sum(axis=-1), 1))
     ((2, 3), True)
     """
-    dtype, alpha = floating(dtype, "dirichlet"), parameter(alpha, "dirichlet")
+    dtype, alpha = floating_dtype(dtype, "dirichlet"), as_real_parameter(alpha, "dirichlet")
     sizes = aval_of(alpha).shape
     if not sizes:
         raise ShapeError("dirichlet: alpha has at least one axis")
     shape = (*common_shape(shape, "dirichlet", sizes[:-1]), sizes[-1])
-    logs = log_gammas(one_key(key, "dirichlet"), alpha, shape)
+    logs = draw_log_gammas(check_one_key(key, "dirichlet"), alpha, shape)
     if not sizes[-1]:
         return cast(logs, dtype)
     last = (len(shape) - 1,)
-    x = ops.exp(logs - ops.stop_gradient(ops.expanded(ops.reduce_max(logs, axes=last), shape, last)))
-    return cast(x / ops.expanded(ops.reduce_sum(x, axes=last), shape, last), dtype)
+    x = ops.exp(logs - ops.stop_gradient(ops.restore_axes(ops.reduce_max(logs, axes=last), shape, last)))
+    return cast(x / ops.restore_axes(ops.reduce_sum(x, axes=last), shape, last), dtype)
 
 
 def t(key: Any, df: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Numbers of Student's t distribution with `df` degrees of freedom."""
-    dtype = floating(dtype, "t")
-    key, shape, df = prepared(key, shape, "t", df)
+    dtype = floating_dtype(dtype, "t")
+    key, shape, df = prepare_arguments(key, shape, "t", df)
     first, second = split(key)
     half = df / 2
-    scale = ops.exp(0.5 * (ops.log(positive(half)) - log_gammas(second, half, shape)))
+    scale = ops.exp(0.5 * (ops.log(positive_or_nan(half)) - draw_log_gammas(second, half, shape)))
     return cast(standard_normal(first, shape) * scale, dtype)
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Numbers of the F distribution: a quotient of χ² numbers, each over its degrees of freedom."""
-    dtype = floating(dtype, "f")
-    key, shape, dfnum, dfden = prepared(key, shape, "f", dfnum, dfden)
+    dtype = floating_dtype(dtype, "f")
+    key, shape, dfnum, dfden = prepare_arguments(key, shape, "f", dfnum, dfden)
     first, second = split(key)
-    difference = log_gammas(first, dfnum / 2, shape) - log_gammas(second, dfden / 2, shape)
-    return cast(ops.exp(difference) * (dfden / positive(dfnum)), dtype)
+    difference = draw_log_gammas(first, dfnum / 2, shape) - draw_log_gammas(second, dfden / 2, shape)
+    return cast(ops.exp(difference) * (dfden / positive_or_nan(dfnum)), dtype)
 
 
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Numbers of density ∝ exp(−|x|ᵖ)."""
-    dtype = floating(dtype, "generalized_normal")
-    key, shape, p = prepared(key, shape, "generalized_normal", p)
+    dtype = floating_dtype(dtype, "generalized_normal")
+    key, shape, p = prepare_arguments(key, shape, "generalized_normal", p)
     first, second = split(key)
-    inverse = 1 / positive(p)
-    size = ops.exp(log_gammas(first, inverse, shape) * inverse)
-    return cast(ops.where(ops.less(fraction(second, shape), 0.5), -size, size), dtype)
+    inverse = 1 / positive_or_nan(p)
+    size = ops.exp(draw_log_gammas(first, inverse, shape) * inverse)
+    return cast(ops.where(ops.less(uniform_fraction(second, shape), 0.5), -size, size), dtype)
 
 
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
@@ -173,10 +173,10 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> An
     >>> bool((np.linalg.norm(x, axis=-1) <= 1).all())
     True
     """
-    dtype, (d,) = floating(dtype, "ball"), as_shape(d, "ball")
-    first, second = split(one_key(key, "ball"))
+    dtype, (d,) = floating_dtype(dtype, "ball"), as_shape(d, "ball")
+    first, second = split(check_one_key(key, "ball"))
     shape = as_shape(shape, "ball")
-    p = parameter(p, "ball")
+    p = as_real_parameter(p, "ball")
     x = generalized_normal(first, p, (*shape, d))
     powers = ops.reduce_sum(ops.power(ops.absolute(x), p), axes=(len(shape),))
     radius = ops.power(powers + standard_exponential(second, shape), 1 / p)

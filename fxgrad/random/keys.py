@@ -1,4 +1,4 @@
-"""Keys: what random numbers are a pure function of.
+"""Keys, of which random numbers are a pure function.
 
 A key is a uint64 without axes; split(key, n) has shape (n,), and keys are mapped, reshaped and stored as arrays are.
 It is one word of the key of Philox4x64-10, whose other word says what is asked of it: draws, children of `split`,
@@ -22,7 +22,7 @@ from ..ops.random import DRAW, SPLIT
 UINT64 = np.dtype(np.uint64)
 
 
-def are_keys(key: Any, name: str) -> Any:
+def check_keys(key: Any, name: str) -> Any:
     """Raise `DTypeError` unless these are keys."""
     value = as_value(key)
     aval = aval_of(value)
@@ -34,9 +34,9 @@ def are_keys(key: Any, name: str) -> Any:
     return value
 
 
-def one_key(key: Any, name: str) -> Any:
+def check_one_key(key: Any, name: str) -> Any:
     """Raise unless this is one key."""
-    value = are_keys(key, name)
+    value = check_keys(key, name)
     shape = aval_of(value).shape
     if shape:
         raise ShapeError(
@@ -47,7 +47,7 @@ def one_key(key: Any, name: str) -> Any:
 
 
 def as_shape(shape: Any, name: str) -> tuple[int, ...]:
-    """A shape as a tuple of non-negative integers; an integer is a shape of one axis."""
+    """Return a shape as a tuple of non-negative integers; an integer is a shape of one axis."""
     try:
         sizes = tuple(n.__index__() for n in ((shape,) if hasattr(shape, "__index__") else shape))
     except (AttributeError, TypeError):
@@ -106,7 +106,7 @@ def split(key: Any, num: Any = 2) -> Any:
     >>> fx.random.split(this, (2, 3)).shape
     (2, 3)
     """
-    return ops.random_bits(one_key(key, "split"), shape=as_shape(num, "split"), domain=SPLIT)
+    return ops.random_bits(check_one_key(key, "split"), shape=as_shape(num, "split"), domain=SPLIT)
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -124,7 +124,7 @@ def fold_in(key: Any, data: Any) -> Any:
     >>> len(set(keys))
     100
     """
-    key, data = one_key(key, "fold_in"), as_value(data)
+    key, data = check_one_key(key, "fold_in"), as_value(data)
     aval = aval_of(data)
     if kind_of(aval.dtype) not in "iu" or aval.shape:
         raise DTypeError(f"fold_in: data is one integer, not {aval!r}")
@@ -150,21 +150,21 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     dtype = UINT64 if dtype is None else np.dtype(dtype)
     if dtype.kind != "u":
         raise DTypeError(f"bits: dtype is an unsigned integer, not {dtype}")
-    words = ops.random_bits(one_key(key, "bits"), shape=as_shape(shape, "bits"), domain=DRAW)
+    words = ops.random_bits(check_one_key(key, "bits"), shape=as_shape(shape, "bits"), domain=DRAW)
     spare = 64 - 8 * dtype.itemsize
     return words if spare == 0 else ops.convert(ops.right_shift(words, np.uint64(spare)), dtype=dtype)
 
 
 def key_data(keys: Any) -> Any:
     """The numbers that keys are, for storing: here the keys themselves."""
-    return are_keys(keys, "key_data")
+    return check_keys(keys, "key_data")
 
 
 def wrap_key_data(key_bits_array: Any) -> Any:
     """The keys of which `key_data` gave the numbers."""
-    return are_keys(key_bits_array, "wrap_key_data")
+    return check_keys(key_bits_array, "wrap_key_data")
 
 
 def clone(key: Any) -> Any:
     """The key again: a name for using it twice on purpose."""
-    return are_keys(key, "clone")
+    return check_keys(key, "clone")

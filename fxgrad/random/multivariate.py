@@ -12,25 +12,25 @@ from ..core.aval import aval_of
 from ..core.errors import ShapeError, StructureError
 from ..numpy.composite import cast
 from .continuous import normal
-from .keys import as_shape, one_key
-from .parameters import common_shape, floating, parameter, standard_normal
+from .keys import as_shape, check_one_key
+from .parameters import as_real_parameter, common_shape, floating_dtype, standard_normal
 
 
-def by_cholesky(cov: Any) -> Any:
+def cholesky_factor(cov: Any) -> Any:
     return fnp.linalg.cholesky(cov)
 
 
-def by_eigenvalues(cov: Any) -> Any:
+def eigen_factor(cov: Any) -> Any:
     values, vectors = fnp.linalg.eigh(cov)
     return vectors * ops.sqrt(ops.maximum(values, 0.0))[..., None, :]
 
 
-def by_singular_values(cov: Any) -> Any:
+def svd_factor(cov: Any) -> Any:
     vectors, values, _ = fnp.linalg.svd(cov)
     return vectors * ops.sqrt(values)[..., None, :]
 
 
-FACTORS = {"cholesky": by_cholesky, "eigh": by_eigenvalues, "svd": by_singular_values}
+FACTORS = {"cholesky": cholesky_factor, "eigh": eigen_factor, "svd": svd_factor}
 
 
 def multivariate_normal(
@@ -62,8 +62,8 @@ def multivariate_normal(
         raise StructureError(
             f"multivariate_normal: method={method!r}", hint='method is "cholesky", "eigh" or "svd"'
         )
-    dtype = floating(dtype, "multivariate_normal")
-    mean, cov = parameter(mean, "multivariate_normal"), parameter(cov, "multivariate_normal")
+    dtype = floating_dtype(dtype, "multivariate_normal")
+    mean, cov = as_real_parameter(mean, "multivariate_normal"), as_real_parameter(cov, "multivariate_normal")
     size, square = aval_of(mean).shape, aval_of(cov).shape
     if not size or square[-2:] != (size[-1], size[-1]):
         raise ShapeError(
@@ -71,7 +71,7 @@ def multivariate_normal(
             f"{size} and {square}"
         )
     shape = common_shape(shape, "multivariate_normal", size[:-1], square[:-2])
-    z = standard_normal(one_key(key, "multivariate_normal"), (*shape, size[-1]))
+    z = standard_normal(check_one_key(key, "multivariate_normal"), (*shape, size[-1]))
     return cast(mean + fnp.einsum("...ij,...j->...i", FACTORS[method](cov), z), dtype)
 
 
@@ -98,7 +98,7 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
     (n,), (m,) = as_shape(n, "orthogonal"), as_shape(n if m is None else m, "orthogonal")
     dtype = np.dtype(float if dtype is None else dtype)
     wide = np.complex128 if dtype.kind == "c" else np.float64
-    z = normal(one_key(key, "orthogonal"), (*as_shape(shape, "orthogonal"), max(n, m), min(n, m)), wide)
+    z = normal(check_one_key(key, "orthogonal"), (*as_shape(shape, "orthogonal"), max(n, m), min(n, m)), wide)
     q, r = fnp.linalg.qr(z)
     d = fnp.diagonal(r, axis1=-2, axis2=-1)
     q = q * (d / ops.absolute(d))[..., None, :]

@@ -1,4 +1,4 @@
-"""What distributions have in common: dtypes, shapes, and uniform numbers."""
+"""The arguments that distributions share (dtypes, shapes, parameters), and uniform numbers."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
 from ..ops.random import DRAW
-from .keys import as_shape, one_key
+from .keys import as_shape, check_one_key
 
 FLOAT64 = np.dtype(float)
 
 
-def floating(dtype: Any, name: str) -> Any:
-    """A real floating dtype; None is float64."""
+def floating_dtype(dtype: Any, name: str) -> Any:
+    """Return a real floating dtype; None is float64."""
     dtype = FLOAT64 if dtype is None else np.dtype(dtype)
     if kind_of(dtype) != "f":
         raise DTypeError(f"{name}: dtype is a real floating one, not {dtype}")
     return dtype
 
 
-def integral(dtype: Any, name: str) -> Any:
-    """An integer dtype; None is int64."""
+def integer_dtype(dtype: Any, name: str) -> Any:
+    """Return an integer dtype; None is int64."""
     dtype = np.dtype(np.int64 if dtype is None else dtype)
     if dtype.kind not in "iu":
         raise DTypeError(f"{name}: dtype is an integer one, not {dtype}")
     return dtype
 
 
-def parameter(value: Any, name: str) -> Any:
-    """A real parameter as a float64 array."""
+def as_real_parameter(value: Any, name: str) -> Any:
+    """Return a real parameter as a float64 array."""
     value = as_value(value)
     aval = aval_of(value)
     if kind_of(aval.dtype) == "c":
@@ -42,7 +42,8 @@ def parameter(value: Any, name: str) -> Any:
 
 
 def common_shape(shape: Any, name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a result: that of the parameters for None, else the given one, to which theirs broadcast."""
+    """Return the shape of a result: that of the parameters for None, else the given one, to which theirs
+    broadcast."""
     given = [*shapes] if shape is None else [*shapes, as_shape(shape, name)]
     try:
         result = np.broadcast_shapes(*given)
@@ -56,38 +57,38 @@ def common_shape(shape: Any, name: str, *shapes: tuple[int, ...]) -> tuple[int, 
     return result
 
 
-def prepared(key: Any, shape: Any, name: str, *values: Any) -> tuple[Any, ...]:
-    """(the key, the shape of the result, parameters in float64)."""
-    parameters = [parameter(v, name) for v in values]
+def prepare_arguments(key: Any, shape: Any, name: str, *values: Any) -> tuple[Any, ...]:
+    """Return the key, the shape of the result, and the parameters in float64."""
+    parameters = [as_real_parameter(v, name) for v in values]
     shapes = [aval_of(p).shape for p in parameters]
-    return one_key(key, name), common_shape(shape, name, *shapes), *parameters
+    return check_one_key(key, name), common_shape(shape, name, *shapes), *parameters
 
 
-def spread(x: Any, shape: tuple[int, ...]) -> Any:
-    """x broadcast to a shape."""
+def broadcast_if_needed(x: Any, shape: tuple[int, ...]) -> Any:
+    """Broadcast x to a shape."""
     return x if aval_of(x).shape == shape else ops.broadcast_to(x, shape=shape)
 
 
-def words(key: Any, shape: tuple[int, ...]) -> Any:
-    """Random words of 64 bits."""
+def random_words(key: Any, shape: tuple[int, ...]) -> Any:
+    """Draw random words of 64 bits."""
     return ops.random_bits(key, shape=shape, domain=DRAW)
 
 
-def fraction(key: Any, shape: tuple[int, ...]) -> Any:
-    """Uniform multiples of 2⁻⁵³ in [0, 1)."""
+def uniform_fraction(key: Any, shape: tuple[int, ...]) -> Any:
+    """Draw uniform multiples of 2⁻⁵³ in [0, 1)."""
     return ops.random_real(key, shape=shape, law="fraction")
 
 
-def inside(key: Any, shape: tuple[int, ...]) -> Any:
-    """Uniform numbers in (0, 1), symmetric about ½: the middles of 2⁵² intervals."""
+def uniform_open(key: Any, shape: tuple[int, ...]) -> Any:
+    """Draw uniform numbers in (0, 1), symmetric about ½: the middles of 2⁵² intervals."""
     return ops.random_real(key, shape=shape, law="unit")
 
 
 def standard_normal(key: Any, shape: tuple[int, ...]) -> Any:
-    """Normal numbers in float64, by inversion; at most 8.2 in size."""
+    """Draw normal numbers in float64, by inversion; at most 8.2 in size."""
     return ops.random_real(key, shape=shape, law="normal")
 
 
 def standard_exponential(key: Any, shape: tuple[int, ...]) -> Any:
-    """Exponential numbers in float64."""
-    return ops.negative(ops.log(inside(key, shape)))
+    """Draw exponential numbers in float64."""
+    return ops.negative(ops.log(uniform_open(key, shape)))

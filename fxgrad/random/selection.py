@@ -1,4 +1,4 @@
-"""Choosing among given entries: categories, permutations, samples with and without replacement.
+"""The choice among given entries: categories, permutations, samples with and without replacement.
 
 Of log-probabilities with independent Gumbel numbers added the largest is at a category drawn with those probabilities,
 and the positions of the largest ones are draws without replacement.
@@ -16,12 +16,12 @@ from ..core.errors import ShapeError
 from ..numpy.composite import ensure
 from .continuous import gumbel
 from .discrete import randint
-from .keys import as_shape, one_key
-from .parameters import common_shape, fraction, parameter, words
+from .keys import as_shape, check_one_key
+from .parameters import as_real_parameter, common_shape, random_words, uniform_fraction
 
 
-def largest(x: Any, count: int, axis: int) -> Any:
-    """The positions of the largest entries along an axis, in descending order."""
+def largest_positions(x: Any, count: int, axis: int) -> Any:
+    """Return the positions of the largest entries along an axis, in descending order."""
     order = ops.argsort(-x, axis=axis)
     return order[(slice(None),) * axis + (slice(count),)]
 
@@ -55,7 +55,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     >>> fx.random.categorical(fx.random.key(0), np.log([0.1, 0.6, 0.3]), shape=(8,))
     array([1, 1, 1, 1, 2, 1, 0, 2])
     """
-    key, logits = one_key(key, "categorical"), parameter(logits, "categorical")
+    key, logits = check_one_key(key, "categorical"), as_real_parameter(logits, "categorical")
     sizes = aval_of(logits).shape
     if not sizes:
         raise ShapeError("categorical: logits have at least one axis")
@@ -75,7 +75,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
             hint="shape = (*draws, *batch) with at most as many draws as categories",
         )
     ensure_enough(ops.greater(logits, -math.inf), math.prod(draws), "categorical")
-    found = largest(gumbel(key, (*batch, count)) + logits, math.prod(draws), len(batch))
+    found = largest_positions(gumbel(key, (*batch, count)) + logits, math.prod(draws), len(batch))
     return ops.reshape(fnp.moveaxis(found, -1, 0), shape=shape)
 
 
@@ -95,15 +95,15 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     >>> fx.random.permutation(fx.random.key(0), 5)
     array([0, 2, 1, 4, 3])
     """
-    key, x = one_key(key, "permutation"), entries_of(x)
+    key, x = check_one_key(key, "permutation"), as_entries(x)
     axis = range(x.ndim)[axis]
     if independent:
-        return fnp.take_along_axis(x, ops.argsort(words(key, x.shape), axis=axis), axis)
-    return fnp.take(x, ops.argsort(words(key, (x.shape[axis],)), axis=0), axis)
+        return fnp.take_along_axis(x, ops.argsort(random_words(key, x.shape), axis=axis), axis)
+    return fnp.take(x, ops.argsort(random_words(key, (x.shape[axis],)), axis=0), axis)
 
 
-def entries_of(x: Any) -> Any:
-    """An array to choose from."""
+def as_entries(x: Any) -> Any:
+    """Return the array to choose from."""
     if fnp.ndim(x) == 0 and fnp.result_type(x).kind in "iu":
         return fnp.arange(x)
     x = fnp.asarray(x)
@@ -136,7 +136,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     >>> fx.random.choice(fx.random.key(0), 10, (4,), replace=False)
     array([0, 2, 9, 1])
     """
-    key, a, shape = one_key(key, "choice"), entries_of(a), as_shape(shape, "choice")
+    key, a, shape = check_one_key(key, "choice"), as_entries(a), as_shape(shape, "choice")
     axis = range(a.ndim)[axis]
     count, draws = a.shape[axis], math.prod(shape)
     if draws and (count == 0 or (not replace and draws > count)):
@@ -144,7 +144,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
             f"choice: {draws} draws from {count} entries{'' if replace else ' without replacement'}"
         )
     if p is not None:
-        p = parameter(p, "choice")
+        p = as_real_parameter(p, "choice")
         if aval_of(p).shape != (count,):
             raise ShapeError(f"choice: p has the shape {aval_of(p).shape}, the axis has {count} entries")
         ensure(ops.greater_equal(p, 0), "choice: p has an entry that is negative or NaN")
@@ -153,7 +153,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
             ensure_enough(possible, 1 if replace else draws, "choice")
     if not replace:
         if p is None:
-            noise = words(key, (count,))
+            noise = random_words(key, (count,))
         else:
             logits = ops.where(possible, ops.log(ops.where(possible, p, 1.0)), -math.inf)
             noise = -(gumbel(key, (count,)) + logits)
@@ -162,7 +162,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         index = randint(key, shape, 0, count)
     else:
         total = ops.cumsum(p, axis=0)
-        index = ops.searchsorted(total, total[-1] * (1 - fraction(key, shape)), side="left")
+        index = ops.searchsorted(total, total[-1] * (1 - uniform_fraction(key, shape)), side="left")
     return fnp.take(a, index, axis)
 
 

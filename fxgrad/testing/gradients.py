@@ -1,4 +1,5 @@
-"""`check_grads`, `check_jvp`, `check_vjp`: derivatives against numerical ones. `check_vmap`: against the loop."""
+"""`check_grads`, `check_jvp` and `check_vjp` compare derivatives with numerical ones, `check_vmap` compares
+with the loop. `check_vmap`: against the loop."""
 
 from __future__ import annotations
 
@@ -8,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checking.compare import Point, compare, compare_pullback, pushed, same
-from ..checking.finite_differences import Tolerance, direction, on_host, precision, random_like
+from ..checking.compare import (
+    FunctionAtPoint,
+    compare_leaves,
+    compare_pullback,
+    compare_tangents,
+    flatten_jvp,
+)
+from ..checking.finite_differences import Tolerance, precision, random_direction, random_like, to_host_array
 from ..core import pytree
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import CheckError, StructureError
-from ..transforms.jit import name_of
+from ..transforms.jit import function_name
 from ..transforms.jvp import jvp
 from ..transforms.vjp import vjp
 from ..transforms.vmap import vmap
@@ -57,31 +64,32 @@ def check_grads(
     def examine(g: Callable[..., Any], number: int, trail: str) -> None:
         for mode in modes:
             label = f"{mode} of {trail}" if trail else mode
-            what = f"check_grads of {name_of(f)}: order {number}, {label}"
+            what = f"check_grads of {function_name(f)}: order {number}, {label}"
             if mode == "fwd":
                 check_jvp(g, partial(jvp, g), args, atol, rtol, eps, what)
             else:
                 check_vjp(g, partial(vjp, g), args, atol, rtol, eps, what)
             if number < order:
-                examine(along(g, args, mode), number + 1, label)
+                examine(random_derivative(g, args, mode), number + 1, label)
 
     examine(f, 1, "")
 
 
-def along(f: Callable[..., Any], args: Sequence[Any], mode: str) -> Callable[..., list[Any]]:
-    """The derivative of `f` for a fixed random tangent or cotangent, as a function of the arguments: flat."""
+def random_derivative(f: Callable[..., Any], args: Sequence[Any], mode: str) -> Callable[..., list[Any]]:
+    """Return the derivative of `f` for a fixed random tangent or cotangent, as a function of the arguments,
+    with flat results."""
     rng = np.random.default_rng(2)
     if mode == "fwd":
         leaves, structure = pytree.flatten(tuple(args))
         ts = pytree.unflatten(structure, random_like(rng, *leaves))
-        return lambda *args: floating(jvp(f, args, ts)[1])
+        return lambda *args: floating_leaves(jvp(f, args, ts)[1])
     leaves, structure = pytree.flatten(f(*args))
     cts = pytree.unflatten(structure, random_like(rng, *leaves))
-    return lambda *args: floating(vjp(f, *args)[1](cts))
+    return lambda *args: floating_leaves(vjp(f, *args)[1](cts))
 
 
-def floating(values: Any) -> list[Any]:
-    """The leaves that carry derivatives."""
+def floating_leaves(values: Any) -> list[Any]:
+    """Return the leaves that carry derivatives."""
     return [v for v in pytree.leaves(values) if is_differentiable(aval_of(v).dtype)]
 
 
@@ -112,12 +120,14 @@ def check_jvp(
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.testing.check_jvp(fnp.sin, lambda primals, ts: (fnp.sin(*primals), fnp.cos(*primals) * ts[0]), (0.5,))
     """
-    point = Point(err_msg or f"check_jvp of {name_of(f)}", f, args)
+    point = FunctionAtPoint(err_msg or f"check_jvp of {function_name(f)}", f, args)
     results = point.results(*point.values)
     tolerance = Tolerance([*point.values, *results], atol, rtol, eps)
-    ts = direction(point.values)
-    same(point.what, pytree.leaves(f_jvp(point.args, point.tangents(ts))[0]), results, tolerance.root**2)
-    compare(point, ts, pushed(point, f_jvp), tolerance)
+    ts = random_direction(point.values)
+    compare_leaves(
+        point.what, pytree.leaves(f_jvp(point.args, point.tangents(ts))[0]), results, tolerance.root**2
+    )
+    compare_tangents(point, ts, flatten_jvp(point, f_jvp), tolerance)
 
 
 def check_vjp(
@@ -139,15 +149,15 @@ def check_vjp(
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.testing.check_vjp(fnp.sin, lambda x: (fnp.sin(x), lambda ct: (fnp.cos(x) * ct,)), (0.5,))
     """
-    point = Point(err_msg or f"check_vjp of {name_of(f)}", f, args)
+    point = FunctionAtPoint(err_msg or f"check_vjp of {function_name(f)}", f, args)
     results = point.results(*point.values)
     tolerance = Tolerance([*point.values, *results], atol, rtol, eps)
     value, pullback = f_vjp(*args)
     values, structure = pytree.flatten(value)
-    same(point.what, values, results, tolerance.root**2)
+    compare_leaves(point.what, values, results, tolerance.root**2)
     cts = random_like(np.random.default_rng(1), *results)
     compare_pullback(
-        point, floating(cts), pytree.leaves(pullback(pytree.unflatten(structure, cts))), tolerance
+        point, floating_leaves(cts), pytree.leaves(pullback(pytree.unflatten(structure, cts))), tolerance
     )
 
 
@@ -176,7 +186,7 @@ def check_vmap(
     >>> fx.testing.check_vmap(fnp.dot, (np.ones((5, 3)), np.ones(3)), in_axes=(0, None))
     >>> fx.testing.check_vmap(fnp.matmul, (np.ones((2, 3)), np.ones(3)), in_axes=None)
     """
-    name = name_of(f)
+    name = function_name(f)
     for axes, batch in [(in_axes, tuple(args))] if in_axes is not None else batches(tuple(args)):
         what = f"check_vmap of {name}: in_axes={axes}"
         found = pytree.leaves(vmap(f, axes)(*batch))
@@ -189,14 +199,16 @@ def check_vmap(
             dtype = aval_of(single[0]).dtype
             if aval_of(y).dtype != dtype:
                 raise CheckError(f"{what}: result {i} has dtype {aval_of(y).dtype}, expected {dtype}")
-        expected = [np.stack([on_host(y) for y in single]) for single in zip(*results)]
-        same(what, found, expected, precision([*leaves, *found]) ** 0.75 if rtol is None else rtol, atol)
+        expected = [np.stack([to_host_array(y) for y in single]) for single in zip(*results)]
+        compare_leaves(
+            what, found, expected, precision([*leaves, *found]) ** 0.75 if rtol is None else rtol, atol
+        )
 
 
 def batches(args: tuple) -> Iterator[tuple[tuple, tuple]]:
-    """(in_axes, arguments with mapped axes) for every way to map over single arguments."""
+    """Yield (in_axes, arguments with mapped axes) for every way to map over single arguments."""
 
-    def stacked(x: Any, axis: int) -> Any:
+    def stack_scaled(x: Any, axis: int) -> Any:
         scales = (1, 17 / 16, 18 / 16) if is_differentiable(aval_of(x).dtype) else (1, 1, 1)
         return np.stack([np.asarray(x * s, aval_of(x).dtype) for s in scales], axis)
 
@@ -205,7 +217,7 @@ def batches(args: tuple) -> Iterator[tuple[tuple, tuple]]:
             yield (
                 axes,
                 tuple(
-                    arg if axis is None else pytree.map(partial(stacked, axis=axis), arg)
+                    arg if axis is None else pytree.map(partial(stack_scaled, axis=axis), arg)
                     for arg, axis in zip(args, axes)
                 ),
             )

@@ -63,7 +63,8 @@ def arrays(
 
 
 def axes(shape: Sequence[int]) -> SearchStrategy[int | tuple[int, ...] | None]:
-    """The argument `axis` of a reduction of an array of this shape: None, an integer, or a tuple, maybe negative."""
+    """Draw the argument `axis` of a reduction of an array of this shape: None, an integer, or a tuple, maybe
+    negative."""
     from hypothesis import strategies
     from hypothesis.extra import numpy
 
@@ -72,7 +73,7 @@ def axes(shape: Sequence[int]) -> SearchStrategy[int | tuple[int, ...] | None]:
 
 
 def broadcastable(count: int = 2, max_dims: int = 3, max_side: int = 3) -> SearchStrategy[tuple]:
-    """So many shapes that broadcast together."""
+    """Draw so many shapes that broadcast together."""
     from hypothesis.extra import numpy
 
     found = numpy.mutually_broadcastable_shapes(num_shapes=count, max_dims=max_dims, max_side=max_side)

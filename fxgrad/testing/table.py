@@ -1,4 +1,5 @@
-"""`coverage()`: which rules and kernels each operation has, found by looking at the declarations."""
+"""`coverage()`: the table of the rules and kernels that each operation has, found by looking at the
+declarations."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ LIBRARIES = ("numpy", "array_api_strict", "cupy")
 
 
 class Row(NamedTuple):
-    """What one operation has. A rule that is "—" is not there; `kernels` is by array library."""
+    """The rules and kernels of one operation. A rule that is "—" is not there; `kernels` is by array
+    library."""
 
     name: str
     kind: str
@@ -64,12 +66,12 @@ def coverage() -> Coverage:
     >>> {row.name: row.jvp for row in fx.testing.coverage() if row.name in ("sin", "floor", "where")}
     {'floor': '—', 'sin': 'rule', 'where': 'rule for 1, 2'}
     """
-    namespaces = dict(installed())
-    return Coverage(row_of(primitive, namespaces) for _, primitive in sorted(REGISTRY.items()))
+    namespaces = dict(installed_libraries())
+    return Coverage(make_row(primitive, namespaces) for _, primitive in sorted(REGISTRY.items()))
 
 
-def installed() -> Iterator[tuple[str, Any]]:
-    """The array libraries that can be imported."""
+def installed_libraries() -> Iterator[tuple[str, Any]]:
+    """Yield the array libraries that can be imported."""
     for name in LIBRARIES:
         if find_spec(name) is not None:
             try:
@@ -78,46 +80,48 @@ def installed() -> Iterator[tuple[str, Any]]:
                 continue
 
 
-def row_of(primitive: Primitive, namespaces: dict[str, Any]) -> Row:
+def make_row(primitive: Primitive, namespaces: dict[str, Any]) -> Row:
     kernels = {name: has_kernel(primitive, xp) for name, xp in namespaces.items()}
     return Row(
         primitive.name,
         type(primitive).__name__.lower(),
         *derivative_rules(primitive),
         "rule" if overrides(primitive, "batch") else NONE,
-        "rule" if overrides(primitive, "abstract") else NONE,
+        "rule" if overrides(primitive, "abstract_eval") else NONE,
         kernels,
     )
 
 
 def derivative_rules(primitive: Primitive) -> tuple[str, str, str]:
-    """Where the rules for forward mode, reverse mode and transposition come from."""
+    """Tell where the rules for forward mode, reverse mode and transposition come from."""
     match primitive:
         case Elementwise():
-            those = [i for i, rule in enumerate(primitive.rules) if rule is not None]
+            those = [i for i, rule in enumerate(primitive.partials) if rule is not None]
             if not those:
                 return NONE, NONE, NONE
-            among = len(primitive.rules)
-            linear = "same rule" + numbers(sorted(primitive.linear), among) if primitive.linear else NONE
-            return "rule" + numbers(those, among), "same rule", linear
+            among = len(primitive.partials)
+            linear = (
+                "same rule" + operand_numbers(sorted(primitive.linear), among) if primitive.linear else NONE
+            )
+            return "rule" + operand_numbers(those, among), "same rule", linear
         case Linear():
             return "itself", "transpose", "rule"
         case Bilinear():
             return "itself", "transpose", "rule for each"
         case General():
-            transpose = NONE if primitive.transposed is None else "rule"
-            if primitive.tangent is None:
+            transpose = NONE if primitive.transpose_rule is None else "rule"
+            if primitive.tangent_rule is None:
                 return NONE, NONE, transpose
             return "rule", "from jvp", transpose
         case _:
             jvp, reverse, transpose = (
-                "rule" if overrides(primitive, name) else NONE for name in ("jvp", "linearize", "transpose")
+                "rule" if overrides(primitive, name) else NONE for name in ("jvp", "vjp", "transpose")
             )
             return jvp, reverse, transpose
 
 
-def numbers(those: Sequence[int], among: int) -> str:
-    """' for 0, 2' where not all operands are meant."""
+def operand_numbers(those: Sequence[int], among: int) -> str:
+    """Write ' for 0, 2' where not all operands are meant."""
     return "" if len(those) == among else " for " + ", ".join(map(str, those))
 
 

@@ -1,4 +1,5 @@
-"""What transforms accept: checks of arguments, tangents and cotangents, with messages that name the leaf."""
+"""Checks of the arguments, tangents and cotangents that transforms accept, with messages that name the
+leaf."""
 
 from __future__ import annotations
 
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 FLOAT = np.dtype(float)
-NUMBERS = PLAIN - {np.ndarray}
+NUMBER_TYPES = PLAIN - {np.ndarray}
 
 
-class Named:
-    """What a message calls a leaf, found out when the message is written: `vmap: the argument kwargs['x']`."""
+class LeafName:
+    """The name of a leaf in messages, made only when a message is written: `vmap: the argument
+    kwargs['x']`."""
 
     __slots__ = ("path", "what")
 
@@ -31,15 +33,15 @@ class Named:
         return f"{self.what} {self.path()}".rstrip()
 
 
-def admit(value: Any, what: str | Named) -> Any:
-    """A leaf as a value to compute with: an array, a number, or the tracer of an open transform.
+def admit(value: Any, what: str | LeafName) -> Any:
+    """Return a leaf as a value to compute with: an array, a number, or the tracer of an open transform.
 
     Raises:
         DTypeError: it is nothing of the kind (see `core.arrays.read`), or of a dtype that fxgrad does not compute with.
         EscapedTracerError: the transform to which it belongs has returned.
     """
     kind = type(value)
-    if kind in NUMBERS or (kind is np.ndarray and value.dtype is FLOAT):
+    if kind in NUMBER_TYPES or (kind is np.ndarray and value.dtype is FLOAT):
         return value
     if kind not in VALUES:
         value = as_value(value, what)
@@ -49,8 +51,8 @@ def admit(value: Any, what: str | Named) -> Any:
     return value
 
 
-def admit_or_float0(value: Any, what: str | Named) -> Any:
-    """`admit`, for staged programs, which hand zeros of dtype float0 through."""
+def admit_or_float0(value: Any, what: str | LeafName) -> Any:
+    """Admit a leaf, or zeros of dtype float0, which staged programs hand through."""
     return value if is_float0(value) else admit(value, what)
 
 
@@ -59,17 +61,18 @@ def admit_arguments(
     values: Sequence[Any],
     structure: Any,
     keywords: bool = False,
-    read: Callable[[Any, Named], Any] = admit,
+    read: Callable[[Any, LeafName], Any] = admit,
 ) -> list[Any]:
-    """The leaves of args, or of (args, kwargs), each as `read` admits it."""
+    """Admit the leaves of args, or of (args, kwargs), each by `read`."""
     return [
-        read(value, Named(f"{operation}: the argument", argument_path, structure, index, keywords))
+        read(value, LeafName(f"{operation}: the argument", argument_path, structure, index, keywords))
         for index, value in enumerate(values)
     ]
 
 
 def argument_path(structure: Any, index: int, keywords: bool) -> str:
-    """`args[0]['w']` for a leaf of args; this or `kwargs['x']` for one of (args, kwargs)."""
+    """Write the path of a leaf of args, `args[0]['w']`, or of one of (args, kwargs), which may be
+    `kwargs['x']`."""
     path = leaf_path(structure, index)
     if not keywords:
         return "args" + path
@@ -77,23 +80,23 @@ def argument_path(structure: Any, index: int, keywords: bool) -> str:
 
 
 def tangent_dtype(dtype: Any) -> Any:
-    """The dtype of tangents and cotangents: float0 for integers and booleans."""
+    """Return the dtype of tangents and cotangents: float0 for integers and booleans."""
     return dtype if is_differentiable(dtype) else float0
 
 
 def float0_zeros(value: Any) -> Any:
-    """The tangent of an integer value."""
+    """Return the tangent of an integer value: zeros of dtype float0."""
     return np.zeros(aval_of(value).shape, float0)
 
 
-def chosen_path(positions: Iterable[int], structure: Any, index: int) -> str:
-    """`args[1]['w']` for a leaf of the tuple of the arguments at these positions."""
+def path_at_positions(positions: Iterable[int], structure: Any, index: int) -> str:
+    """Write the path of a leaf of the tuple of the arguments at these positions: `args[1]['w']`."""
     number, _, rest = leaf_path(structure, index)[1:].partition("]")
     return f"args[{list(positions)[int(number)]}]{rest}"
 
 
 def leaf_path(structure: Any, index: int) -> str:
-    """The path of a leaf, as it is written in Python: `[0]['w']`."""
+    """Write the path of a leaf as in Python: `[0]['w']`."""
     numbered = pytree.unflatten(structure, range(structure.num_leaves))
     return pytree.keystr(pytree.leaves_with_path(numbered)[index][0])
 
@@ -107,8 +110,8 @@ def admit_tangents(
     given_structure: Any,
     dtype_for: Callable[[Any], Any] = tangent_dtype,
 ) -> list[Any]:
-    """Tangents (or cotangents) as values to compute with; raises unless they have the structure, shapes and dtypes of
-    the values.
+    """Admit tangents (or cotangents); raise unless they have the structure, shapes and dtypes of the
+    values.
 
     `dtype_for` gives the dtype that belongs to a value's. A Python scalar fits every dtype of its kind (weak), and
     where the value is one, so does every tangent of that kind; otherwise dtypes must be equal.
@@ -119,7 +122,7 @@ def admit_tangents(
         )
     found = []
     for index, (value, t) in enumerate(zip(values, given)):
-        place = Named(f"{operation}: the {what}", leaf_path, structure, index)
+        place = LeafName(f"{operation}: the {what}", leaf_path, structure, index)
         if not is_float0(t):
             t = admit(t, place)
         found.append(t)
@@ -142,22 +145,22 @@ def admit_tangents(
     return found
 
 
-def unshared(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-    """Results to hand out: arrays that the user may write into, none of which shares memory with an argument or
-    with another result."""
-    taken = {id(owner(a)) for a in arguments if type(a) is np.ndarray}
+def unshare_results(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+    """Copy what results share, so that the user may write into each: none has memory in common with an
+    argument or with another result."""
+    taken = {id(owning_array(a)) for a in arguments if type(a) is np.ndarray}
     released = []
     for r in results:
         if type(r) is np.ndarray:
-            if not r.flags.writeable or id(owner(r)) in taken:
+            if not r.flags.writeable or id(owning_array(r)) in taken:
                 r = r.copy()
-            taken.add(id(owner(r)))
+            taken.add(id(owning_array(r)))
         released.append(r)
     return released
 
 
-def owner(array: Any) -> Any:
-    """What holds the memory of an array."""
+def owning_array(array: Any) -> Any:
+    """Return the object that owns the memory of an array."""
     while getattr(array, "base", None) is not None:
         array = array.base
     return array
@@ -167,16 +170,17 @@ def is_float0(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype.char == "V" and value.dtype == float0
 
 
-def restricted(
+def restrict_arguments(
     fun: Callable[..., Any], args: tuple, kwargs: dict, positions: Sequence[int], has_aux: bool = False
 ) -> Callable[..., Any]:
-    """`fun` as a function of the arguments at these positions, the others fixed; without the auxiliary result."""
+    """Return `fun` as a function of the arguments at these positions, with the others fixed and without the
+    auxiliary result."""
 
-    def of_chosen(*chosen: Any) -> Any:
+    def restricted_fun(*chosen: Any) -> Any:
         filled = list(args)
         for place, value in zip(positions, chosen):
             filled[place] = value
         result = fun(*filled, **kwargs)
         return result[0] if has_aux else result
 
-    return of_chosen
+    return restricted_fun

@@ -13,17 +13,18 @@ from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, Aval, aval_of, check_dtype, is_differentiable, kind_of
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError, StructureError, UnsupportedError
-from ..core.interpreter import Tracer, as_value, boundary
+from ..core.interpreter import Tracer, api_boundary, as_value
 from ..core.primitive import Primitive, bind
 from ..ops import kinds
-from .arguments import Named, leaf_path
+from .arguments import LeafName, leaf_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class Call:
-    """A function of pytrees as one of flat values. Leaves that are no arrays (strings, say) stay as they are."""
+class FlatFunction:
+    """A function of pytrees as a function of flat values. Leaves that are no arrays (strings, say) stay as
+    they are."""
 
     __slots__ = ("fixed", "function", "structure")
 
@@ -34,24 +35,26 @@ class Call:
 
     def __call__(self, *values: Any) -> Any:
         rest = iter(values)
-        leaves = [next(rest) if leaf is VALUE else leaf for leaf in self.fixed]
+        leaves = [next(rest) if leaf is VALUE_SLOT else leaf for leaf in self.fixed]
         # Arrays are the function's own: it may keep them, and write into them.
         leaves = [leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves]
         args, kwargs = pytree.unflatten(self.structure, leaves)
         return self.function(*args, **kwargs)
 
 
-VALUE = object()  # stands in `Call.fixed` for a value
+VALUE_SLOT = object()  # stands in `FlatFunction.fixed` for a value
 
 
-def flat_call(name: str, function: Callable[..., Any], args: tuple, kwargs: dict) -> tuple[Call, list[Any]]:
-    """(the function of flat values, the values among the leaves of the arguments)."""
+def flatten_call(
+    name: str, function: Callable[..., Any], args: tuple, kwargs: dict
+) -> tuple[FlatFunction, list[Any]]:
+    """Return the function of flat values, and the values among the leaves of the arguments."""
     if not callable(function):
         raise StructureError(f"{name} takes a function, not a {type(function).__name__}")
     leaves, structure = pytree.flatten((args, kwargs))
     given = [is_value(leaf) for leaf in leaves]
-    fixed = [VALUE if g else leaf for leaf, g in zip(leaves, given)]
-    return Call(function, fixed, structure), [leaf for leaf, g in zip(leaves, given) if g]
+    fixed = [VALUE_SLOT if g else leaf for leaf, g in zip(leaves, given)]
+    return FlatFunction(function, fixed, structure), [leaf for leaf, g in zip(leaves, given) if g]
 
 
 def is_value(leaf: Any) -> bool:
@@ -61,24 +64,25 @@ def is_value(leaf: Any) -> bool:
     return kind_of(aval_of(leaf).dtype) in "biufc"
 
 
-class OverEntries:
-    """A function of flat values, applied to one batch entry after the other; a list of its results."""
+class EntryLoop:
+    """A function of flat values that is applied to one batch entry after the other, and returns the list of
+    its results."""
 
-    __slots__ = ("batched", "function", "size")
+    __slots__ = ("function", "is_batched", "size")
 
-    def __init__(self, function: Callable[..., Any], batched: Sequence[bool], size: int):
-        self.function, self.batched, self.size = function, tuple(batched), size
+    def __init__(self, function: Callable[..., Any], is_batched: Sequence[bool], size: int):
+        self.function, self.is_batched, self.size = function, tuple(is_batched), size
 
     __name__ = property(lambda self: self.function.__name__)
 
     def __call__(self, *values: Any) -> list[Any]:
-        batched, function = self.batched, self.function
-        return [function(*[v[i] if b else v for v, b in zip(values, batched)]) for i in range(self.size)]
+        is_batched, function = self.is_batched, self.function
+        return [function(*[v[i] if b else v for v, b in zip(values, is_batched)]) for i in range(self.size)]
 
 
 # -- effects
 class DebugCallback(Primitive):
-    """callback(*values), for what it does; there is no result."""
+    """The primitive callback(*values), which is called for its effect and has no result."""
 
     multiple_results = True
     runs_user_code = unique = True
@@ -88,22 +92,23 @@ class DebugCallback(Primitive):
         super().__init__("debug_callback", lambda xp: call_and_forget)
 
     def make_call(self) -> Callable[..., Any]:
-        """Always through the interpreter: a level that stages keeps the effect, also where it is of plain values."""
+        """Return a call that always goes through the interpreter: a level that stages keeps the effect even
+        where it concerns plain values."""
         return lambda *args, **params: bind(self, args, params)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return []
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         return self.call(*primals, **params), []
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         return apply(*values, **params), None, None
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        return self.call(*values, callback=OverEntries(params["callback"], batched, size)), []
+        return self.call(*values, callback=EntryLoop(params["callback"], is_batched, size)), []
 
 
 def call_and_forget(*values: Any, callback: Callable[..., Any]) -> list[Any]:
@@ -114,7 +119,7 @@ def call_and_forget(*values: Any, callback: Callable[..., Any]) -> list[Any]:
 call_for_effect = DebugCallback().call
 
 
-@boundary
+@api_boundary
 def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Call callback(*args, **kwargs) with NumPy arrays each time the program comes to this place, under `jit` too.
 
@@ -136,11 +141,11 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
     >>> [f"{y:.3f}" for y in seen]
     ['1.000', '2.718']
     """
-    call, values = flat_call("debug.callback", callback, args, kwargs)
+    call, values = flatten_call("debug.callback", callback, args, kwargs)
     call_for_effect(*values, callback=call)
 
 
-@boundary
+@api_boundary
 def debug_print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Print fmt.format(*args, **kwargs) each time the program comes to this place: `debug.callback` of `print`.
 
@@ -160,7 +165,7 @@ def debug_print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> N
     x = 1.00
     x = 2.00
     """
-    checker = Checker()
+    checker = FormatChecker()
     checker.vformat(fmt, args, kwargs)
     if checker.unused:
         raise StructureError(
@@ -168,15 +173,15 @@ def debug_print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> N
             hint='fx.debug.print("x = {x}", x=x), with a plain string: an f-string is filled in at once',
         )
 
-    def printed(*args: Any, **kwargs: Any) -> None:
+    def print_formatted(*args: Any, **kwargs: Any) -> None:
         print(fmt.format(*args, **kwargs))
 
-    call, values = flat_call("debug.print", printed, args, kwargs)
+    call, values = flatten_call("debug.print", print_formatted, args, kwargs)
     call_for_effect(*values, callback=call)
 
 
-class Checker(string.Formatter):
-    """Goes through a format string, formatting nothing, and finds the arguments that it lacks or does not use."""
+class FormatChecker(string.Formatter):
+    """A formatter that formats nothing: it finds the arguments that a format string lacks or does not use."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         return ""
@@ -188,7 +193,7 @@ class Checker(string.Formatter):
         self.unused = [key for key in (*range(len(args)), *kwargs) if key not in used_args]
 
 
-@boundary
+@api_boundary
 def debug_breakpoint(*args: Any, **kwargs: Any) -> None:
     """Stop in the debugger (`sys.breakpointhook`) each time the program comes to this place, under `jit` too, where
     Python's own `breakpoint()` stops while staging. There, `args` and `kwargs` are the values that are given here.
@@ -196,25 +201,25 @@ def debug_breakpoint(*args: Any, **kwargs: Any) -> None:
     >>> import fxgrad as fx
     >>> f = fx.jit(lambda x: (fx.debug.breakpoint(x=x), x * x)[1])
     """
-    call, values = flat_call("debug.breakpoint", stop, args, kwargs)
+    call, values = flatten_call("debug.breakpoint", stop, args, kwargs)
     call_for_effect(*values, callback=call)
 
 
 def stop(*args: Any, **kwargs: Any) -> None:
-    """Where the debugger stops: `args` and `kwargs` are the values."""
+    """Stop in the debugger, where `args` and `kwargs` are the values."""
     sys.breakpointhook()
 
 
 # -- results
-METHODS = ("sequential", "expand_dims", "broadcast_all")
+VMAP_METHODS = ("sequential", "expand_dims", "broadcast_all")
 
 
-class Returning:
-    """A Call whose result must have the declared structure; it is given flat."""
+class DeclaredFunction:
+    """A function of flat values whose result must have the declared structure, and is returned flat."""
 
     __slots__ = ("call", "structure")
 
-    def __init__(self, call: Call, structure: Any):
+    def __init__(self, call: FlatFunction, structure: Any):
         self.call, self.structure = call, structure
 
     __name__ = property(lambda self: self.call.__name__)
@@ -228,13 +233,14 @@ class Returning:
         return results
 
 
-class Stacked(OverEntries):
-    """A function with flat results, applied to one batch entry after the other; its results stacked."""
+class StackedEntryLoop(EntryLoop):
+    """A function with flat results that is applied to one batch entry after the other; its results are
+    stacked."""
 
     __slots__ = ("avals",)
 
-    def __init__(self, function: Any, batched: Sequence[bool], size: int, avals: Sequence[Aval]):
-        super().__init__(function, batched, size)
+    def __init__(self, function: Any, is_batched: Sequence[bool], size: int, avals: Sequence[Aval]):
+        super().__init__(function, is_batched, size)
         self.avals = avals
 
     def __call__(self, *values: Any) -> list[Any]:
@@ -245,7 +251,8 @@ class Stacked(OverEntries):
 
 
 def as_declared(results: Sequence[Any], avals: Sequence[Aval], name: str) -> list[Any]:
-    """The results as arrays that nobody else has, of the declared shapes and dtypes."""
+    """Return the results as arrays that nobody else has, of the declared shapes and dtypes; raise unless they
+    fit."""
     arrays = []
     for result, aval in zip(results, avals):
         result = as_value(result, f"pure_callback: {name}: the result (declared: {aval})")
@@ -268,7 +275,7 @@ def as_declared(results: Sequence[Any], avals: Sequence[Aval], name: str) -> lis
 
 
 def refuse_derivative(callback: Any, avals: Sequence[Aval], active: Sequence[Any]) -> None:
-    """Raise where a result would have a derivative."""
+    """Raise an error where a result would have a derivative."""
     if any(a is not None for a in active) and any(is_differentiable(a.dtype) for a in avals):
         raise NotDifferentiableError(
             f"pure_callback: {callback.__name__} has no derivative that fxgrad knows",
@@ -277,7 +284,7 @@ def refuse_derivative(callback: Any, avals: Sequence[Aval], active: Sequence[Any
 
 
 class PureCallback(Primitive):
-    """callback(*values) → flat results of the declared `avals`."""
+    """The primitive callback(*values) → flat results of the declared `avals`."""
 
     multiple_results = True
     runs_user_code = unique = True
@@ -285,31 +292,31 @@ class PureCallback(Primitive):
     def __init__(self) -> None:
         super().__init__("pure_callback", lambda xp: call_for_results)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return list(params["avals"])
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         refuse_derivative(params["callback"], params["avals"], tangents)
         return self.call(*primals, **params), [None] * len(params["avals"])
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         refuse_derivative(params["callback"], params["avals"], needed)
         return apply(*values, **params), None, None
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
         callback, avals, method = params["callback"], params["avals"], params["method"]
         if method is None:
             raise UnsupportedError(
                 f"vmap of pure_callback: it is not said how {callback.__name__} takes a batch",
-                hint=f"vmap_method={' or '.join(map(repr, METHODS))}",
+                hint=f"vmap_method={' or '.join(map(repr, VMAP_METHODS))}",
             )
         if method == "sequential":
-            callback = Stacked(callback, batched, size, avals)
+            callback = StackedEntryLoop(callback, is_batched, size, avals)
         else:
             repeats = size if method == "broadcast_all" else 1
-            values = [kinds.spread(v, b, repeats) for v, b in zip(values, batched)]
+            values = [kinds.ensure_batched(v, b, repeats) for v, b in zip(values, is_batched)]
         mapped = tuple([Aval((size, *a.shape), a.dtype) for a in avals])
         return self.call(*values, callback=callback, avals=mapped, method=method), [True] * len(mapped)
 
@@ -323,7 +330,7 @@ def call_for_results(
 pure_callback_call = PureCallback().call
 
 
-@boundary
+@api_boundary
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -355,19 +362,19 @@ def pure_callback(
     >>> float(fx.jit(gamma)(5.0))
     24.0
     """
-    if vmap_method not in (None, *METHODS):
+    if vmap_method not in (None, *VMAP_METHODS):
         raise StructureError(
             f"pure_callback: there is no vmap_method {vmap_method!r}",
-            hint=f"{', '.join(map(repr, METHODS))} or None",
+            hint=f"{', '.join(map(repr, VMAP_METHODS))} or None",
         )
     declared, structure = pytree.flatten(result_shape_dtypes)
     avals = []
     for index, leaf in enumerate(declared):
         aval = aval_of(leaf)
-        check_dtype(aval.dtype, Named("pure_callback: the declared result", leaf_path, structure, index))
+        check_dtype(aval.dtype, LeafName("pure_callback: the declared result", leaf_path, structure, index))
         avals.append(Aval(aval.shape, aval.dtype))
-    call, values = flat_call("pure_callback", callback, args, kwargs)
+    call, values = flatten_call("pure_callback", callback, args, kwargs)
     results = pure_callback_call(
-        *values, callback=Returning(call, structure), avals=tuple(avals), method=vmap_method
+        *values, callback=DeclaredFunction(call, structure), avals=tuple(avals), method=vmap_method
     )
     return pytree.unflatten(structure, results)

@@ -1,4 +1,4 @@
-"""`checkpoint`: intermediate values are computed again in the backward pass instead of being kept."""
+"""`checkpoint`: the backward pass computes intermediate values again, instead of keeping them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of
 from ..core.errors import StructureError
 from ..core.graph import Graph
-from ..core.interpreter import boundary, is_plain, opened
+from ..core.interpreter import api_boundary, is_plain, opened
 from ..core.primitive import Primitive
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
 from ..ops import transpose
-from .arguments import unshared
-from .jit import apart, as_positions, name_of, staged
-from .jvp import push
-from .reverse import LinearizeInterpreter, backward
-from .vjp import unwrapped
-from .vmap import batch
+from .arguments import unshare_results
+from .jit import as_argnums, function_name, split_static, stage_call
+from .jvp import jvp_flat
+from .reverse import ReverseInterpreter, backward
+from .vjp import primal_and_node
+from .vmap import vmap_flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,12 +30,12 @@ class Checkpoint(Primitive, PullbackRule):
 
     multiple_results = True
     runs_user_code = rules_run_user_code = True
-    kept = (1,)
+    saved_from = (1,)
 
     def __init__(self) -> None:
         super().__init__("checkpoint", lambda xp: lambda *args, graph: graph(*args))
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return params["graph"].out_avals
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
@@ -43,39 +43,39 @@ class Checkpoint(Primitive, PullbackRule):
         positions = [i for i, t in enumerate(tangents) if t is not None]
         given = [tangents[i] for i in positions]
         if is_plain(primals) and is_plain(given):
-            return push(graph, primals, tangents)
+            return jvp_flat(graph, primals, tangents)
         # Two operations, although both compute the primals: a level that knows these, and not the tangents
-        # (`linearize`), must find results that it knows.
+        # (`vjp`), must find results that it knows.
         known: list[bool] = []
 
-        def pushed(*values: Any) -> list[Any]:
+        def graph_tangents(*values: Any) -> list[Any]:
             moved = dict(zip(positions, values[count:]))
-            _, ts = push(graph, values[:count], [moved.get(i) for i in range(count)])
+            _, ts = jvp_flat(graph, values[:count], [moved.get(i) for i in range(count)])
             known[:] = [t is not None for t in ts]
             return [t for t in ts if t is not None]
 
         avals = [aval_of(p) for p in primals]
         avals += [Aval(avals[i].shape, avals[i].dtype) for i in positions]
-        derivative = stage(pushed, avals, graph.name).pruned(effects=False)
+        derivative = stage(graph_tangents, avals, graph.name).prune(keep_effects=False)
         found = iter(self.call(*primals, *given, graph=derivative))
         return self.call(*primals, graph=graph), [next(found) if k else None for k in known]
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         ys = apply(*values, **params)
-        kept = [v if n is not None else own(v) for v, n in zip(values, needed)]
+        kept = [v if n is not None else snapshot(v) for v, n in zip(values, needed)]
         return ys, self, (kept, [n is not None for n in needed], params["graph"])
 
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
         values, *others = residuals
         return [operand(i, v) for i, v in enumerate(values)], *others
 
     def pull(self, ct: Any, values: Sequence[Any], needed: Sequence[bool], graph: Graph) -> list[Any]:
-        """The Graph run again, now with its tape, and back."""
-        interpreter = LinearizeInterpreter("checkpoint", None)
+        """Run the Graph again, now in reverse mode, and walk its nodes backward."""
+        interpreter = ReverseInterpreter("checkpoint", None)
         tracers = [interpreter.new(v) if n else v for v, n in zip(values, needed)]
         with opened(interpreter):
-            pairs = [unwrapped(interpreter, r) for r in graph(*tracers)]
+            pairs = [primal_and_node(interpreter, r) for r in graph(*tracers)]
         seeds = [(node, ct[i]) for i, (_, node) in enumerate(pairs) if node is not None and i in ct]
         found = iter(backward(seeds, [t.node for t, n in zip(tracers, needed) if n], True))
         return [next(found) if n else None for n in needed]
@@ -93,17 +93,17 @@ class Checkpoint(Primitive, PullbackRule):
         return [found.get(i) for i in range(len(operands))]
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
         graph = params["graph"]
         flags: list[bool] = []
 
-        def mapped(*values: Any) -> list[Any]:
-            results, found = batch(graph, values, batched, size)
+        def batched_fun(*values: Any) -> list[Any]:
+            results, found = vmap_flat(graph, values, is_batched, size)
             flags[:] = found
             return results
 
-        inner = stage(mapped, [aval_of(v) for v in values], graph.name)
+        inner = stage(batched_fun, [aval_of(v) for v in values], graph.name)
         return self.call(*values, graph=inner), flags
 
 
@@ -111,7 +111,8 @@ remat_call = Checkpoint().call
 
 
 def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Any]:
-    """`fun`, of which reverse mode keeps the arguments only and computes the rest again: less memory, more time.
+    """Return `fun` as a function of which reverse mode keeps the arguments only, and computes the rest again:
+    less memory, more time.
 
     `fun` is staged anew at every call, with what it closes over as it is then. Python's `if` and `while` may depend
     on static arguments only.
@@ -127,19 +128,23 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
     """
     if not callable(fun):
         raise StructureError(f"checkpoint takes a function, not a {type(fun).__name__}")
-    static = as_positions(static_argnums)
+    static = as_argnums(static_argnums)
 
-    @boundary
+    @api_boundary
     @wraps(fun)
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        applied, dynamic, _ = apart(fun, args, static, "checkpoint")
+    def checkpointed_fun(*args: Any, **kwargs: Any) -> Any:
+        applied, dynamic, _ = split_static(fun, args, static, "checkpoint")
         leaves = pytree.leaves((dynamic, kwargs))
-        graph, out_structure = staged(
-            applied, dynamic, kwargs, "checkpoint", name_of(fun), source_info.caller()
+        graph, out_structure = stage_call(
+            applied, dynamic, kwargs, "checkpoint", function_name(fun), source_info.user_frame()
         )
-        closed, captured = graph.closed()
+        closed, captured = graph.lift_captured()
         values = [*captured, *leaves]
-        results = unshared(closed(*values), values) if is_plain(values) else remat_call(*values, graph=closed)
+        results = (
+            unshare_results(closed(*values), values)
+            if is_plain(values)
+            else remat_call(*values, graph=closed)
+        )
         return pytree.unflatten(out_structure, results)
 
-    return checkpointed
+    return checkpointed_fun

@@ -1,7 +1,7 @@
-"""`debug_nans`: the operation that makes the first NaN or infinity is reported, forward or backward.
+"""`debug_nans` reports the operation that makes the first NaN or infinity, forward or backward.
 
-`Watch` is a level of its own, through which even operations on plain arrays pass. It looks at what the user's
-steps give: an operation, a function of the namespace, the tangent of an operation, the cotangents of one. What
+`NonFiniteObserver` is a level of its own, through which even operations on plain arrays pass. It looks at what the
+user's steps give: an operation, a function of the namespace, the tangent of an operation, the cotangents of one. What
 goes on inside such a step is no business of the user's, for rules compute NaN in entries that they then discard
 (a masked cotangent, the tangent of a norm at 0).
 """
@@ -27,142 +27,164 @@ from ..ops import masked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-# Inside a step that is looked at as a whole: what tells the user's line behind it.
-_inside: ContextVar[Callable[[], Any] | None] = ContextVar("fxgrad_step", default=None)
+# Inside a step that is checked as a whole: what tells the user's line behind it.
+_current_step: ContextVar[Callable[[], Any] | None] = ContextVar("fxgrad_step", default=None)
 
 TESTS = {"NaN": "isnan", "inf": "isinf"}
 WARNINGS = {"NaN": ("invalid",), "inf": ("divide", "over")}  # NumPy's, in place of which the error comes
 
-SHOWN = 8  # operands in a report
+MAX_SHOWN = 8  # operands in a report
 
-Labelled = list[tuple[str, Any]]
+LabelledValues = list[tuple[str, Any]]
 
 
-class Watch(Interpreter):
-    """Looks at the results of every step. `kinds` are those of "NaN" and "inf" that are reported."""
+class NonFiniteObserver(Interpreter):
+    """A level that checks the results of every step; `kinds` says whether it reports "NaN", "inf" or both."""
 
     name = "debug_nans"
-    watches = True
-    __slots__ = ("ignored", "kinds")
+    observes = True
+    __slots__ = ("errstate_options", "kinds")
 
     def __init__(self, kinds: list[str], site: Any):
         super().__init__(site)
         self.kinds = kinds
-        self.ignored: dict[str, Any] = {warning: "ignore" for kind in kinds for warning in WARNINGS[kind]}
+        self.errstate_options: dict[str, Any] = {
+            warning: "ignore" for kind in kinds for warning in WARNINGS[kind]
+        }
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
         run = partial(self.bind_outer, primitive, args, params)
-        if not self.looks():
+        if not self.is_observing():
             return run()
         if not primitive.runs_user_code:
-            result = self.step(source_info.caller, run)
+            result = self.step(source_info.user_frame, run)
         else:
             if self.outer.interpreter is EVAL.interpreter and is_plain(args):
                 run = partial(primitive.kernel, *args, **params)  # in our own context: we see what it does
-            with np.errstate(**self.ignored):
+            with np.errstate(**self.errstate_options):
                 result = run()
-        self.look_forward(primitive, result, args, params)
+        self.check_result(primitive, result, args, params)
         return result
 
-    def looks(self) -> bool:
-        """Whether we are outside a step that is looked at as a whole."""
-        return _inside.get() is None
+    def is_observing(self) -> bool:
+        """Whether no step that is checked as a whole is being run."""
+        return _current_step.get() is None
 
-    def whole(self, name: str, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-        """The result of a function that is one step."""
-        result = self.step(source_info.caller, partial(function, *args, **kwargs))
-        self.look(name, [("the result", result)], labelled("operand", (*args, *kwargs.values())))
+    def observe_function(self, name: str, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+        """Run a function as one step, and check its result."""
+        result = self.step(source_info.user_frame, partial(function, *args, **kwargs))
+        self.check_values(name, [("the result", result)], label_values("operand", (*args, *kwargs.values())))
         return result
 
     def jvp(self, primitive: Any, primals: Any, tangents: Any, params: dict) -> tuple[Any, Any]:
-        """The result of an operation and its tangent, as one step."""
+        """Compute the result of an operation and its tangent as one step, and check both."""
         run = partial(primitive.jvp, primals, tangents, params)
-        if not self.looks():
+        if not self.is_observing():
             return run()
-        y, t = run() if primitive.rules_run_user_code else self.step(source_info.caller, run)
-        self.look_forward(primitive, y, primals, params)
-        operands = [*labelled("operand", primals), *labelled("tangent", tangents)]
-        self.look(primitive.name, [("the tangent of the result", t)], operands)
+        y, t = run() if primitive.rules_run_user_code else self.step(source_info.user_frame, run)
+        self.check_result(primitive, y, primals, params)
+        operands = [*label_values("operand", primals), *label_values("tangent", tangents)]
+        self.check_values(primitive.name, [("the tangent of the result", t)], operands)
         return y, t
 
-    def pullback(self, interpreter: Interpreter, primitive: Any, rule: Any) -> WatchedRule:
-        """The rule of an operation that `interpreter` records, as one step of its backward pass."""
-        return WatchedRule(self, interpreter, primitive.name, rule, (_inside.get() or source_info.caller)())
+    def observe_pullback(self, interpreter: Interpreter, primitive: Any, rule: Any) -> ObservedPullback:
+        """Wrap the rule of an operation that `interpreter` records: each use of it is one step of the
+        backward pass."""
+        return ObservedPullback(
+            self, interpreter, primitive.name, rule, (_current_step.get() or source_info.user_frame)()
+        )
 
     def step(self, site: Callable[[], Any], run: Callable[[], Any]) -> Any:
-        """Run a step, inside which nothing is reported; `site` tells the user's line behind it."""
-        token = _inside.set(site)
+        """Run a step, inside which nothing is reported; `location` gives the user's line behind it."""
+        token = _current_step.set(site)
         try:
-            with np.errstate(**self.ignored):
+            with np.errstate(**self.errstate_options):
                 return run()
         finally:
-            _inside.reset(token)
+            _current_step.reset(token)
 
-    def look_forward(self, primitive: Any, result: Any, operands: Any, params: dict) -> None:
-        given = [*labelled("operand", operands), ("", params)]
-        self.look(
+    def check_result(self, primitive: Any, result: Any, operands: Any, params: dict) -> None:
+        given = [*label_values("operand", operands), ("", params)]
+        self.check_values(
             primitive.name, [("the result", result)], given, isinstance(primitive, families.Elementwise)
         )
 
-    def look(
-        self, name: str, results: Labelled, given: Labelled, entrywise: bool = False, site: Any = None
+    def check_values(
+        self,
+        name: str,
+        results: LabelledValues,
+        given: LabelledValues,
+        entrywise: bool = False,
+        site: Any = None,
     ) -> None:
-        """Raise where a result has NaN or infinities that nothing given accounts for."""
+        """Raise NonFiniteError where a result has NaN or infinities that no operand accounts for."""
         for label, result in results:
-            for array in arrays(result):
-                if not is_differentiable(aval_of(array).dtype) or not count(~marked("isfinite", array)):
+            for array in iterate_arrays(result):
+                if not is_differentiable(aval_of(array).dtype) or not count_true(
+                    ~entry_mask("isfinite", array)
+                ):
                     continue
                 for kind in self.kinds:
-                    if made(TESTS[kind], array, given, entrywise):
-                        raise self.report(
-                            f"{name}: {label} has {kind}: {statistics(array)}", kind, given, site
+                    if has_new_entries(TESTS[kind], array, given, entrywise):
+                        raise self.non_finite_error(
+                            f"{name}: {label} has {kind}: {summarize_array(array)}", kind, given, site
                         )
 
-    def report(self, message: str, kind: str, given: Labelled, site: Any) -> NonFiniteError:
-        shown = [f"\n  of:  {label} {statistics(a)}" for label, v in given if label for a in arrays(v)]
-        more = f"\n       and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    def non_finite_error(self, message: str, kind: str, given: LabelledValues, site: Any) -> NonFiniteError:
+        shown = [
+            f"\n  of:  {label} {summarize_array(a)}" for label, v in given if label for a in iterate_arrays(v)
+        ]
+        more = f"\n       and {len(shown) - MAX_SHOWN} more" if len(shown) > MAX_SHOWN else ""
         hint = (
             "keep such entries from the operation: f(fnp.where(ok, x, 1.0)); fnp.where after it is too late"
         )
         if kind == "inf":
             hint += ". To allow infinities: fx.debug_nans(infs=False)"
-        return NonFiniteError(message + "".join(shown[:SHOWN]) + more, hint=hint, site=site)
+        return NonFiniteError(message + "".join(shown[:MAX_SHOWN]) + more, hint=hint, site=site)
 
 
-class WatchedRule(PullbackRule):
-    """The rule of an operation on the tape, with what a report of its cotangents says."""
+class ObservedPullback(PullbackRule):
+    """The pullback of an operation with a check of its cotangents, and what a report of them says."""
 
-    __slots__ = ("interpreter", "name", "rule", "site", "watch")
+    __slots__ = ("interpreter", "name", "observer", "rule", "site")
 
-    def __init__(self, watch: Watch, interpreter: Interpreter, name: str, rule: Any, site: Any):
-        self.watch, self.interpreter, self.name, self.rule, self.site = watch, interpreter, name, rule, site
+    def __init__(
+        self, observer: NonFiniteObserver, interpreter: Interpreter, name: str, rule: Any, site: Any
+    ):
+        self.observer, self.interpreter, self.name, self.rule, self.site = (
+            observer,
+            interpreter,
+            name,
+            rule,
+            site,
+        )
 
     def pull(self, ct: Any, *residuals: Any) -> Any:
-        if not self.watch.looks():
+        if not self.observer.is_observing():
             return self.rule.pull(ct, *residuals)
 
         def run() -> tuple[Any, list[Any]]:
             cts = self.rule.pull(ct, *residuals)
-            return cts, [list(arrays(c)) for c in cts]  # masks are applied within the step
+            return cts, [list(iterate_arrays(c)) for c in cts]  # masks are applied within the step
 
-        cts, found = run() if self.rule.rules_run_user_code else self.watch.step(lambda: self.site, run)
+        cts, found = run() if self.rule.rules_run_user_code else self.observer.step(lambda: self.site, run)
         place = f", in the backward pass of {self.interpreter.name}"
         place += f" at {self.interpreter.site}," if self.interpreter.site else ","
-        results = [(label + place, v) for label, v in labelled("the cotangent of operand", found)]
-        given = [("cotangent", ct), *labelled("residual", residuals)]
-        self.watch.look(self.name, results, given, site=self.site)
+        results = [(label + place, v) for label, v in label_values("the cotangent of operand", found)]
+        given = [("cotangent", ct), *label_values("residual", residuals)]
+        self.observer.check_values(self.name, results, given, site=self.site)
         return cts
 
 
-def labelled(label: str, values: Any) -> Labelled:
-    """The values with their positions."""
+def label_values(label: str, values: Any) -> LabelledValues:
+    """Pair the values with labels that tell their positions."""
     return [(f"{label} {i}", v) for i, v in enumerate(values)]
 
 
-def arrays(value: Any) -> Iterator[Any]:
-    """The arrays and numbers of which a value of any kind consists."""
+def iterate_arrays(value: Any) -> Iterator[Any]:
+    """Yield the arrays and numbers of which a value of any kind consists."""
     if type(value) is masked.Masked:
-        value = value.dense()
+        value = value.densify()
     parts: Iterable[Any] = ()
     if isinstance(value, Tracer):
         parts = value.contents()
@@ -175,36 +197,37 @@ def arrays(value: Any) -> Iterator[Any]:
     elif type(value) in SCALARS or (not isinstance(value, type) and namespace_of(value) is not None):
         yield value
     for part in parts:
-        yield from arrays(part)
+        yield from iterate_arrays(part)
 
 
-def marked(test: str, array: Any) -> Any:
-    """isnan, isinf or isfinite of an array of any library."""
+def entry_mask(test: str, array: Any) -> Any:
+    """Apply isnan, isinf or isfinite to an array of any library."""
     xp = namespace_of(array)
     return getattr(xp, test)(xp.asarray(array))
 
 
-def count(mask: Any) -> int:
+def count_true(mask: Any) -> int:
     return int(namespace_of(mask).count_nonzero(mask))
 
 
-def made(test: str, array: Any, given: Labelled, entrywise: bool) -> bool:
-    """Whether entries pass the test for which nothing given accounts: the same entry where the operation is
+def has_new_entries(test: str, array: Any, given: LabelledValues, entrywise: bool) -> bool:
+    """Whether entries pass the test for which no operand accounts: the same entry where the operation is
     elementwise, any entry otherwise."""
-    found = marked(test, array)
+    found = entry_mask(test, array)
     for _, value in given:
-        for operand in arrays(value):
+        for operand in iterate_arrays(value):
             if is_differentiable(aval_of(operand).dtype):
-                there = marked(test, operand)
+                there = entry_mask(test, operand)
                 if entrywise and there.shape in ((), found.shape):
                     found = found & ~there
-                elif count(there):
+                elif count_true(there):
                     return False
-    return count(found) > 0
+    return count_true(found) > 0
 
 
-def statistics(array: Any) -> str:
-    """`float64[3] from -1 to 2, 1 NaN`: the range is that of the finite entries (of their moduli)."""
+def summarize_array(array: Any) -> str:
+    """Describe an array, `float64[3] from -1 to 2, 1 NaN`: the range is that of the finite entries (of their
+    moduli)."""
     text = describe(array)
     kind = kind_of(aval_of(array).dtype)
     if kind not in "iufc":
@@ -216,7 +239,7 @@ def statistics(array: Any) -> str:
         finite = xp.abs(finite) if kind == "c" else finite
         low, high = float(xp.min(finite)), float(xp.max(finite))
         text += f" from {low:.6g} to {high:.6g}" if array.ndim else f" {low:.6g}"
-    counts = {name: count(marked(test, array)) for name, test in TESTS.items()}
+    counts = {name: count_true(entry_mask(test, array)) for name, test in TESTS.items()}
     return text + "".join(f", {n} {name}" for name, n in counts.items() if n)
 
 
@@ -256,7 +279,7 @@ class debug_nans:
         self.kinds = [kind for kind, wanted in {"NaN": nans, "inf": infs}.items() if wanted]
 
     def __enter__(self) -> None:
-        self.level = opened(Watch(self.kinds, source_info.caller()))
+        self.level = opened(NonFiniteObserver(self.kinds, source_info.user_frame()))
         self.level.__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:

@@ -12,9 +12,9 @@ from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import ConcretizationError, DTypeError, FxgradError, StructureError
-from ..core.interpreter import boundary, concrete
-from .arguments import Named, admit, chosen_path, restricted
-from .jit import eval_shape, name_of
+from ..core.interpreter import api_boundary, concretize
+from .arguments import LeafName, admit, path_at_positions, restrict_arguments
+from .jit import eval_shape, function_name
 from .jvp import jvp, linearize
 from .vjp import grad, vjp
 from .vmap import vmap
@@ -107,7 +107,7 @@ def jacobian(
     single = isinstance(argnums, int | np.integer)
     places: tuple[Any, ...] = (argnums,) if single else tuple(argnums)  # type: ignore[arg-type]
 
-    @boundary
+    @api_boundary
     @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         positions = [p % len(args) if -len(args) <= p < len(args) else p for p in places]
@@ -118,23 +118,23 @@ def jacobian(
         if len(set(positions)) < len(positions):
             raise StructureError(f"jacobian: argnums={argnums} names an argument twice")
 
-        of_chosen = restricted(fun, args, kwargs, positions)
+        of_chosen = restrict_arguments(fun, args, kwargs, positions)
         chosen = tuple(args[p] for p in positions)
         leaves, structure = pytree.flatten(chosen)
         for index, leaf in enumerate(leaves):
-            name = Named("jacobian: the argument", chosen_path, positions, structure, index)
-            leaves[index] = differentiable(leaf, name, mode, holomorphic, allow_int)
+            name = LeafName("jacobian: the argument", path_at_positions, positions, structure, index)
+            leaves[index] = admit_for_jacobian(leaf, name, mode, holomorphic, allow_int)
         chosen = pytree.unflatten(structure, leaves)
         forward = mode == "fwd" or (
             mode == "auto" and prefers_forward(of_chosen, chosen, has_aux, holomorphic)
         )
-        columns = columns_forward if forward else rows_reverse
+        columns = forward_blocks if forward else reverse_blocks
         blocks, out_structure, aux = columns(of_chosen, chosen, has_aux, holomorphic, chunk_size)
         if check:
             from ..checking.compare import check_jacobian  # a program over the transforms
 
-            value_of = restricted(fun, args, kwargs, positions, has_aux)
-            check_jacobian(f"jacobian of {name_of(fun)}", value_of, chosen, positions, blocks)
+            value_of = restrict_arguments(fun, args, kwargs, positions, has_aux)
+            check_jacobian(f"jacobian of {function_name(fun)}", value_of, chosen, positions, blocks)
         result = [pytree.unflatten(structure, row) for row in blocks]
         result = pytree.unflatten(out_structure, [row[0] for row in result] if single else result)
         return (result, aux) if has_aux else result
@@ -142,8 +142,8 @@ def jacobian(
     return jacobian_of
 
 
-def differentiable(leaf: Any, name: Named, mode: str, holomorphic: bool, allow_int: bool) -> Any:
-    """An argument; raises unless it can be differentiated in that mode."""
+def admit_for_jacobian(leaf: Any, name: LeafName, mode: str, holomorphic: bool, allow_int: bool) -> Any:
+    """Admit an argument of `jacobian`; raise unless it can be differentiated in that mode."""
     leaf = admit(leaf, name)
     dtype = aval_of(leaf).dtype
     if not is_differentiable(dtype) and (mode == "fwd" or not allow_int):
@@ -162,7 +162,8 @@ def differentiable(leaf: Any, name: Named, mode: str, holomorphic: bool, allow_i
 
 
 def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holomorphic: bool) -> bool:
-    """Whether the arguments have no more entries than the result; or reverse mode cannot, forward mode can do it.
+    """Whether forward mode is to be taken: the arguments have no more entries than the result, or reverse
+    mode cannot do it.
 
     Found without computing, where the function can be staged; otherwise by calling it.
     """
@@ -170,43 +171,43 @@ def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holom
     if any((a.dtype.kind == "c" and not holomorphic) or not is_differentiable(a.dtype) for a in given):
         return False
 
-    def value(*arguments: Any) -> Any:
+    def value_fun(*arguments: Any) -> Any:
         return fun(*arguments)[0] if has_aux else fun(*arguments)
 
     try:
-        results = pytree.leaves(eval_shape(value, *chosen))
+        results = pytree.leaves(eval_shape(value_fun, *chosen))
     except FxgradError:  # depends on values
-        results = pytree.leaves(value(*chosen))
+        results = pytree.leaves(value_fun(*chosen))
     found = [aval_of(v) for v in results]
     if any((a.dtype.kind == "c" and not holomorphic) or not is_differentiable(a.dtype) for a in found):
         return True
     return sum(a.size for a in given) <= sum(a.size for a in found)
 
 
-def basis(values: Sequence[Any]) -> list[Any]:
-    """The standard basis of the space of these values: arrays with a leading axis over all entries, of the libraries of
-    the values."""
+def standard_basis(values: Sequence[Any]) -> list[Any]:
+    """Return the standard basis of the space of these values: arrays with a leading axis over all entries, of
+    the libraries of the values."""
     avals = [aval_of(v) for v in values]
     total = sum(a.size for a in avals)
     vectors, start = [], 0
     for value, aval in zip(values, avals):
         vector = np.zeros((total, aval.size), aval.dtype)
         vector[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-        vectors.append(library_of(value).asarray(vector.reshape(total, *aval.shape)))
+        vectors.append(array_library(value).asarray(vector.reshape(total, *aval.shape)))
         start += aval.size
     return vectors
 
 
-def library_of(value: Any) -> Any:
-    """The array namespace of a value below all levels; NumPy where that is not known."""
+def array_library(value: Any) -> Any:
+    """Return the array namespace of a value below all levels, NumPy where it is not known."""
     try:
-        return namespace_of(concrete(value, "jacobian"))
+        return namespace_of(concretize(value, "jacobian"))
     except ConcretizationError:
         return np
 
 
-def pieces(array: Any, avals: Sequence[Aval]) -> list[Any]:
-    """The leading axis cut into one piece for each value, and given its shape."""
+def split_leading(array: Any, avals: Sequence[Aval]) -> list[Any]:
+    """Cut the leading axis into one piece for each value, and give each the shape of its value."""
     parts, start = [], 0
     rest = aval_of(array).shape[1:]
     for aval in avals:
@@ -216,7 +217,7 @@ def pieces(array: Any, avals: Sequence[Aval]) -> list[Any]:
     return parts
 
 
-def columns_forward(
+def forward_blocks(
     fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None
 ) -> tuple:
     out, push, *aux = linearize(fun, *chosen, has_aux=has_aux)
@@ -227,22 +228,22 @@ def columns_forward(
     mapped = vmap(lambda *ts: pytree.leaves(push(*pytree.unflatten(structure, ts))), chunk_size=chunk_size)
     blocks = []
     # One for each leaf of the result, its columns along the leading axis.
-    for column, result in zip(mapped(*basis(leaves)), map(aval_of, results)):
+    for column, result in zip(mapped(*standard_basis(leaves)), map(aval_of, results)):
         if not is_differentiable(result.dtype):
             blocks.append([np.zeros(result.shape + a.shape, result.dtype) for a in avals])
             continue
         rank = aval_of(column).ndim - 1
-        parts = pieces(column, avals)
+        parts = split_leading(column, avals)
         blocks.append(
             [
                 ops.permute(p, axes=(*range(a.ndim, a.ndim + rank), *range(a.ndim)))
                 for p, a in zip(parts, avals)
             ]
         )
-    return [[owned(b) for b in row] for row in blocks], out_structure, aux[0] if has_aux else None
+    return [[unshare_block(b) for b in row] for row in blocks], out_structure, aux[0] if has_aux else None
 
 
-def rows_reverse(
+def reverse_blocks(
     fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None
 ) -> tuple:
     out, pull, *aux = vjp(fun, *chosen, has_aux=has_aux)
@@ -256,15 +257,15 @@ def rows_reverse(
         found = pytree.leaves(pull(pytree.unflatten(out_structure, cts)))
         return [ct for ct, f in zip(found, floating) if f]
 
-    found = iter(vmap(row, chunk_size=chunk_size)(*basis(results)))
-    by_argument = [pieces(next(found), avals) if f else [np.zeros(r.shape + a.shape, float0) for r in avals]
+    found = iter(vmap(row, chunk_size=chunk_size)(*standard_basis(results)))
+    by_argument = [split_leading(next(found), avals) if f else [np.zeros(r.shape + a.shape, float0) for r in avals]
                    for a, f in zip(arguments, floating)]  # fmt: skip
-    blocks = [[owned(b) for b in row] for row in zip(*by_argument)]
+    blocks = [[unshare_block(b) for b in row] for row in zip(*by_argument)]
     return blocks, out_structure, aux[0] if has_aux else None
 
 
-def owned(block: Any) -> Any:
-    """A result that the user may write into."""
+def unshare_block(block: Any) -> Any:
+    """Return a block that the user may write into: a view is copied."""
     return block.copy() if type(block) is np.ndarray and block.base is not None else block
 
 
@@ -309,14 +310,14 @@ def hessian(
     gradient = jacrev(fun, argnums, has_aux, holomorphic, chunk_size=chunk_size, check=True)
 
     @wraps(fun)
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def check_and_compute(*args: Any, **kwargs: Any) -> Any:
         gradient(*args, **kwargs)
         return outer(*args, **kwargs)
 
-    return checked
+    return check_and_compute
 
 
-@boundary
+@api_boundary
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a scalar function times a vector, by forward mode over reverse mode: no Hessian is formed.
 

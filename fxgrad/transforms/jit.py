@@ -14,12 +14,12 @@ from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable
 from ..core.cache import Cache
 from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Tracer, boundary, leave, named_axes
+from ..core.interpreter import CURRENT, Tracer, api_boundary, leave_library, named_axes
 from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..kernels.codegen.source import compile_graph
-from .arguments import Named, admit_or_float0, argument_path, unshared
+from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,28 +51,29 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype})"
 
 
-def staged(
+def stage_call(
     fun: Callable[..., Any], args: tuple, kwargs: dict, level: str, name: str, site: Any
 ) -> tuple[Graph, Any]:
-    """(Graph called `name`, structure of the result) of fun(*args, **kwargs), staged by the transform `level`."""
+    """Stage fun(*args, **kwargs) for the transform `level`; return the Graph, called `name`, and the
+    structure of the result."""
     leaves, structure = pytree.flatten((args, kwargs))
     for index, v in enumerate(leaves):
         if not isinstance(v, ShapeDtypeStruct):
             leaves[index] = admit_or_float0(
-                v, Named(f"{level}: the argument", argument_path, structure, index, True)
+                v, LeafName(f"{level}: the argument", argument_path, structure, index, True)
             )
     box: dict[str, Any] = {}
 
-    def flat(*tracers: Any) -> Sequence[Any]:
+    def flat_fun(*tracers: Any) -> Sequence[Any]:
         call_args, call_kwargs = pytree.unflatten(structure, tracers)
         results, box["structure"] = pytree.flatten(fun(*call_args, **call_kwargs))
         return [admit_or_float0(r, f"{level}: a result") for r in results]
 
-    return stage(flat, [aval_of(v) for v in leaves], name, site, level=level), box["structure"]
+    return stage(flat_fun, [aval_of(v) for v in leaves], name, site, level=level), box["structure"]
 
 
-def name_of(fun: Any) -> str:
-    """The name of a function as a Graph shows it."""
+def function_name(fun: Any) -> str:
+    """Return the name of a function as a Graph shows it."""
     name = getattr(fun, "__name__", type(fun).__name__)
     return name if name.isidentifier() else "f"
 
@@ -92,24 +93,24 @@ def make_graph(
     >>> [equation.primitive.name for equation in graph.equations]
     ['sin', 'multiply']
     """
-    static = as_positions(static_argnums)
+    static = as_argnums(static_argnums)
 
-    @boundary
+    @api_boundary
     @wraps(fun)
-    def graph_of(*args: Any, **kwargs: Any) -> Any:
-        site = source_info.caller()
-        applied, dynamic, _ = apart(fun, args, static, "make_graph")
-        graph, structure = staged(applied, dynamic, kwargs, "make_graph", name_of(fun), site)
+    def stage_to_graph(*args: Any, **kwargs: Any) -> Any:
+        site = source_info.user_frame()
+        applied, dynamic, _ = split_static(fun, args, static, "make_graph")
+        graph, structure = stage_call(applied, dynamic, kwargs, "make_graph", function_name(fun), site)
         if not return_shape:
             return graph
         return graph, pytree.unflatten(
             structure, [ShapeDtypeStruct(a.shape, a.dtype) for a in graph.out_avals]
         )
 
-    return graph_of
+    return stage_to_graph
 
 
-@boundary
+@api_boundary
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of fun(*args, **kwargs), without computing it.
 
@@ -124,27 +125,32 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> fx.eval_shape(fnp.matmul, np.zeros((2, 3)), np.zeros((3, 4)))
     ShapeDtypeStruct(shape=(2, 4), dtype=float64)
     """
-    graph, structure = staged(fun, args, kwargs, "eval_shape", name_of(fun), source_info.caller())
+    graph, structure = stage_call(
+        fun, args, kwargs, "eval_shape", function_name(fun), source_info.user_frame()
+    )
     return pytree.unflatten(structure, [ShapeDtypeStruct(a.shape, a.dtype) for a in graph.out_avals])
 
 
-def as_positions(argnums: int | Sequence[int] | None) -> tuple[int, ...]:
+def as_argnums(argnums: int | Sequence[int] | None) -> tuple[int, ...]:
     return () if argnums is None else (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
 
-def apart(fun: Callable, args: tuple, static: Sequence[int], name: str) -> tuple[Callable, tuple, tuple]:
-    """(function of the other arguments, those, the static ones)."""
+def split_static(
+    fun: Callable, args: tuple, static: Sequence[int], name: str
+) -> tuple[Callable, tuple, tuple]:
+    """Split off the static arguments: return the function of the other arguments, these, and the static
+    ones."""
     if not static:
         return fun, args, ()
     places = {p % len(args) if -len(args) <= p < len(args) else p for p in static}
     fixed = tuple((p, args[p]) for p in sorted(places) if p < len(args))
     held = dict(fixed)
 
-    def applied(*rest: Any, **kwargs: Any) -> Any:
+    def dynamic_fun(*rest: Any, **kwargs: Any) -> Any:
         others = iter(rest)
         return fun(*[held[i] if i in held else next(others) for i in range(len(args))], **kwargs)
 
-    return applied, tuple(a for i, a in enumerate(args) if i not in held), fixed
+    return dynamic_fun, tuple(a for i, a in enumerate(args) if i not in held), fixed
 
 
 class jit:
@@ -181,7 +187,7 @@ class jit:
             raise StructureError(f"jit takes a function, not a {type(fun).__name__}")
         self.fun = fun
         self.names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames or ())
-        self.static = as_positions(static_argnums)
+        self.static = as_argnums(static_argnums)
         try:
             parameters = list(inspect.signature(fun).parameters)
         except (TypeError, ValueError):
@@ -199,10 +205,10 @@ class jit:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         outer = CURRENT.get()
         try:
-            if outer.watching is not None:  # it is to see the operations, at the user's lines
+            if outer.observer is not None:  # it is to see the operations, at the user's lines
                 results, structure = pytree.flatten(self.fun(*args, **kwargs))
-                return pytree.unflatten(structure, unshared(results, pytree.leaves((args, kwargs))))
-            leaves, entry = self.lookup(args, kwargs, source_info.caller)
+                return pytree.unflatten(structure, unshare_results(results, pytree.leaves((args, kwargs))))
+            leaves, entry = self.lookup(args, kwargs, source_info.user_frame)
             for v in leaves:
                 if type(v) not in PLAIN:
                     break
@@ -211,18 +217,18 @@ class jit:
                     try:
                         results = entry.plain(*leaves)
                     except KERNEL_ERRORS as error:
-                        entry.explain(error)
-                    if entry.sharing:
-                        results = unshared(results, [*leaves, *entry.graph.captured.values()])
+                        entry.raise_with_location(error)
+                    if entry.results_may_share:
+                        results = unshare_results(results, [*leaves, *entry.graph.captured.values()])
                     return pytree.unflatten(entry.structure, results)
             return pytree.unflatten(entry.structure, entry.traced(*leaves))
-        except BaseException as error:  # as `boundary`, without its call
-            leave(error, outer)
+        except BaseException as error:  # as `api_boundary`, without its call
+            leave_library(error, outer)
             raise
 
-    def lookup(self, args: tuple, kwargs: dict, site: Callable[[], Any]) -> tuple[list[Any], Compiled]:
-        """(flat dynamic arguments, the compiled function for their kind)."""
-        fun, dynamic, fixed = apart(self.fun, args, self.static, "jit")
+    def lookup(self, args: tuple, kwargs: dict, site: Callable[[], Any]) -> tuple[list[Any], CompiledGraph]:
+        """Return the flat dynamic arguments and the compiled function for arguments of their kind."""
+        fun, dynamic, fixed = split_static(self.fun, args, self.static, "jit")
         if self.names and kwargs:
             named = tuple(sorted((k, v) for k, v in kwargs.items() if k in self.names))
             kwargs = {k: v for k, v in kwargs.items() if k not in self.names}
@@ -233,7 +239,7 @@ class jit:
             structure,
             tree_key(dynamic),
             tree_key(kwargs) if kwargs else None,
-            tuple([kind_key(leaves, i, structure) for i in range(len(leaves))]),
+            tuple([argument_key(leaves, i, structure) for i in range(len(leaves))]),
             *[(place, key_of(value)) for place, value in fixed],
         )
         try:
@@ -254,28 +260,29 @@ class jit:
                 key = (*key, axes)
                 entry = self.cache.get(key)
         if entry is None:
-            graph, out_structure = staged(fun, dynamic, kwargs, "jit", name_of(self.fun), site())
-            entry = Compiled(graph, out_structure)
+            graph, out_structure = stage_call(fun, dynamic, kwargs, "jit", function_name(self.fun), site())
+            entry = CompiledGraph(graph, out_structure)
             if not any(isinstance(v, Tracer) for v in graph.captured.values()):
                 self.cache[key] = entry
         return leaves, entry
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python for these arguments."""
-        return self.lookup(args, kwargs, source_info.caller)[1].traced.source
+        return self.lookup(args, kwargs, source_info.user_frame)[1].traced.source
 
     def clear_cache(self) -> None:
         """Forget what was compiled."""
         self.cache.clear()
 
 
-class Compiled:
-    """A Graph with its functions: over NumPy kernels (None where it captured something else), and for any values.
+class CompiledGraph:
+    """A Graph with its compiled functions: one over NumPy kernels (None where the Graph captured arrays of
+    another library or tracers), and one for any values.
 
-    `sharing`: the results of `plain` may be arguments, captured values, views of these, or the same array twice.
+    `results_may_share`: the results of `plain` may be arguments, captured values, views of these, or one array twice.
     """
 
-    __slots__ = ("graph", "plain", "sharing", "structure", "traced")
+    __slots__ = ("graph", "plain", "results_may_share", "structure", "traced")
 
     def __init__(self, graph: Graph, structure: Any):
         self.graph, self.structure = graph, structure
@@ -284,11 +291,13 @@ class Compiled:
         self.plain = compile_graph(graph, True) if only_numpy else None
         self.traced = compile_graph(graph, False)
         fresh = {v for e in graph.equations if isinstance(e.primitive.kernel, np.ufunc) for v in e.outputs}
-        self.sharing = len({*graph.outputs}) < len(graph.outputs) or not fresh.issuperset(graph.outputs)
+        self.results_may_share = len({*graph.outputs}) < len(graph.outputs) or not fresh.issuperset(
+            graph.outputs
+        )
 
-    def explain(self, error: Exception) -> NoReturn:
-        """Raise the error of a kernel of `plain` with the operation and the user's line at which it was staged; as it
-        is where it is the user's own."""
+    def raise_with_location(self, error: Exception) -> NoReturn:
+        """Raise the error of a kernel of `plain`, with the operation and the user's line at which it was
+        staged; raise the user's own errors as they are."""
         entry, plain = error.__traceback__, self.plain
         while entry is not None and entry.tb_frame.f_code is not plain.__code__:
             entry = entry.tb_next
@@ -299,21 +308,24 @@ class Compiled:
         raise reword(error, equation.primitive.name, operands, equation.site) from error
 
 
-def kind_key(leaves: list[Any], index: int, structure: Any) -> Any:
-    """What the code for an argument depends on, a leaf of (args, kwargs), which becomes a value to compute with."""
+def argument_key(leaves: list[Any], index: int, structure: Any) -> Any:
+    """Return what the code depends on for one argument, a leaf of (args, kwargs), and admit that leaf."""
     value = leaves[index]
     kind = type(value)
     if kind in SCALARS:
         return kind
     if kind in PLAIN:
         return value.shape, value.dtype
-    leaves[index] = admit_or_float0(value, Named("jit: the argument", argument_path, structure, index, True))
+    leaves[index] = admit_or_float0(
+        value, LeafName("jit: the argument", argument_path, structure, index, True)
+    )
     return aval_of(leaves[index])
 
 
-@boundary
+@api_boundary
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """`fun` as a function that takes the values it closes over as further arguments, and those values.
+    """Return `fun` as a function that takes the values it closes over as further arguments, and those
+    values.
 
     For custom rules, whose functions must not close over traced values.
 
@@ -331,8 +343,8 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     >>> len(closed_over), converted(np.array([3.0, 4.0]), 2 * w)
     (1, array([6., 8.]))
     """
-    graph, out_structure = staged(
-        fun, example_args, {}, "closure_convert", name_of(fun), source_info.caller()
+    graph, out_structure = stage_call(
+        fun, example_args, {}, "closure_convert", function_name(fun), source_info.user_frame()
     )
     structure = pytree.structure((example_args, {}))
     hoisted = [v for v, value in graph.captured.items() if is_differentiable(aval_of(value).dtype)]
@@ -340,8 +352,8 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     captured = {v: value for v, value in graph.captured.items() if v not in set(hoisted)}
     converted_graph = Graph((*hoisted, *graph.inputs), graph.equations, graph.outputs, captured, graph.name)
 
-    @boundary
-    def converted(*args: Any) -> Any:
+    @api_boundary
+    def converted_fun(*args: Any) -> Any:
         if len(args) != len(example_args) + len(hoisted):
             raise StructureError(
                 f"the converted function takes {len(example_args)} arguments and {len(hoisted)} "
@@ -354,4 +366,4 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
             )
         return pytree.unflatten(out_structure, converted_graph(*args[len(example_args) :], *leaves))
 
-    return converted, values
+    return converted_fun, values

@@ -10,9 +10,16 @@ from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
 from ..core.errors import StructureError
-from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
+from ..core.interpreter import CURRENT, Interpreter, Tracer, api_boundary, ensure_open, opened
 from ..core.staging import GraphInterpreter
-from .arguments import admit_arguments, admit_or_float0, admit_tangents, float0_zeros, tangent_dtype, unshared
+from .arguments import (
+    admit_arguments,
+    admit_or_float0,
+    admit_tangents,
+    float0_zeros,
+    tangent_dtype,
+    unshare_results,
+)
 from .reverse import may_share
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class JVPTracer(Tracer):
-    """A primal with its tangent (None: zero)."""
+    """A primal with its tangent (None stands for zero)."""
 
     __slots__ = ("primal", "tangent")
 
@@ -28,18 +35,18 @@ class JVPTracer(Tracer):
         self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
 
     aval = property(lambda self: aval_of(self.primal))
-    differentiated = property(lambda self: self.tangent is not None)
+    is_differentiated = property(lambda self: self.tangent is not None)
     shape = property(lambda self: getattr(self.primal, "shape", ()))
 
     def contents(self) -> tuple:
         return self.primal, self.tangent
 
-    def concrete(self, operation: str) -> Any:
+    def concretize(self, operation: str) -> Any:
         return self.primal
 
 
 class JVPInterpreter(Interpreter):
-    """Pushes tangents along with the values, by the primitives' JVP rules."""
+    """Forward mode: it pushes tangents along with the values, by the JVP rules of the primitives."""
 
     name = "jvp"
     __slots__ = ()
@@ -56,13 +63,13 @@ class JVPInterpreter(Interpreter):
                 tangents.append(None)
         if not traced:
             return self.bind_outer(primitive, args, params)
-        watcher = self.outer.watching
+        observer = self.outer.observer
         token = CURRENT.set(self.outer)
         try:
-            if watcher is None:
+            if observer is None:
                 y, t = primitive.jvp(primals, tangents, params)
             else:
-                y, t = watcher.jvp(primitive, primals, tangents, params)
+                y, t = observer.jvp(primitive, primals, tangents, params)
         finally:
             CURRENT.reset(token)
         if primitive.multiple_results:
@@ -71,32 +78,34 @@ class JVPInterpreter(Interpreter):
             return y
         return JVPTracer(self, y, t)
 
-    def pair(self, value: Any) -> tuple[Any, Any]:
-        """(primal, tangent or None) of a result."""
+    def primal_and_tangent(self, value: Any) -> tuple[Any, Any]:
+        """Split a result into its primal and its tangent (None: zero)."""
         if type(value) is JVPTracer and value.interpreter is self:
             return value.primal, value.tangent
         return value, None
 
 
-def push(
+def jvp_flat(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], site: Any = None
 ) -> tuple[Any, Any]:
-    """(results, tangents or None) of a function from values to a flat sequence of values."""
+    """Apply forward mode to a function from values to a flat sequence of values; return the results and their
+    tangents (None: zero)."""
     interpreter = JVPInterpreter(site)
     tracers = [JVPTracer(interpreter, p, t) for p, t in zip(primals, tangents)]
     with opened(interpreter):
-        results = [interpreter.pair(r) for r in fun(*tracers)]
+        results = [interpreter.primal_and_tangent(r) for r in fun(*tracers)]
     return [y for y, _ in results], [t for _, t in results]
 
 
-def filled_tangent(y: Any, t: Any) -> Any:
-    """A tangent to hand out: zeros made explicit, float0 for integers."""
+def instantiate_tangent(y: Any, t: Any) -> Any:
+    """Return a tangent as the user gets it: zeros are made explicit, and integers have tangents of dtype
+    float0."""
     if not is_differentiable(aval_of(y).dtype):
         return float0_zeros(y)
     return ops.zeros_like(y) if t is None else t
 
 
-@boundary
+@api_boundary
 def jvp(
     fun: Callable[..., Any],
     primals: Sequence[Any],
@@ -126,7 +135,7 @@ def jvp(
     >>> float(y), float(t)
     (0.0, 2.0)
     """
-    site = source_info.caller()
+    site = source_info.user_frame()
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise StructureError(
             f"jvp: primals and tangents must be tuples or lists, not {type(primals).__name__} and "
@@ -139,45 +148,45 @@ def jvp(
     given = admit_tangents("jvp", "tangent", values, structure, given, tangent_structure)
     box: dict[str, Any] = {}
 
-    def flat(*tracers: Any) -> Sequence[Any]:
+    def flat_fun(*tracers: Any) -> Sequence[Any]:
         result = fun(*pytree.unflatten(structure, tracers))
         if has_aux:
             result, aux = split_aux(result, "jvp")
-            box["aux"] = strip(aux, CURRENT.get().interpreter)
+            box["aux"] = strip_tracers(aux, CURRENT.get().interpreter)
         results, box["structure"] = pytree.flatten(result)
         return [r if type(r) is JVPTracer else admit_or_float0(r, "jvp: a result") for r in results]
 
     active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
-    ys, ts = push(flat, values, active, site)
+    ys, ts = jvp_flat(flat_fun, values, active, site)
     ys = [
         y.copy() if t is None and type(y) is np.ndarray else y for y, t in zip(ys, ts)
     ]  # arrays closed over
-    ts = [filled_tangent(y, t) for y, t in zip(ys, ts)]
-    results = unshared([*ys, *ts], [*values, *given])
+    ts = [instantiate_tangent(y, t) for y, t in zip(ys, ts)]
+    results = unshare_results([*ys, *ts], [*values, *given])
     out = tuple(pytree.unflatten(box["structure"], part) for part in (results[: len(ys)], results[len(ys) :]))
     if check:
-        from ..checking.compare import check_jvp  # a program over the transforms
+        from ..checking.compare import check_jvp_result  # a program over the transforms
 
-        check_jvp(fun, primals, tangents, has_aux)
+        check_jvp_result(fun, primals, tangents, has_aux)
     return (*out, box["aux"]) if has_aux else out
 
 
-def strip(aux: Any, interpreter: Interpreter) -> Any:
-    """Auxiliary results with the tracers of a forward- or reverse-mode level replaced by their primals; arrays are
-    copied, for these may be residuals as well."""
+def strip_tracers(aux: Any, interpreter: Interpreter) -> Any:
+    """Replace the tracers of a forward- or reverse-mode level in auxiliary results by their primals; arrays
+    are copied, since they may be residuals as well."""
 
-    def stripped(value: Any) -> Any:
+    def strip_leaf(value: Any) -> Any:
         if isinstance(value, Tracer) and value.interpreter is interpreter:
             value = value.primal  # type: ignore[attr-defined]
         elif isinstance(value, Tracer):
             ensure_open(value, "an auxiliary result")
         return value.copy() if type(value) is np.ndarray else value
 
-    return pytree.map(stripped, aux)
+    return pytree.map(strip_leaf, aux)
 
 
 def split_aux(result: Any, name: str) -> tuple[Any, Any]:
-    """(value, aux) of a function with `has_aux`."""
+    """Split the result of a function with `has_aux` into the value and the auxiliary result."""
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise StructureError(
             f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
@@ -186,7 +195,7 @@ def split_aux(result: Any, name: str) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-@boundary
+@api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` and its derivative at `primals` as a linear function of the tangents.
 
@@ -206,41 +215,41 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> float(y), float(f_jvp(1.0))
     (8.0, 12.0)
     """
-    site = source_info.caller()
+    site = source_info.user_frame()
     values, structure = pytree.flatten(primals)
     values = admit_arguments("linearize", values, structure)
     staging = GraphInterpreter(site, "linearize")
     box: dict[str, Any] = {}
 
-    def flat(*tracers: Any) -> Sequence[Any]:
+    def flat_fun(*tracers: Any) -> Sequence[Any]:
         result = fun(*pytree.unflatten(structure, tracers))
         if has_aux:
             result, aux = split_aux(result, "linearize")
-            box["aux"] = strip(aux, CURRENT.get().interpreter)
+            box["aux"] = strip_tracers(aux, CURRENT.get().interpreter)
         results, box["structure"] = pytree.flatten(result)
         return [r if type(r) is JVPTracer else admit_or_float0(r, "linearize: a result") for r in results]
 
     avals = [aval_of(v) for v in values]
-    values = [staging.own(v) for v in values]
+    values = [staging.snapshot(v) for v in values]
 
-    def pushed(tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def jvp_at_primals(tangents: Sequence[Any]) -> tuple[Any, Any]:
         active = [t if is_differentiable(a.dtype) else None for t, a in zip(tangents, avals)]
-        ys, ts = push(flat, values, active, site)
-        return ys, [filled_tangent(y, t) for y, t in zip(ys, ts)]
+        ys, ts = jvp_flat(flat_fun, values, active, site)
+        return ys, [instantiate_tangent(y, t) for y, t in zip(ys, ts)]
 
     inputs = [staging.new(Aval(a.shape, tangent_dtype(a.dtype))) for a in avals]
     with opened(staging):
-        ys, ts = pushed(inputs)
+        ys, ts = jvp_at_primals(inputs)
         outputs = [staging.atom(t) for t in ts]
     graph = staging.graph(inputs, outputs, "linearized")
 
-    @boundary
+    @api_boundary
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = pytree.flatten(tangents)
         given = admit_tangents("linearized function", "tangent", avals, structure, given, tangent_structure)
         # A level that watches is to see the user's operations rather than those that their rules left in the Graph.
-        ts = graph(*given) if CURRENT.get().watching is None else pushed(given)[1]
-        return pytree.unflatten(box["structure"], unshared(ts, [*given, *graph.captured.values()]))
+        ts = graph(*given) if CURRENT.get().observer is None else jvp_at_primals(given)[1]
+        return pytree.unflatten(box["structure"], unshare_results(ts, [*given, *graph.captured.values()]))
 
     f_jvp.graph = graph
     ys = [y.copy() if hasattr(y, "copy") else y for y in ys]

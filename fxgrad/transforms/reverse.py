@@ -1,12 +1,12 @@
-"""LinearizeInterpreter: reverse mode. Values are computed as they come; every operation on a traced value leaves a
-node with its pullback, and `backward` walks the nodes from the latest to the earliest.
+"""Reverse mode: the ReverseInterpreter. Values are computed as they come; every operation on a traced value
+leaves a node with its pullback, and `backward` walks the nodes from the latest to the earliest.
 
 A node is a list, the cheapest object Python has, and so is freed by reference counting however long the chain:
 
     [order, plain, residuals, parents, rule]
 
 `order` is minus its serial number (a heap pops the latest first); `rule.pull(ct, *residuals)` gives a cotangent
-for every parent, and `plain` is the faster form of it for NumPy values, where there is one. A leaf has no rule.
+for every parent, and `pull_plain` is the faster form of it for NumPy values, where there is one. A leaf has no rule.
 """
 
 from __future__ import annotations
@@ -27,65 +27,66 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-class LinearTracer(Tracer):
-    """A primal value with the node that made it (None: constant, zero derivative)."""
+class ReverseTracer(Tracer):
+    """A primal value with the node that made it (None: it is constant, and has no derivative)."""
 
     __slots__ = ("node", "primal")
 
-    def __init__(self, interpreter: LinearizeInterpreter, primal: Any, node: list | None):
+    def __init__(self, interpreter: ReverseInterpreter, primal: Any, node: list | None):
         self.interpreter, self.primal, self.node = interpreter, primal, node
 
     aval = property(lambda self: aval_of(self.primal))
     shape = property(lambda self: getattr(self.primal, "shape", ()))
     dtype = property(lambda self: aval_of(self.primal).dtype)
     weak = property(lambda self: type(self.primal) in SCALARS)
-    differentiated = property(lambda self: self.node is not None)
+    is_differentiated = property(lambda self: self.node is not None)
 
     def contents(self) -> tuple:
         return (self.primal,)
 
-    def concrete(self, operation: str) -> Any:
+    def concretize(self, operation: str) -> Any:
         return self.primal
 
 
 new_tracer = object.__new__
 
 
-class LinearizeInterpreter(Interpreter):
-    """Records the nodes of one reverse-mode transform."""
+class ReverseInterpreter(Interpreter):
+    """Reverse mode: it records the nodes of one transform."""
 
-    __slots__ = ("count", "direct", "name", "own")
+    __slots__ = ("count", "name", "snapshots", "unobserved")
 
     def __init__(self, name: str, site: Any):
         self.outer, self.name, self.site = CURRENT.get(), name, site
-        self.direct = self.outer.watching is None  # whether plain values may go straight to kernels
+        self.unobserved = self.outer.observer is None  # whether plain values may go straight to kernels
         self.count = 0
-        self.own = Snapshots()
+        self.snapshots = Snapshots()
 
-    def new(self, value: Any) -> LinearTracer:
-        """A traced input. The array is copied: what the user writes into it later does not reach residuals."""
+    def new(self, value: Any) -> ReverseTracer:
+        """Make the tracer of an input. The array is copied: what the user writes into it later does not reach
+        residuals."""
         self.count -= 1
         if type(value) is np.ndarray:
             value = value.copy()
-        tracer = new_tracer(LinearTracer)  # without __init__, for speed
+        tracer = new_tracer(ReverseTracer)  # without __init__, for speed
         tracer.interpreter, tracer.primal = self, value
         differentiable = type(value) is float or is_differentiable(aval_of(value).dtype)
         tracer.node = [self.count, None, None, None, None] if differentiable else None
         return tracer
 
     def constant(self, primitive: Any, values: tuple, params: dict) -> Any:
-        """The result for traced operands that are all constant."""
+        """Apply a primitive to traced operands that are all constant."""
         y = self.bind_outer(primitive, values, params)
         if primitive.multiple_results:
-            return [LinearTracer(self, v, None) for v in y]
+            return [ReverseTracer(self, v, None) for v in y]
         # A result that is an operand (or a view of it) stays wrapped: user code must not write into it.
-        return LinearTracer(self, y, None) if may_share(y, values) else y
+        return ReverseTracer(self, y, None) if may_share(y, values) else y
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
-        plain = self.direct
+        plain = self.unobserved
         if len(args) == 1:  # one and two operands written out: this is the hot path
             (a,) = args
-            if type(a) is not LinearTracer or a.interpreter is not self:
+            if type(a) is not ReverseTracer or a.interpreter is not self:
                 return self.bind_outer(primitive, args, params)
             if a.node is None:
                 return self.constant(primitive, (a.primal,), params)
@@ -95,16 +96,16 @@ class LinearizeInterpreter(Interpreter):
             a, b = args
             m = n = None
             traced = False
-            if type(a) is LinearTracer and a.interpreter is self:
+            if type(a) is ReverseTracer and a.interpreter is self:
                 a, m, traced = a.primal, a.node, True
-            if type(b) is LinearTracer and b.interpreter is self:
+            if type(b) is ReverseTracer and b.interpreter is self:
                 b, n, traced = b.primal, b.node, True
             if m is None and n is None:
                 return (self.constant if traced else self.bind_outer)(primitive, (a, b), params)
             values, parents = (a, b), (m, n)
             plain = plain and type(a) in PLAIN and type(b) in PLAIN
         else:
-            own = [type(a) is LinearTracer and a.interpreter is self for a in args]
+            own = [type(a) is ReverseTracer and a.interpreter is self for a in args]
             if True not in own:
                 return self.bind_outer(primitive, args, params)
             values = tuple([a.primal if o else a for a, o in zip(args, own)])
@@ -113,31 +114,31 @@ class LinearizeInterpreter(Interpreter):
                 return self.constant(primitive, values, params)
             plain = plain and is_plain(values)
         if plain and not primitive.runs_user_code:
-            y, rule, residuals = primitive.linearize(primitive.kernel, values, parents, params, self.own)
+            y, rule, residuals = primitive.vjp(primitive.kernel, values, parents, params, self.snapshots)
         else:
             token = CURRENT.set(self.outer)
             try:
-                y, rule, residuals = primitive.linearize(primitive.call, values, parents, params, self.own)
+                y, rule, residuals = primitive.vjp(primitive.call, values, parents, params, self.snapshots)
             finally:
                 CURRENT.reset(token)
-            if rule is not None and not self.direct:
-                rule = self.outer.watching.pullback(self, primitive, rule)
+            if rule is not None and not self.unobserved:
+                rule = self.outer.observer.observe_pullback(self, primitive, rule)
         if rule is None:
             if primitive.multiple_results:
-                return [LinearTracer(self, v, None) for v in y]
-            return LinearTracer(self, y, None) if may_share(y, values) else y
+                return [ReverseTracer(self, v, None) for v in y]
+            return ReverseTracer(self, y, None) if may_share(y, values) else y
         self.count = order = self.count - 1
-        node = [order, rule.plain if plain else None, residuals, parents, rule]
+        node = [order, rule.pull_plain if plain else None, residuals, parents, rule]
         if primitive.multiple_results:
             return [self.selected(v, i, node) for i, v in enumerate(y)]
-        tracer = new_tracer(LinearTracer)
+        tracer = new_tracer(ReverseTracer)
         tracer.interpreter, tracer.primal, tracer.node = self, y, node
         return tracer
 
-    def selected(self, value: Any, index: int, node: list) -> LinearTracer:
-        """One result of an operation with several."""
+    def selected(self, value: Any, index: int, node: list) -> ReverseTracer:
+        """Return the tracer of one result of an operation that has several."""
         self.count -= 1
-        return LinearTracer(self, value, [self.count, None, (index,), (node,), SELECTION])
+        return ReverseTracer(self, value, [self.count, None, (index,), (node,), SELECTION])
 
 
 def may_share(y: Any, values: Sequence[Any]) -> bool:
@@ -145,26 +146,27 @@ def may_share(y: Any, values: Sequence[Any]) -> bool:
     return any(y is v for v in values) or (type(y) is np.ndarray and y.base is not None)
 
 
-class Bundle(dict):
-    """Cotangents of the results of one operation, by position."""
+class ResultCotangents(dict):
+    """The cotangents of the results of one operation, by position."""
 
 
 class Selection(PullbackRule):
-    """The rule of one result among several: its cotangent goes into the operation's bundle."""
+    """The rule of one result among several: it puts the cotangent into a dict, by the position of the
+    result."""
 
-    def pull(self, ct: Any, index: int) -> tuple[Bundle]:
-        """A bundle of one."""
-        return (Bundle({index: ct}),)
+    def pull(self, ct: Any, index: int) -> tuple[ResultCotangents]:
+        """Return a dict with one cotangent."""
+        return (ResultCotangents({index: ct}),)
 
 
 SELECTION = Selection()
 
 
-def accumulate(a: Any, b: Any) -> Any:
-    """The sum of two cotangents of one node."""
-    if type(a) is Bundle:
+def accumulate_cotangent(a: Any, b: Any) -> Any:
+    """Add two cotangents of one node."""
+    if type(a) is ResultCotangents:
         for index, ct in b.items():
-            a[index] = accumulate(a[index], ct) if index in a else ct
+            a[index] = accumulate_cotangent(a[index], ct) if index in a else ct
         return a
     return add_cotangents(a, b)
 
@@ -172,20 +174,21 @@ def accumulate(a: Any, b: Any) -> Any:
 def backward(
     seeds: Iterable[tuple[list | None, Any]], leaves: Iterable[list | None], consume: bool
 ) -> list[Any]:
-    """Cotangents of the leaf nodes (None: zero, or no leaf) for cotangents of other nodes (None: a constant).
+    """Walk the nodes from the latest to the earliest, and return the cotangents of the leaf nodes (None:
+    zero, or no leaf) for given cotangents of other nodes.
 
     With `consume` the nodes are emptied as they are passed, so that residuals are freed early. Floating-point
     warnings are off: entries that a mask discards later may divide by zero here.
     """
     cts: dict[int, Any] = {}
     heap: list[list] = []
-    add = np.add if CURRENT.get().watching is None else ops.add
+    add = np.add if CURRENT.get().observer is None else ops.add
     with np.errstate(all="ignore"):
         for node, ct in seeds:
             if node is None:
                 continue
             if node[0] in cts:
-                cts[node[0]] = accumulate(cts[node[0]], ct)
+                cts[node[0]] = accumulate_cotangent(cts[node[0]], ct)
             else:
                 cts[node[0]] = ct
                 if node[4] is not None:
@@ -209,7 +212,7 @@ def backward(
                     if type(result) in PLAIN and type(other) in PLAIN:
                         cts[order] = add(other, result)
                     else:
-                        cts[order] = accumulate(other, result)
+                        cts[order] = accumulate_cotangent(other, result)
                 else:
                     cts[order] = result
                     if parent[4] is not None:
@@ -222,12 +225,12 @@ def backward(
         results = []
         for leaf in leaves:
             ct = None if leaf is None else cts.get(leaf[0])
-            results.append(ct.dense() if type(ct) is Masked else ct)
+            results.append(ct.densify() if type(ct) is Masked else ct)
         return results
 
 
-def finished(ct: Any, seen: set[int]) -> Any:
-    """A cotangent to hand out: an array of its own that the user may write into."""
+def unshare_cotangent(ct: Any, seen: set[int]) -> Any:
+    """Return a cotangent as the user gets it: an array of its own, which may be written into."""
     if type(ct) is np.ndarray:
         if ct.ndim == 0:
             return ct[()]  # as NumPy's own results without axes

@@ -15,9 +15,9 @@ import numpy as np
 from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.errors import ShapeError
-from ..core.interpreter import concrete
-from .arguments import Named, leaf_path
-from .vmap import BatchInterpreter, run
+from ..core.interpreter import concretize
+from .arguments import LeafName, leaf_path
+from .vmap import BatchInterpreter, vmap_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,33 +37,34 @@ class SplitInterpreter(BatchInterpreter):
 
     __slots__ = ()
 
-    def concrete(self, tracer: Any, operation: str) -> Any:
+    def concretize(self, tracer: Any, operation: str) -> Any:
         """The value that all entries have; raises `Fork` where they differ."""
-        entries = np.asarray(concrete(tracer.value, operation))
+        entries = np.asarray(concretize(tracer.value, operation))
         if not len(entries):
-            return super().concrete(tracer, operation)
+            return super().concretize(tracer, operation)
         distinct, group = np.unique(entries, axis=0, return_inverse=True)
         if len(distinct) > 1:
             raise Fork(self, [np.flatnonzero(group.reshape(-1) == i) for i in range(len(distinct))])
         return entries[0]
 
 
-def batch_in_groups(
+def vmap_in_groups(
     fun: Callable[..., Sequence[Any]],
     values: Sequence[Any],
-    batched: Sequence[bool],
+    is_batched: Sequence[bool],
     size: int,
     site: Any,
     structure: Callable[[], Any],
 ) -> tuple[list[Any], list[bool]]:
-    """As `vmap.batch`, for a function that may ask for batched values; `structure` is for messages."""
+    """Map a function as `vmap_flat` does, where it may ask for batched values; `structure` is for
+    messages."""
     pending, done = [np.arange(size)], []
     while pending:
         members = pending.pop()
-        part = values if len(members) == size else chosen(values, batched, members)
+        part = values if len(members) == size else take_members(values, is_batched, members)
         interpreter = SplitInterpreter(site, len(members))
         try:
-            done.append((members, *run(interpreter, fun, part, batched)))
+            done.append((members, *vmap_with(interpreter, fun, part, is_batched)))
         except Fork as fork:
             if fork.interpreter is not interpreter:
                 raise  # a question of an outer level
@@ -74,19 +75,23 @@ def batch_in_groups(
     merged = []
     for index, parts in enumerate(zip(*[results for _, results, _ in done])):
         flags = [flags[index] for *_, flags in done]
-        place = Named("vmap: the result", leaf_path, structure(), index)
-        joined = ops.concatenate(*alike(parts, flags, [len(members) for members, *_ in done], place), axis=0)
+        place = LeafName("vmap: the result", leaf_path, structure(), index)
+        joined = ops.concatenate(
+            *unify_groups(parts, flags, [len(members) for members, *_ in done], place), axis=0
+        )
         merged.append(ops.getitem(joined, order, index=(ops.ARRAY,)))
     return merged, [True] * len(merged)
 
 
-def chosen(values: Sequence[Any], batched: Sequence[bool], members: np.ndarray) -> list[Any]:
-    """The entries `members` of the batched values."""
-    return [ops.getitem(v, members, index=(ops.ARRAY,)) if b else v for v, b in zip(values, batched)]
+def take_members(values: Sequence[Any], is_batched: Sequence[bool], members: np.ndarray) -> list[Any]:
+    """Take the entries `members` of the batched values."""
+    return [ops.getitem(v, members, index=(ops.ARRAY,)) if b else v for v, b in zip(values, is_batched)]
 
 
-def alike(parts: Sequence[Any], flags: Sequence[bool], sizes: Sequence[int], what: Named) -> list[Any]:
-    """The results of all groups with a leading batch axis and of one dtype."""
+def unify_groups(
+    parts: Sequence[Any], flags: Sequence[bool], sizes: Sequence[int], what: LeafName
+) -> list[Any]:
+    """Give the results of all groups a leading batch axis and one dtype."""
     avals = [aval_of(p) for p in parts]
     shapes = [a.shape[f:] for a, f in zip(avals, flags)]
     if len(set(shapes)) > 1:

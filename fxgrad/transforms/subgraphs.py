@@ -1,6 +1,6 @@
-"""What control flow derives from the Graphs of its bodies: tangents, batches, transposes, and the two halves of a body
-that is linear in some of its inputs. All of it depends on the Graph and on patterns of booleans alone, and is kept
-with the Graph, which is closed: it captures no traced values.
+"""What control flow derives from the Graphs of its bodies: tangents, batches, transposes, and the partial
+evaluation of a body that is linear in some of its inputs. All of it depends on the Graph and on patterns of
+booleans alone, and is kept with the Graph, which is closed: it captures no traced values.
 
 The inputs of a loop's body are (consts, carry, rows of xs), its outputs (carry, rows of ys).
 """
@@ -18,11 +18,11 @@ from ..core.interpreter import Tracer, named_axes
 from ..core.key import key_of, params_key
 from ..core.staging import GraphTracer, stage
 from ..kernels.codegen.source import compile_graph
-from ..ops.kinds import spread
-from ..ops.masked import dense
+from ..ops.kinds import ensure_batched
+from ..ops.masked import densify
 from ..ops.transpose import transpose_graph
-from .jvp import push
-from .vmap import MAPPED, BatchTracer, batch
+from .jvp import jvp_flat
+from .vmap import MAPPED_AXIS, BatchTracer, vmap_flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,28 +30,30 @@ if TYPE_CHECKING:
 Flags = tuple[bool, ...]
 
 
-def kept(function: Callable) -> Callable:
-    """A function of a Graph and hashable patterns, computed once for each pattern."""
+def cached_on_graph(function: Callable) -> Callable:
+    """Cache a function of a Graph and hashable patterns on the Graph: it is computed once for each
+    pattern."""
 
     @wraps(function)
-    def found(graph: Graph, *pattern: Any) -> Any:
-        key = (function, MAPPED.get(), *pattern)
-        if key not in graph.derived:
-            graph.derived[key] = function(graph, *pattern)
-        return graph.derived[key]
+    def lookup(graph: Graph, *pattern: Any) -> Any:
+        key = (function, MAPPED_AXIS.get(), *pattern)
+        if key not in graph.cache:
+            graph.cache[key] = function(graph, *pattern)
+        return graph.cache[key]
 
-    return found
+    return lookup
 
 
 _interned = Cache(256)
 
 
-def interned(graph: Graph) -> Graph:
-    """An equal Graph met before, or this one: what was derived from a body serves the next call of the same loop,
-    although a call stages its functions anew. Not where an equation will never be met again, nor is to be kept."""
-    if any(equation.has("unique") for equation in graph.equations):
+def intern_graph(graph: Graph) -> Graph:
+    """Return an equal Graph met before, or this one: what was derived from a body serves the next call of the
+    same loop, although a call stages its functions anew. Not where an equation will never be met again, nor
+    is to be kept."""
+    if any(equation.has_trait("unique") for equation in graph.equations):
         return graph
-    key = content(graph)
+    key = graph_key(graph)
     try:
         found = _interned.get(key)
     except TypeError:  # a param that cannot be hashed
@@ -61,45 +63,46 @@ def interned(graph: Graph) -> Graph:
     return found
 
 
-def content(graph: Graph) -> tuple:
-    """All that a closed Graph says, to be compared and hashed. Sub-graphs are interned already."""
+def graph_key(graph: Graph) -> tuple:
+    """Return all that a closed Graph says as a key, to be compared and hashed. Sub-graphs are interned
+    already."""
     numbers: dict[Any, int] = {}
 
-    def bound(variables: Sequence[Var]) -> tuple:
+    def number_variables(variables: Sequence[Var]) -> tuple:
         for v in variables:
             numbers[v] = len(numbers)
         return tuple([v.aval for v in variables])
 
-    def read(atoms: Sequence[Any]) -> tuple:
+    def key_atoms(atoms: Sequence[Any]) -> tuple:
         return tuple([key_of(a.value) if type(a) is Literal else numbers[a] for a in atoms])
 
-    inputs = bound(graph.inputs)
+    inputs = number_variables(graph.inputs)
     equations = tuple(
         [
             (
                 e.primitive,
-                read(e.inputs),
+                key_atoms(e.inputs),
                 params_key(e.params),
-                bound(e.outputs),
+                number_variables(e.outputs),
                 None if e.site is None else (id(e.site.code), e.site.lasti),
                 e.quiet,
             )
             for e in graph.equations
         ]
     )
-    return graph.name, inputs, equations, read(graph.outputs), named_axes()
+    return graph.name, inputs, equations, key_atoms(graph.outputs), named_axes()
 
 
-@kept
-def compiled(graph: Graph) -> Callable[..., list[Any]]:
-    """The function of a Graph on NumPy values."""
+@cached_on_graph
+def numpy_function(graph: Graph) -> Callable[..., list[Any]]:
+    """Compile a Graph to a function on NumPy values."""
     return compile_graph(graph, True)
 
 
-@kept
-def silent(graph: Graph) -> Graph:
-    """The graph without effects that no output needs: for what computes values again."""
-    return graph.pruned(effects=False)
+@cached_on_graph
+def without_effects(graph: Graph) -> Graph:
+    """Return the Graph without effects that no output needs, for what computes values again."""
+    return graph.prune(keep_effects=False)
 
 
 def is_abstract(value: Any) -> bool:
@@ -109,8 +112,8 @@ def is_abstract(value: Any) -> bool:
     return type(value) is GraphTracer
 
 
-def parted(values: Sequence[Any], *counts: int) -> list[list[Any]]:
-    """Consecutive parts of a sequence, of these lengths, and the rest."""
+def split_list(values: Sequence[Any], *counts: int) -> list[list[Any]]:
+    """Split a sequence into consecutive parts of these lengths, and the rest."""
     parts, start = [], 0
     for count in counts:
         parts.append(list(values[start : start + count]))
@@ -118,47 +121,47 @@ def parted(values: Sequence[Any], *counts: int) -> list[list[Any]]:
     return [*parts, list(values[start:])]
 
 
-def chosen(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """The values whose flag is set."""
+def select_list(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Select the values whose flag is set."""
     return [v for v, f in zip(values, flags) if f]
 
 
-def filled(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """The inverse of `chosen`: None where the flag is not set."""
+def expand_list(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Invert `select_list`: put the values where the flag is set, and None elsewhere."""
     rest = iter(values)
     return [next(rest) if f else None for f in flags]
 
 
-def negated(flags: Sequence[bool]) -> list[bool]:
+def negate_flags(flags: Sequence[bool]) -> list[bool]:
     return [not f for f in flags]
 
 
-def any_of(a: Sequence[bool], b: Sequence[bool]) -> Flags:
-    """Where either flag is set."""
+def or_flags(a: Sequence[bool], b: Sequence[bool]) -> Flags:
+    """Combine flags: set where either is set."""
     return tuple([x or y for x, y in zip(a, b)])
 
 
-def with_carry(flags: Flags, consts: int, carry: Sequence[bool]) -> Flags:
-    """Flags of the inputs of a body, with those of the carry that are set here or there."""
+def add_carry_flags(flags: Flags, consts: int, carry: Sequence[bool]) -> Flags:
+    """Set the flags of a carry, among those of the inputs of a body, that are set here or there."""
     end = consts + len(carry)
-    return (*flags[:consts], *any_of(flags[consts:end], carry), *flags[end:])
+    return (*flags[:consts], *or_flags(flags[consts:end], carry), *flags[end:])
 
 
 def tangent_aval(aval: Aval) -> Aval:
     return Aval(aval.shape, aval.dtype)
 
 
-def strong(value: Any) -> Any:
-    """A tangent or cotangent as the value of its `tangent_aval`: dense, and no Python number."""
-    value = dense(value)
+def as_strong_tangent(value: Any) -> Any:
+    """Convert a tangent or cotangent to its `tangent_aval`: dense, and no Python number."""
+    value = densify(value)
     aval = aval_of(value)
     return ops.convert(value, dtype=aval.dtype) if aval.weak else value
 
 
-def zeros(aval: Aval, beside: Any) -> Any:
-    """Zeros for a cotangent that there is not, in the array library of another value."""
-    have = aval_of(beside)
-    zero = ops.zeros_like(beside)
+def zeros_of_aval(aval: Aval, like: Any) -> Any:
+    """Make zeros for a cotangent that does not exist, in the array library of another value."""
+    have = aval_of(like)
+    zero = ops.zeros_like(like)
     if have.shape:
         zero = ops.reduce_sum(zero, axes=tuple(range(have.ndim)))
     if kind_of(have.dtype) == "c" != kind_of(aval.dtype):
@@ -166,148 +169,154 @@ def zeros(aval: Aval, beside: Any) -> Any:
     return ops.broadcast_to(ops.convert(zero, dtype=aval.dtype), shape=aval.shape)
 
 
-def repeated(values: Sequence[Any], batched: Sequence[bool], wanted: Sequence[bool], size: int) -> list[Any]:
-    """The operands with a batch axis where it is wanted."""
-    beside = chosen(values, batched)
+def add_batch_axes(
+    values: Sequence[Any], is_batched: Sequence[bool], wanted: Sequence[bool], size: int
+) -> list[Any]:
+    """Give the operands a batch axis where it is wanted."""
+    beside = select_list(values, is_batched)
     results = []
-    for value, have, want in zip(values, batched, wanted):
+    for value, have, want in zip(values, is_batched, wanted):
         aval = aval_of(value)
         if have or not want:
             results.append(value)
         elif aval.shape or not beside:
-            results.append(spread(value, False, size))
+            results.append(ensure_batched(value, False, size))
         else:  # a number has no library of its own
-            results.append(ops.add(zeros(Aval((size,), aval.dtype), beside[0]), value))
+            results.append(ops.add(zeros_of_aval(Aval((size,), aval.dtype), beside[0]), value))
     return results
 
 
 # -- forward mode
-@kept
-def pushed(graph: Graph, active: Flags, wanted: Flags) -> tuple[Graph, Flags]:
-    """(the Graph (*inputs, *tangents of the active inputs) → (*outputs, *tangents of outputs), which outputs have
-    tangents); the tangents of the `wanted` outputs are there in any case."""
+@cached_on_graph
+def jvp_graph(graph: Graph, active: Flags, wanted: Flags) -> tuple[Graph, Flags]:
+    """Derive the Graph (*inputs, *tangents of the active inputs) → (*outputs, *tangents of outputs); return
+    it, and which outputs have tangents."""
     present: list[bool] = []
 
-    def both(*values: Any) -> list[Any]:
-        primals, tangents = parted(values, len(active))
-        ys, ts = push(graph, primals, filled(tangents, active))
+    def jvp_values(*values: Any) -> list[Any]:
+        primals, tangents = split_list(values, len(active))
+        ys, ts = jvp_flat(graph, primals, expand_list(tangents, active))
         ts = [ops.zeros_like(y) if t is None and w else t for y, t, w in zip(ys, ts, wanted)]
         present[:] = [t is not None for t in ts]
-        return [*ys, *map(strong, chosen(ts, present))]
+        return [*ys, *map(as_strong_tangent, select_list(ts, present))]
 
-    avals = [*graph.in_avals, *map(tangent_aval, chosen(graph.in_avals, active))]
-    return stage(both, avals, graph.name), tuple(present)
+    avals = [*graph.in_avals, *map(tangent_aval, select_list(graph.in_avals, active))]
+    return stage(jvp_values, avals, graph.name), tuple(present)
 
 
-@kept
-def pushed_body(body: Graph, consts: int, carry: int, active: Flags) -> tuple[Graph, Flags, Flags]:
-    """(the body that carries values and tangents, which inputs have tangents, which outputs). Its inputs are the consts
-    and their tangents, the carry and its tangents, the rows and their tangents; its outputs likewise.
+@cached_on_graph
+def jvp_body(body: Graph, consts: int, carry: int, active: Flags) -> tuple[Graph, Flags, Flags]:
+    """Derive the body that carries values and tangents; return it, which inputs have tangents, and which
+    outputs. Its inputs are the consts and their tangents, the carry and its tangents, the rows and their
+    tangents; its outputs likewise.
 
     A carry has a tangent when its initial value or, after some step, its next value has one.
     """
     while True:
         wanted = (*active[consts : consts + carry], *[False] * (len(body.outputs) - carry))
-        graph, present = pushed(body, active, wanted)
-        grown = with_carry(active, consts, present[:carry])
+        graph, present = jvp_graph(body, active, wanted)
+        grown = add_carry_flags(active, consts, present[:carry])
         if grown == active:
             break
         active = grown
-    primals, tangents = parted(graph.inputs, len(active))
-    ys, ts = parted(graph.outputs, len(present))
-    inputs = interleaved(primals, filled(tangents, active), consts, carry)
-    outputs = interleaved(ys, filled(ts, present), carry)
+    primals, tangents = split_list(graph.inputs, len(active))
+    ys, ts = split_list(graph.outputs, len(present))
+    inputs = merge_lists(primals, expand_list(tangents, active), consts, carry)
+    outputs = merge_lists(ys, expand_list(ts, present), carry)
     return Graph(inputs, graph.equations, outputs, graph.captured, body.name), active, present
 
 
-def interleaved(values: Sequence[Any], tangents: Sequence[Any], *counts: int) -> list[Any]:
-    """Every part of the values followed by its tangents, as far as these are there."""
+def merge_lists(values: Sequence[Any], tangents: Sequence[Any], *counts: int) -> list[Any]:
+    """Merge two lists part by part: every part of the values is followed by its tangents, as far as these
+    exist."""
     mixed = []
-    for part, tangent_part in zip(parted(values, *counts), parted(tangents, *counts)):
+    for part, tangent_part in zip(split_list(values, *counts), split_list(tangents, *counts)):
         mixed += [*part, *(t for t in tangent_part if t is not None)]
     return mixed
 
 
-def apart(values: Sequence[Any], active: Flags, *counts: int) -> tuple[list[Any], list[Any]]:
-    """The inverse of `interleaved`: (values, tangents or None)."""
+def unmerge_lists(values: Sequence[Any], active: Flags, *counts: int) -> tuple[list[Any], list[Any]]:
+    """Invert `merge_lists`: return the values, and the tangents or None."""
     primals, tangents, start = [], [], 0
-    for flags in parted(active, *counts):
-        here, moving, _ = parted(values[start:], len(flags), sum(flags))
+    for flags in split_list(active, *counts):
+        here, moving, _ = split_list(values[start:], len(flags), sum(flags))
         primals += here
-        tangents += filled(moving, flags)
+        tangents += expand_list(moving, flags)
         start += len(here) + len(moving)
     return primals, tangents
 
 
-def tangent_places(active: Flags, *counts: int) -> Flags:
-    """Which of the `interleaved` values are tangents."""
+def tangent_flags(active: Flags, *counts: int) -> Flags:
+    """Tell which values of a merged list are tangents."""
     places: list[bool] = []
-    for flags in parted(active, *counts):
+    for flags in split_list(active, *counts):
         places += [False] * len(flags) + [True] * sum(flags)
     return tuple(places)
 
 
 # -- the two halves of a body that is linear in some inputs
-class Halves(NamedTuple):
-    """A loop body, linear in some of its inputs, as the half that is known before those are, and the linear half.
+class PartialEval(NamedTuple):
+    """A loop body that is linear in some of its inputs, split into what is known before those inputs are, and
+    the linear rest.
 
-    `linear`: which inputs are linear, with those carries that become so; `moved`: which outputs are.
-    `invariant`: consts → residuals that are the same in every step, computed once and not stacked.
-    `forward`: known inputs → (known carry, known ys, residuals of the step): a body itself.
-    `rows`: which of the known xs are residuals as they are.
-    `backward`: (invariant, rows, residuals of the step, linear inputs) → linear outputs.
+    `linear_in`: which inputs are linear, with those carries that become so; `linear_out`: which outputs are.
+    `invariant_graph`: consts → residuals that are the same in every step, computed once and not stacked.
+    `known_body`: known inputs → (known carry, known ys, residuals of the step): a body itself.
+    `residual_rows`: which of the known xs are residuals as they are.
+    `linear_body`: (invariant, rows, residuals of the step, linear inputs) → linear outputs.
     """
 
     linear: Flags
     moved: Flags
-    invariant: Graph
+    invariant_graph: Graph
     forward: Graph
-    rows: Flags
+    residual_rows: Flags
     backward: Graph
 
 
-@kept
-def halves(body: Graph, consts: int, carry: int, linear: Flags) -> Halves:
-    """The halves of a body; which carries are linear is found out by going round the loop."""
+@cached_on_graph
+def partial_eval(body: Graph, consts: int, carry: int, linear: Flags) -> PartialEval:
+    """Evaluate a body partially: split it into the known and the linear half; the linear carries are a fixed
+    point of the loop."""
     while True:
-        dependent = body.dependents(chosen(body.inputs, linear))
+        dependent = body.dependents(select_list(body.inputs, linear))
         moved = tuple([a in dependent for a in body.outputs])
-        grown = with_carry(linear, consts, moved[:carry])
+        grown = add_carry_flags(linear, consts, moved[:carry])
         if grown == linear:
             break
         linear = grown
     moved = (*linear[consts : consts + carry], *moved[carry:])
-    parts = zip(parted(body.inputs, consts, carry), parted(negated(linear), consts, carry))
-    fixed, state, rows = (chosen(part, known) for part, known in parts)
+    parts = zip(split_list(body.inputs, consts, carry), split_list(negate_flags(linear), consts, carry))
+    fixed, state, rows = (select_list(part, known) for part, known in parts)
     known_inputs = [*fixed, *state, *rows]
     # Effects on linear values belong to neither half.
     first = [e for e in body.equations if dependent.isdisjoint((*e.inputs, *e.outputs))]
     second = [e for e in body.equations if not dependent.isdisjoint(e.outputs)]
-    linear_outputs = chosen(body.outputs, moved)
+    linear_outputs = select_list(body.outputs, moved)
     made = {*known_inputs, *(v for e in first for v in e.outputs)}
     read = dict.fromkeys(a for e in second for a in e.inputs if a in made)
     read.update(dict.fromkeys(a for a in linear_outputs if a in made))
     varying = Graph(known_inputs, first, ()).dependents([*state, *rows])
     invariant = [v for v in read if v not in varying]
     step = [v for v in read if v in varying and v not in rows]
-    known_outputs = chosen(body.outputs, negated(moved))
-    return Halves(
+    known_outputs = select_list(body.outputs, negate_flags(moved))
+    return PartialEval(
         linear,
         moved,
-        Graph(fixed, first, invariant, body.captured, body.name).pruned(effects=False),
-        Graph(known_inputs, first, [*known_outputs, *step], body.captured, body.name).pruned(),
+        Graph(fixed, first, invariant, body.captured, body.name).prune(keep_effects=False),
+        Graph(known_inputs, first, [*known_outputs, *step], body.captured, body.name).prune(),
         tuple([v in read for v in rows]),
         Graph(
-            [*invariant, *(v for v in rows if v in read), *step, *chosen(body.inputs, linear)],
+            [*invariant, *(v for v in rows if v in read), *step, *select_list(body.inputs, linear)],
             second,
             linear_outputs,
             body.captured,
             body.name,
-        ).pruned(),
+        ).prune(),
     )
 
 
-class Transposed(NamedTuple):
+class TransposedBody(NamedTuple):
     """The body of the backward loop: (invariant, cotangents of the carry, sums for the consts, residuals of the step,
     cotangents of ys) → (cotangents of the carry, sums for the consts, cotangents of xs).
 
@@ -320,73 +329,78 @@ class Transposed(NamedTuple):
     xs: Flags
 
 
-@kept
-def transposed_body(
+@cached_on_graph
+def transpose_body(
     linear: Graph, invariants: int, residuals: int, consts: int, carry: int, seeded: Flags, ys: Flags
-) -> Transposed:
-    """The transpose of the linear half (see `Halves.backward`) for cotangents of those carries and ys that have one; a
-    carry has one when its last value or, before some step, its previous value has."""
+) -> TransposedBody:
+    """Transpose the linear half (see `PartialEval.linear_body`) for cotangents of those carries and ys that
+    have one; a carry has one when its last value or, before some step, its previous value has."""
     known = invariants + residuals
     avals = linear.in_avals
-    fixed_avals, carry_avals, _ = parted(avals[known:], consts, carry)
+    fixed_avals, carry_avals, _ = split_list(avals[known:], consts, carry)
     summed: Flags = (False,) * consts
     carried = seeded
     found: list[Any] = []
 
     def step(*values: Any) -> list[Any]:
-        constant, cts, sums, stacked, row_cts = parted(
+        constant, cts, sums, stacked, row_cts = split_list(
             values, invariants, sum(carried), sum(summed), residuals
         )
-        given = [*filled(cts, carried), *filled(row_cts, ys)]
+        given = [*expand_list(cts, carried), *expand_list(row_cts, ys)]
         found[:] = transpose_graph(linear, [*constant, *stacked], len(avals) - known, given)
-        new, state, xs = parted([None if ct is None else dense(ct) for ct in found], consts, carry)
+        new, state, xs = split_list([None if ct is None else densify(ct) for ct in found], consts, carry)
         total = [
             ct if s is None else s if ct is None else ops.add(s, ct)
-            for s, ct in zip(filled(sums, summed), new)
+            for s, ct in zip(expand_list(sums, summed), new)
         ]
-        back = [zeros(a, cts[0]) if ct is None else ct for ct, a, c in zip(state, carry_avals, carried) if c]
-        return [*back, *chosen(total, summed), *(ct for ct in xs if ct is not None)]
+        back = [
+            zeros_of_aval(a, cts[0]) if ct is None else ct
+            for ct, a, c in zip(state, carry_avals, carried)
+            if c
+        ]
+        return [*back, *select_list(total, summed), *(ct for ct in xs if ct is not None)]
 
     while True:
         given_avals = [
             *avals[:invariants],
-            *chosen(carry_avals, carried),
-            *chosen(fixed_avals, summed),
+            *select_list(carry_avals, carried),
+            *select_list(fixed_avals, summed),
             *avals[invariants:known],
-            *chosen(linear.out_avals[carry:], ys),
+            *select_list(linear.out_avals[carry:], ys),
         ]
         graph = stage(step, given_avals, linear.name, sites=False)
-        new, state, xs = parted([ct is not None for ct in found], consts, carry)
-        grown = any_of(carried, state), any_of(summed, new)
+        new, state, xs = split_list([ct is not None for ct in found], consts, carry)
+        grown = or_flags(carried, state), or_flags(summed, new)
         if grown == (carried, summed):
-            return Transposed(graph, summed, carried, tuple(xs))
+            return TransposedBody(graph, summed, carried, tuple(xs))
         carried, summed = grown
 
 
 # -- vmap
-@kept
-def batched_graph(graph: Graph, batched: Flags, size: int, forced: Flags) -> tuple[Graph, Flags]:
-    """(the Graph on batches along leading axes, which outputs are batched); those `forced` are in any case."""
+@cached_on_graph
+def batch_graph(graph: Graph, is_batched: Flags, size: int, forced: Flags) -> tuple[Graph, Flags]:
+    """Derive the Graph on batches along leading axes; return it, and which outputs are batched: those
+    `forced` are in any case."""
     flags: list[bool] = []
 
-    def mapped(*values: Any) -> list[Any]:
-        results, found = batch(graph, values, batched, size)
-        flags[:] = any_of(found, forced)
-        return [spread(r, b or not f, size) for r, b, f in zip(results, found, flags)]
+    def batched_fun(*values: Any) -> list[Any]:
+        results, found = vmap_flat(graph, values, is_batched, size)
+        flags[:] = or_flags(found, forced)
+        return [ensure_batched(r, b or not f, size) for r, b, f in zip(results, found, flags)]
 
-    return stage(mapped, batched_avals(graph, batched, size), graph.name), tuple(flags)
-
-
-def batched_avals(graph: Graph, batched: Flags, size: int) -> list[Aval]:
-    """The avals of the inputs with their batch axes."""
-    return [Aval((size, *a.shape), a.dtype) if b else a for a, b in zip(graph.in_avals, batched)]
+    return stage(batched_fun, batch_avals(graph, is_batched, size), graph.name), tuple(flags)
 
 
-def carry_flags(body: Graph, consts: int, carry: int, batched: Flags, size: int) -> Flags:
-    """Which inputs of a body are batched, with the carries that become so."""
+def batch_avals(graph: Graph, is_batched: Flags, size: int) -> list[Aval]:
+    """Return the avals of the inputs with their batch axes."""
+    return [Aval((size, *a.shape), a.dtype) if b else a for a, b in zip(graph.in_avals, is_batched)]
+
+
+def batched_input_flags(body: Graph, consts: int, carry: int, is_batched: Flags, size: int) -> Flags:
+    """Tell which inputs of a body are batched, including the carries that become so."""
     while True:
-        _, flags = batched_graph(body, batched, size, (False,) * len(body.outputs))
-        grown = with_carry(batched, consts, flags[:carry])
-        if grown == batched:
-            return batched
-        batched = grown
+        _, flags = batch_graph(body, is_batched, size, (False,) * len(body.outputs))
+        grown = add_carry_flags(is_batched, consts, flags[:carry])
+        if grown == is_batched:
+            return is_batched
+        is_batched = grown

@@ -13,24 +13,24 @@ from ..core import pytree, source_info
 from ..core.aval import PLAIN, Aval, aval_of, float0, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
 from ..core.graph import Graph, Literal
-from ..core.interpreter import CURRENT, Context, Tracer, boundary, ensure_open, leave, opened
+from ..core.interpreter import CURRENT, Context, Tracer, api_boundary, ensure_open, leave_library, opened
 from ..core.staging import stage
 from ..ops.kinds import Elementwise, Linear
-from ..ops.masked import dense
+from ..ops.masked import densify
 from ..ops.projection import project
 from ..ops.transpose import transpose_graph
 from .arguments import (
     FLOAT,
-    Named,
+    LeafName,
     admit,
     admit_arguments,
     admit_or_float0,
     admit_tangents,
-    chosen_path,
     float0_zeros,
+    path_at_positions,
 )
-from .jvp import split_aux, strip
-from .reverse import LinearizeInterpreter, LinearTracer, backward, finished
+from .jvp import split_aux, strip_tracers
+from .reverse import ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,32 +38,33 @@ if TYPE_CHECKING:
 ONE = np.float64(1)
 
 
-def unwrapped(interpreter: LinearizeInterpreter, value: Any) -> tuple[Any, list | None]:
-    """(primal, node or None) of a result."""
-    if type(value) is LinearTracer and value.interpreter is interpreter:
+def primal_and_node(interpreter: ReverseInterpreter, value: Any) -> tuple[Any, list | None]:
+    """Split a result into its primal and its node (None: constant)."""
+    if type(value) is ReverseTracer and value.interpreter is interpreter:
         return value.primal, value.node
     if isinstance(value, Tracer):
         ensure_open(value, interpreter.name)
     return value, None
 
 
-def cotangents(
-    nodes: Sequence[Any], cts: Sequence[Any], inputs: Sequence[LinearTracer], consume: bool
+def input_cotangents(
+    nodes: Sequence[Any], cts: Sequence[Any], inputs: Sequence[ReverseTracer], consume: bool
 ) -> list[Any]:
-    """Cotangents of the inputs, ready to hand out, for cotangents of the results that `nodes` made."""
+    """Return the cotangents of the inputs, ready to hand out, for cotangents of the results that `nodes`
+    made."""
     results = backward(zip(nodes, cts), map(attrgetter("node"), inputs), consume)
     taken = set(map(id, cts))
     for i, ct in enumerate(results):
-        results[i] = zero_cotangent(inputs[i].primal) if ct is None else finished(ct, taken)
+        results[i] = zero_cotangent(inputs[i].primal) if ct is None else unshare_cotangent(ct, taken)
     return results
 
 
 def zero_cotangent(primal: Any) -> Any:
-    """The cotangent of an input on which the result does not depend."""
+    """Return the cotangent of an input on which the result does not depend."""
     return ops.zeros_like(primal) if is_differentiable(aval_of(primal).dtype) else float0_zeros(primal)
 
 
-@boundary
+@api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bool = False) -> Any:
     """The value of `fun` and its pullback at `primals` (vector-Jacobian product).
 
@@ -81,14 +82,14 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     Raises:
         DTypeError: an argument is no array or number.
         StructureError, ShapeError, DTypeError: by the pullback, where the cotangent does not fit the value.
-        CheckError, ConcretizationError: as for `grad`, with `check`.
+        CheckError, ConcretizationError: as for `grad`, with `check_term`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> y, pullback = fx.vjp(lambda a, b: a * b, 3.0, 4.0)
     >>> [float(ct) for ct in pullback(1.0)]
     [4.0, 3.0]
     """
-    interpreter = LinearizeInterpreter("vjp", source_info.caller())
+    interpreter = ReverseInterpreter("vjp", source_info.user_frame())
     values, structure = pytree.flatten(primals)
     values = admit_arguments("vjp", values, structure)
     inputs = [interpreter.new(v) for v in values]
@@ -98,31 +99,31 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     if has_aux:
         result, aux = split_aux(result, "vjp")
     results, out_structure = pytree.flatten(result)
-    pairs = [unwrapped(interpreter, r) for r in results]
-    interpreter.own.clear()
+    pairs = [primal_and_node(interpreter, r) for r in results]
+    interpreter.snapshots.clear()
     ys = [admit_or_float0(y, "vjp: a result") for y, _ in pairs]
     avals = [aval_of(y) for y in ys]
     nodes = [node for _, node in pairs]
     # Results may be residuals as well: the caller gets arrays of their own.
     ys = [y.copy() if type(y) is np.ndarray else y for y in ys]
 
-    @boundary
+    @api_boundary
     def pullback(ct: Any) -> tuple:
         given, given_structure = pytree.flatten(ct)
         given = admit_tangents("vjp", "cotangent", avals, out_structure, given, given_structure)
         given = [as_cotangent(c, a) for c, a in zip(given, avals)]
-        return pytree.unflatten(structure, cotangents(nodes, given, inputs, False))
+        return pytree.unflatten(structure, input_cotangents(nodes, given, inputs, False))
 
     out = pytree.unflatten(out_structure, ys), pullback
     if check:
-        from ..checking.compare import check_vjp  # a program over the transforms
+        from ..checking.compare import check_vjp_result  # a program over the transforms
 
-        check_vjp(fun, primals, has_aux, *out)
-    return (*out, strip(aux, interpreter)) if has_aux else out
+        check_vjp_result(fun, primals, has_aux, *out)
+    return (*out, strip_tracers(aux, interpreter)) if has_aux else out
 
 
 def as_cotangent(ct: Any, aval: Aval) -> Any:
-    """A given cotangent, with weak Python scalars in the dtype of the value."""
+    """Return a given cotangent, with weak Python scalars in the dtype of the value."""
     return aval.dtype.type(ct) if type(ct) in (int, float, complex, bool) and aval.dtype != float0 else ct
 
 
@@ -154,9 +155,9 @@ def grad(
     Raises:
         NonScalarError: the result is not a scalar.
         DTypeError: an argument is an integer or boolean, or the result is not real (see `allow_int`, `holomorphic`).
-        CheckError: with `check`, the gradient disagrees with the numerical derivative, or the point is a kink of
+        CheckError: with `check_term`, the gradient disagrees with the numerical derivative, or the point is a kink of
             `fun`, or `fun` is noisy, so that there is none.
-        ConcretizationError: with `check`, the values are not known (under `jit`, `vmap`, or another derivative).
+        ConcretizationError: with `check_term`, the values are not known (under `jit`, `vmap`, or another derivative).
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.sin(x) * x)(0.0))
@@ -169,8 +170,8 @@ def grad(
         outer = CURRENT.get()
         try:
             _, gradients, aux = compute(args, kwargs)
-        except BaseException as error:  # as `boundary`, without its call
-            leave(error, outer)
+        except BaseException as error:  # as `api_boundary`, without its call
+            leave_library(error, outer)
             raise
         return (gradients, aux) if has_aux else gradients
 
@@ -204,7 +205,7 @@ def value_and_grad(
         try:
             value, gradients, aux = compute(args, kwargs)
         except BaseException as error:
-            leave(error, outer)
+            leave_library(error, outer)
             raise
         return ((value, aux), gradients) if has_aux else (value, gradients)
 
@@ -220,14 +221,14 @@ def differentiator(
     name: str,
     check: bool,
 ) -> Callable[..., tuple]:
-    """(args, kwargs) → (value, gradients, aux): what `grad` and `value_and_grad` share."""
+    """Return a function (args, kwargs) → (value, gradients, aux), which `grad` and `value_and_grad` share."""
     single = isinstance(argnums, int | np.integer)
     if not callable(fun):
         raise StructureError(f"{name} takes a function, not a {type(fun).__name__}")
     positions: tuple[Any, ...] = (argnums,) if single else tuple(argnums)
 
     def compute(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
-        interpreter = LinearizeInterpreter(name, source_info.caller())
+        interpreter = ReverseInterpreter(name, source_info.user_frame())
         count = len(args)
         chosen: dict[int, Any] = {}  # position → argument
         place = 0
@@ -246,37 +247,37 @@ def differentiator(
                 type(leaf) is not float and (type(leaf) is not np.ndarray or leaf.dtype is not FLOAT)
             ):
                 whole = pytree.structure((chosen[place],)) if single else structure
-                leaf_name = Named(f"{name}: the argument", chosen_path, chosen, whole, index)
-                leaves[index] = differentiable(leaf, leaf_name, holomorphic, allow_int)
+                leaf_name = LeafName(f"{name}: the argument", path_at_positions, chosen, whole, index)
+                leaves[index] = admit_for_grad(leaf, leaf_name, holomorphic, allow_int)
         inputs = list(map(interpreter.new, leaves))
         traced = structure.unflatten(inputs)
         traced_args = list(args)
         for place, t in zip(chosen, (traced,) if single else traced):
             traced_args[place] = t
-        token = CURRENT.set(Context(interpreter, interpreter.outer.watching))
+        token = CURRENT.set(Context(interpreter, interpreter.outer.observer))
         try:
             result = fun(*traced_args, **kwargs)
         finally:
             CURRENT.reset(token)
         result, aux = split_aux(result, name) if has_aux else (result, None)
-        value, node = unwrapped(interpreter, result)
+        value, node = primal_and_node(interpreter, result)
         seed = ONE if type(value) is np.float64 and not holomorphic else scalar_seed(value, holomorphic, name)
-        interpreter.own.clear()
-        gradients = cotangents([node], [seed], inputs, True)
-        return value, structure.unflatten(gradients), strip(aux, interpreter) if has_aux else None
+        interpreter.snapshots.clear()
+        gradients = input_cotangents([node], [seed], inputs, True)
+        return value, structure.unflatten(gradients), strip_tracers(aux, interpreter) if has_aux else None
 
-    def checked(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
+    def compute_and_check(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
         from ..checking.compare import check_gradient  # a program over the transforms
 
         found = compute(args, kwargs)
         check_gradient(name, fun, positions, has_aux, args, kwargs, found[1])
         return found
 
-    return checked if check else compute
+    return compute_and_check if check else compute
 
 
-def differentiable(leaf: Any, name: Named, holomorphic: bool, allow_int: bool) -> Any:
-    """An argument of `grad`; raises unless it can be differentiated."""
+def admit_for_grad(leaf: Any, name: LeafName, holomorphic: bool, allow_int: bool) -> Any:
+    """Admit an argument of `grad`; raise unless it can be differentiated."""
     leaf = admit(leaf, name)
     dtype = aval_of(leaf).dtype
     if holomorphic and dtype.kind != "c":
@@ -290,7 +291,7 @@ def differentiable(leaf: Any, name: Named, holomorphic: bool, allow_int: bool) -
 
 
 def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
-    """The cotangent 1 of a scalar result."""
+    """Return the cotangent 1 of a scalar result; raise unless the result is a scalar with a derivative."""
     try:
         aval = aval_of(value)
     except DTypeError:
@@ -317,7 +318,7 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
     return ops.full_like(value, value=1) if type(value) not in PLAIN else aval.dtype.type(1)
 
 
-@boundary
+@api_boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tuple]:
     """The transpose of a linear function of `primals`, of which only shapes and dtypes are used.
 
@@ -338,16 +339,16 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     >>> transposed(np.ones(2))
     (array([3., 3.]),)
     """
-    site = source_info.caller()
+    site = source_info.user_frame()
     leaves, structure = pytree.flatten(primals)
     avals = [aval_of(v) for v in leaves]
     box: dict[str, Any] = {}
 
-    def flat(*tracers: Any) -> Sequence[Any]:
+    def flat_fun(*tracers: Any) -> Sequence[Any]:
         results, box["structure"] = pytree.flatten(fun(*pytree.unflatten(structure, tracers)))
         return results
 
-    graph = stage(flat, avals, "linear_transpose", site)
+    graph = stage(flat_fun, avals, "linear_transpose", site)
     dtypes = [a.dtype for a in (*avals, *graph.out_avals)]
     if not all(map(is_differentiable, dtypes)) and any(d.kind not in "iu" for d in dtypes):
         raise DTypeError(
@@ -357,27 +358,28 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
         )
     ensure_linear(graph)
 
-    @boundary
-    def transposed(ct: Any) -> tuple:
+    @api_boundary
+    def transposed_fun(ct: Any) -> tuple:
         given, given_structure = pytree.flatten(ct)
         outs, places = graph.out_avals, (box["structure"], given, given_structure)
         given = admit_tangents("linear_transpose", "cotangent", outs, *places, dtype_for=lambda dtype: dtype)
         cts = transpose_graph(graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, outs)])
         seen = {id(c) for c in given}
         found = [
-            np.zeros(a.shape, a.dtype) if c is None else finished(dense(project(c, a)), seen)
+            np.zeros(a.shape, a.dtype) if c is None else unshare_cotangent(densify(project(c, a)), seen)
             for c, a in zip(cts, avals)
         ]
         return pytree.unflatten(structure, found)
 
-    return transposed
+    return transposed_fun
 
 
 def ensure_linear(graph: Graph) -> None:
-    """Raise where a constant other than zero is a result, or a term of a sum (concatenation, …) on the way to one."""
+    """Raise NotLinearError where a constant other than zero is a result, or a term of a sum (concatenation,
+    …) on the way to one."""
     dependent = graph.dependents(graph.inputs)
 
-    def check(atom: Any, what: str, site: Any = None) -> None:
+    def check_term(atom: Any, what: str, site: Any = None) -> None:
         constant = atom.value if type(atom) is Literal else graph.captured.get(atom)
         if atom not in dependent and type(constant) in PLAIN and np.any(constant):
             raise NotLinearError(
@@ -396,6 +398,6 @@ def ensure_linear(graph: Graph) -> None:
             continue
         if dependent.issuperset(equation.outputs):
             for atom in terms:
-                check(atom, f"an operand of {primitive.name}", equation.site)
+                check_term(atom, f"an operand of {primitive.name}", equation.site)
     for atom in graph.outputs:
-        check(atom, "a result")
+        check_term(atom, "a result")

@@ -12,19 +12,19 @@ from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, Aval, aval_of, float0
 from ..core.errors import AxisError, ConcretizationError, StructureError
-from ..core.interpreter import CURRENT, Interpreter, Tracer, boundary, ensure_open, opened
-from .arguments import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshared
+from ..core.interpreter import CURRENT, Interpreter, Tracer, api_boundary, ensure_open, opened
+from .arguments import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshare_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
 # The name of its axis while a level batches an operation that has a body, which is mapped over the same axis.
-MAPPED: ContextVar[Any] = ContextVar("fxgrad mapped axis", default=None)
+MAPPED_AXIS: ContextVar[Any] = ContextVar("fxgrad mapped axis", default=None)
 
 
 class BatchTracer(Tracer):
-    """A batch of values along the leading axis of `value`, seen as one of them."""
+    """A batch of values, stacked along the leading axis of `value`, that looks like one of them."""
 
     __slots__ = ("value",)
     interpreter: BatchInterpreter
@@ -43,8 +43,8 @@ class BatchTracer(Tracer):
     def contents(self) -> tuple:
         return (self.value,)
 
-    def concrete(self, operation: str) -> Any:
-        return self.interpreter.concrete(self, operation)
+    def concretize(self, operation: str) -> Any:
+        return self.interpreter.concretize(self, operation)
 
 
 class BatchInterpreter(Interpreter):
@@ -58,47 +58,47 @@ class BatchInterpreter(Interpreter):
         self.size, self.axis_name = size, axis_name
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
-        values, batched, plain = [], [], self.outer.watching is None
+        values, is_batched, plain = [], [], self.outer.observer is None
         for a in args:
             own = type(a) is BatchTracer and a.interpreter is self
             if own:
                 a = a.value
-            batched.append(own)
+            is_batched.append(own)
             values.append(a)
             if type(a) not in PLAIN:
                 plain = False
         collective = primitive.contextual and params["axis_name"] == self.axis_name
-        if True not in batched and not collective and not self.concerned(primitive, args, params):
+        if True not in is_batched and not collective and not self.has_collectives(primitive, args, params):
             return self.bind_outer(primitive, args, params)
         if primitive.runs_user_code:
             rule = primitive.collect if collective else primitive.batch
-            tokens = CURRENT.set(self.outer), MAPPED.set(self.axis_name)
+            tokens = CURRENT.set(self.outer), MAPPED_AXIS.set(self.axis_name)
             try:
-                out, flags = rule(values, batched, self.size, params)
+                out, flags = rule(values, is_batched, self.size, params)
             finally:
                 CURRENT.reset(tokens[0])
-                MAPPED.reset(tokens[1])
+                MAPPED_AXIS.reset(tokens[1])
         elif plain:
-            out, flags = primitive.batch(values, batched, self.size, params)
+            out, flags = primitive.batch(values, is_batched, self.size, params)
         else:
             token = CURRENT.set(self.outer)
             try:
-                out, flags = primitive.batch(values, batched, self.size, params)
+                out, flags = primitive.batch(values, is_batched, self.size, params)
             finally:
                 CURRENT.reset(token)
         if primitive.multiple_results:
             return [BatchTracer(self, v) if b else v for v, b in zip(out, flags)]
         return BatchTracer(self, out) if flags else out
 
-    def concerned(self, primitive: Any, args: Sequence[Any], params: dict) -> bool:
-        """Whether an operation on values that are not batched has bodies with collectives in them."""
+    def has_collectives(self, primitive: Any, args: Sequence[Any], params: dict) -> bool:
+        """Whether an operation on values that are not batched runs Graphs with collectives over this axis."""
         if self.axis_name is None or primitive.contextual or not primitive.runs_user_code:
             return False
-        bodies = primitive.bodies([aval_of(a) for a in args], params)
+        bodies = primitive.subgraphs([aval_of(a) for a in args], params)
         return any(equation.contextual for graph in bodies for equation in graph.equations)
 
-    def concrete(self, tracer: BatchTracer, operation: str) -> Any:
-        """The one value of a batched one: there is none."""
+    def concretize(self, tracer: BatchTracer, operation: str) -> Any:
+        """Raise an error: a batched value has no one plain value."""
         advice = "it differs from one batch entry to the next: "
         hint = {
             "bool()": advice
@@ -110,22 +110,23 @@ class BatchInterpreter(Interpreter):
         raise ConcretizationError(f"{operation} of a batched value {tracer.aval!r}", hint=hint)
 
 
-def batch(
-    fun: Callable[..., Sequence[Any]], values: Sequence[Any], batched: Sequence[bool], size: int
+def vmap_flat(
+    fun: Callable[..., Sequence[Any]], values: Sequence[Any], is_batched: Sequence[bool], size: int
 ) -> tuple[list[Any], list[bool]]:
-    """(results, whether each is batched) of a function from values to a flat sequence of values; batch axes lead. For
-    batching rules: what is mapped is a part of the operation, and its axis that of the level which asks."""
-    return run(BatchInterpreter(None, size, MAPPED.get()), fun, values, batched)
+    """Map a function from values to a flat sequence of values over leading batch axes; return the results,
+    and which of them are batched. For batching rules: what is mapped is a part of the operation, and its axis
+    that of the level which asks."""
+    return vmap_with(BatchInterpreter(None, size, MAPPED_AXIS.get()), fun, values, is_batched)
 
 
-def run(
+def vmap_with(
     interpreter: BatchInterpreter,
     fun: Callable[..., Sequence[Any]],
     values: Sequence[Any],
-    batched: Sequence[bool],
+    is_batched: Sequence[bool],
 ) -> tuple[list[Any], list[bool]]:
-    """`batch`, by an interpreter that is made for it."""
-    args = [BatchTracer(interpreter, v) if b else v for v, b in zip(values, batched)]
+    """Map a function as `vmap_flat` does, by an interpreter that is made for it."""
+    args = [BatchTracer(interpreter, v) if b else v for v, b in zip(values, is_batched)]
     with opened(interpreter):
         results = list(fun(*args))
         flags = [type(r) is BatchTracer and r.interpreter is interpreter for r in results]
@@ -145,7 +146,7 @@ def vmap(
     chunk_size: int | None = None,
     control: str | None = None,
 ) -> Callable[..., Any]:
-    """`fun` applied along an axis of its arguments, all entries at once.
+    """Apply `fun` along an axis of its arguments, to all entries at once.
 
     Args:
         fun: a function of pytrees of arrays.
@@ -184,10 +185,10 @@ def vmap(
             hint='control is None or "split", which is not for collectives: they need the whole axis',
         )
 
-    @boundary
+    @api_boundary
     @wraps(fun)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        site = source_info.caller()
+    def mapped_fun(*args: Any, **kwargs: Any) -> Any:
+        site = source_info.user_frame()
         if isinstance(in_axes, tuple | list) and len(in_axes) != len(args):
             raise StructureError(
                 f"vmap: in_axes has {len(in_axes)} entries for a call with {len(args)} positional arguments",
@@ -205,7 +206,7 @@ def vmap(
                 leaves[i], axes[i] = np.zeros(np.delete(leaf.shape, axes[i]), float0), None
         box: dict[str, Any] = {}
 
-        def flat(*values: Any) -> Sequence[Any]:
+        def flat_fun(*values: Any) -> Sequence[Any]:
             call_args, call_kwargs = pytree.unflatten(structure, values)
             results, found = pytree.flatten(fun(*call_args, **call_kwargs))
             if box.setdefault("structure", found) != found:
@@ -214,42 +215,44 @@ def vmap(
                 )
             return [admit_or_float0(r, "vmap: a result") for r in results]
 
-        def chunk(start: int, stop: int) -> list[Any]:
-            values = [v if a is None else leading(v, a, start, stop, size) for v, a in zip(leaves, axes)]
-            batched, count = [a is not None for a in axes], stop - start
+        def run_chunk(start: int, stop: int) -> list[Any]:
+            values = [v if a is None else take_chunk(v, a, start, stop, size) for v, a in zip(leaves, axes)]
+            is_batched, count = [a is not None for a in axes], stop - start
             if control is None:
                 name = axis_name if count == size else None  # a part of the axis has no collectives
-                results, flags = run(BatchInterpreter(site, count, name), flat, values, batched)
+                results, flags = vmap_with(BatchInterpreter(site, count, name), flat_fun, values, is_batched)
             else:
-                from .split import batch_in_groups  # an interpreter made of this one
+                from .split import vmap_in_groups  # an interpreter made of this one
 
-                results, flags = batch_in_groups(flat, values, batched, count, site, lambda: box["structure"])
+                results, flags = vmap_in_groups(
+                    flat_fun, values, is_batched, count, site, lambda: box["structure"]
+                )
             places = pytree.flatten_prefix(
                 out_axes, pytree.unflatten(box["structure"], results), "vmap: out_axes"
             )
             box["places"] = places
             return [
-                placed(r, f, p, count, box["structure"], i)
+                place_batch_axis(r, f, p, count, box["structure"], i)
                 for i, (r, f, p) in enumerate(zip(results, flags, places))
             ]
 
         step = chunk_size or max(size, 1)
-        chunks = [chunk(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
+        chunks = [run_chunk(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
         if len(chunks) == 1:
-            return pytree.unflatten(box["structure"], unshared(chunks[0], leaves))
+            return pytree.unflatten(box["structure"], unshare_results(chunks[0], leaves))
         joined = [
             parts[0] if place is None else ops.concatenate(*parts, axis=place % parts[0].ndim)
             for place, parts in zip(box["places"], zip(*chunks))
         ]
         return pytree.unflatten(box["structure"], joined)
 
-    return mapped
+    return mapped_fun
 
 
 def common_size(
     leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis_size: int | None
 ) -> tuple[int, list]:
-    """(the size of the mapped axis, the axes made non-negative)."""
+    """Return the size of the mapped axis, and the axes made non-negative."""
     sizes: dict[int, int] = {}
     normalized: list[Any] = []
     for index, (leaf, axis) in enumerate(zip(leaves, axes)):
@@ -287,24 +290,24 @@ def common_size(
     return size, normalized
 
 
-def leading(value: Any, axis: int, start: int, stop: int, size: int) -> Any:
-    """Entries start…stop of the mapped axis, as the leading axis."""
+def take_chunk(value: Any, axis: int, start: int, stop: int, size: int) -> Any:
+    """Take the entries start…stop of the mapped axis and move that axis to the front."""
     if (start, stop) != (0, size):
         value = ops.getitem(value, index=(slice(None),) * axis + (slice(start, stop, None),))
     return ops.move_axis(value, axis, 0)
 
 
-def placed(result: Any, batched: bool, place: Any, size: int, structure: Any, index: int) -> Any:
-    """A result with its batch axis where out_axes wants it."""
+def place_batch_axis(result: Any, is_batched: bool, place: Any, size: int, structure: Any, index: int) -> Any:
+    """Return a result with its batch axis where out_axes wants it."""
     if place is None:
-        if batched:
+        if is_batched:
             path = leaf_path(structure, index) or "of the function"
             raise AxisError(
                 f"vmap: out_axes is None for the result {path}, which depends on mapped arguments",
                 hint="give its axis, 0 for instance",
             )
         return result.copy() if type(result) is np.ndarray else result  # may be one closed over
-    if not batched:
+    if not is_batched:
         result = ops.broadcast_to(result, shape=(size, *aval_of(result).shape))
         if type(result) in PLAIN:
             result = result.copy()  # a broadcast view is read-only

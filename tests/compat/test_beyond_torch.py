@@ -159,9 +159,11 @@ def test_an_in_place_error_names_both_lines():
     assert "y.add_(1)  # modified here" in text
 
 
-@pytest.mark.parametrize("state", [fp_errors.STATE, fp_errors.PublicState()], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "state", [fp_errors.ERROR_STATE, fp_errors.NumPyErrorState()], ids=lambda s: type(s).__name__
+)
 def test_kernels_do_not_warn_whatever_numpy_keeps_its_state_in(state):
-    before, quiet = np.geterr(), fp_errors.silent(state)
+    before, quiet = np.geterr(), fp_errors.ignore_state(state)
     with pytest.warns(RuntimeWarning, match="invalid value"):
         np.log(-1.0)
     assert state.get() is not quiet

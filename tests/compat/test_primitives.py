@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 import fxgrad.compat
-from fxgrad.compat._core.primitives import PRIMITIVES, declare
+from fxgrad.compat._core.primitives import PRIMITIVES, declare_primitive
 from fxgrad.compat._declare.composite import Composite
 from fxgrad.core.primitive import Primitive
 from fxgrad.ops.kinds import Elementwise
@@ -47,7 +47,7 @@ def test_it_is_as_a_registered_one(check, sample, others):
 
 def test_a_name_is_taken_once():
     with pytest.raises(ValueError, match="a primitive named 'rsqrt' exists already"):
-        declare(Elementwise, "rsqrt", lambda xp: xp.sqrt, (None,))
+        declare_primitive(Elementwise, "rsqrt", lambda xp: xp.sqrt, (None,))
 
 
 def test_no_primitive_is_made_without_being_declared():

@@ -12,10 +12,10 @@ from fxgrad.transforms import subgraphs
 LENGTH = 37
 
 
-@pytest.fixture(params=[hoisting.BLOCK, 80, 64], ids=["one block", "blocks of 20", "blocks of 16"])
+@pytest.fixture(params=[hoisting.BLOCK_ENTRIES, 80, 64], ids=["one block", "blocks of 20", "blocks of 16"])
 def rows_in_blocks(request, monkeypatch):
     """Blocks of rows of four numbers, for Graphs that have not been divided yet."""
-    monkeypatch.setattr(hoisting, "BLOCK", request.param)
+    monkeypatch.setattr(hoisting, "BLOCK_ENTRIES", request.param)
     monkeypatch.setattr(subgraphs, "_interned", subgraphs.Cache())
 
 
@@ -57,7 +57,7 @@ def body_of(fun, *args):
 
 def parts_of(fun, *args):
     params = body_of(fun, *args)
-    return hoisting.parts(params["body"], params["consts"], params["carry"])
+    return hoisting.split_body(params["body"], params["consts"], params["carry"])
 
 
 def names(graph):
@@ -140,7 +140,7 @@ def test_cotangents_of_a_matrix_are_one_product():
 
     graph = fx.make_graph(fx.grad(loss))(w)
     backward = [e.params for e in graph.equations if e.primitive.name == "scan"][1]
-    split = hoisting.parts(backward["body"], backward["consts"], backward["carry"])
+    split = hoisting.split_body(backward["body"], backward["consts"], backward["carry"])
     ((term,),) = split.terms
     assert term.spec is not None
     assert names(split.loop) == ["add", "multiply", "contract"]
@@ -162,7 +162,7 @@ def test_terms_with_one_operand_that_varies(rows_in_blocks):
 
 def test_loops_that_are_left_in_one():
     assert parts_of(lambda xs: lax.scan(lambda s, x: (fnp.sin(s + x),) * 2, 0.5, xs), np.ones(LENGTH)) is None
-    wide = np.ones((LENGTH, hoisting.BLOCK // 8))  # rows in which arithmetic counts
+    wide = np.ones((LENGTH, hoisting.BLOCK_ENTRIES // 8))  # rows in which arithmetic counts
 
     def of_rows(xs):
         return lax.scan(lambda s, x: (s + fnp.sum(fnp.cos(fnp.sin(x))), fnp.exp(x)), 0.0, xs)

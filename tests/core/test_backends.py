@@ -36,7 +36,7 @@ LEFT_OUT = {
     "getitem": (lambda kinds, s: len(kinds) > 1 and any(isinstance(e, slice) for e in s.params["index"]),
                 "index arrays beside slices"),
     **dict.fromkeys(["sort", "argsort"], (lambda kinds, s: kinds in "bc", "order of complex numbers and truth values")),
-    "put": (lambda kinds, s: len(kinds) > 1 or None in s.params["index"], "scattered or reshaping assignment"),
+    "scatter_add": (lambda kinds, s: len(kinds) > 1 or None in s.params["index"], "scattered or reshaping assignment"),
     "update": (lambda kinds, s: len(kinds) > 2 or None in s.params["index"], "scattered or reshaping assignment"),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from fxgrad import ops
 from fxgrad.core import picture
 from fxgrad.core.aval import Aval
 from fxgrad.core.errors import GraphError
-from fxgrad.core.graph import Equation, Graph, Literal, Var, names
+from fxgrad.core.graph import Equation, Graph, Literal, Var, letter_names
 from fxgrad.core.primitive import Primitive
 from fxgrad.core.staging import stage
 from fxgrad.kernels.codegen.source import compile_graph
@@ -78,7 +78,7 @@ def test_a_graph_prints_like_mathematics(monkeypatch):
         (lambda a: ops.getitem(a, index=()), [SCALAR], "x[()]"),
         (lambda a, i: a[:, i], [MATRIX, Aval((2,), np.dtype(int))], "x[:, y]"),
         (lambda a, u: ops.update(a, u, index=(slice(2),)), [VECTOR, Aval((2,), F64)], "x.at[:2].set(y)"),
-        (lambda u: ops.put(u, index=(slice(3),), shape=(5,)), [VECTOR], "zeros((5,)).at[:3].add(x)"),
+        (lambda u: ops.scatter_add(u, index=(slice(3),), shape=(5,)), [VECTOR], "zeros((5,)).at[:3].add(x)"),
     ],
 )  # fmt: skip
 def test_forms_of_expression(fun, avals, text):
@@ -96,7 +96,7 @@ def test_many_inputs_and_captured_values_are_numbered():
 
 def test_sub_graphs_stand_below_their_equation_and_addresses_are_left_out():
     class Call(Primitive):
-        def abstract(self, avals, params):
+        def abstract_eval(self, avals, params):
             return params["body"].out_avals[0]
 
     body = graph_of(lambda x: [ops.sin(x)], VECTOR, sites=False, name="body")
@@ -117,7 +117,7 @@ def test_sub_graphs_stand_below_their_equation_and_addresses_are_left_out():
 
 
 def test_names_go_on_in_order_and_are_distinct():
-    first = list(itertools.islice(names(), 26 + 26**2 + 1))
+    first = list(itertools.islice(letter_names(), 26 + 26**2 + 1))
     assert first[:27] == [*"abcdefghijklmnopqrstuvwxyz", "aa"]
     assert (first[-2], first[-1]) == ("zz", "aaa")
     assert len(set(first)) == len(first)
@@ -146,7 +146,7 @@ def test_the_html_listing_is_escaped_and_well_formed():
 
 def test_the_drawing_has_a_node_for_every_equation():
     pytest.importorskip("graphviz", reason="the picture needs the Python package graphviz")
-    source = picture.digraph(graph_of(loss, VECTOR, VECTOR)).source
+    source = picture.build_digraph(graph_of(loss, VECTOR, VECTOR)).source
     assert source.count("->") == 7
     assert 'label="d = c * k"' in source and "core/test_graph.py" in source
 
@@ -252,7 +252,7 @@ def test_what_no_result_needs_is_pruned():
 def test_captured_values_become_inputs():
     w = np.arange(3.0)
     graph = graph_of(lambda x: [x * w + HALF], VECTOR)
-    closed, values = graph.closed()
+    closed, values = graph.lift_captured()
     assert closed.check().in_avals == [VECTOR, SCALAR, VECTOR] and not closed.captured
     assert np.array_equal(closed(*values, np.ones(3))[0], w + 0.5)
 

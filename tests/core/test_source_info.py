@@ -48,7 +48,7 @@ def wrapper(f, *args):
         hide_frames(error)
         raise
 """,
-    caller=source_info.caller,
+    caller=source_info.user_frame,
     hide_frames=source_info.hide_frames,
 )
 call, fail, site, wrapper = INNER["call"], INNER["fail"], INNER["site"], INNER["wrapper"]
@@ -67,7 +67,7 @@ def functions(error: BaseException) -> list[str]:
 
 
 def test_the_site_is_the_users_line_however_deep_the_library_is():
-    for place in (source_info.caller(), site(), call(site), call(call, call, site)):
+    for place in (source_info.user_frame(), site(), call(site), call(call, call, site)):
         assert place.filename == __file__
         assert place.line.startswith("for place in")
 
@@ -151,10 +151,10 @@ def test_without_any_user_frame_the_outermost_one_is_given():
 
 
 def test_the_judgements_on_files_are_bounded():
-    kinds = source_info._Kind()
-    for cell in range(source_info._Kind.LIMIT + 5):
-        assert kinds[f"<cell {cell}>"] == source_info._Kind.USER
-    assert len(kinds) <= source_info._Kind.LIMIT
+    kinds = source_info._CodeKinds()
+    for cell in range(source_info._CodeKinds.LIMIT + 5):
+        assert kinds[f"<cell {cell}>"] == source_info._CodeKinds.USER
+    assert len(kinds) <= source_info._CodeKinds.LIMIT
 
 
 def test_sites_pickle():

@@ -308,7 +308,7 @@ def given_number(name, value, required, operands):
     def run():
         torch.manual_seed(0)
         tensors = {n: torch.tensor(v, requires_grad=True) for n, v in operands.items()}
-        result = operation.user(**tensors, **required, **value)
+        result = operation.entry_point(**tensors, **required, **value)
         results = list(result) if isinstance(result, tuple | list) else [result]
         total = sum((r * 0.5).sum() for r in results if r.requires_grad)
         if isinstance(total, torch.Tensor):

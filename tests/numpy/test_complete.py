@@ -10,7 +10,7 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.numpy.missing import ABSENT, WRITING
+from fxgrad.numpy.missing import INPLACE_FUNCTIONS, MISSING_NAMES
 from tests.numpy.test_namespace import CALLS, OPERANDS, function
 
 # Names that only some platforms have: long double and its complex numbers by their size.
@@ -44,12 +44,12 @@ DEPRECATED = {"row_stack", "in1d", "trapz"}
 @pytest.mark.parametrize("name", CALLABLE)
 def test_every_function_is_here_or_left_out_for_a_reason(name):
     if name not in DEPRECATED:
-        assert (name in fnp.__all__) != (name in ABSENT)
+        assert (name in fnp.__all__) != (name in MISSING_NAMES)
 
 
-@pytest.mark.parametrize("name", sorted(ABSENT))
+@pytest.mark.parametrize("name", sorted(MISSING_NAMES))
 def test_what_is_left_out_says_why(name):
-    reason, hint = ABSENT[name]
+    reason, hint = MISSING_NAMES[name]
     assert hasattr(np, name) and not hasattr(fnp, name)
     with pytest.raises(fx.UnsupportedError, match=f"no {name}: ") as error:
         getattr(fnp, name)
@@ -109,7 +109,7 @@ def test_constants():
         assert getattr(fnp, name) is getattr(np, name)
 
 
-@pytest.mark.parametrize("name", sorted(set(WRITING) - set(ABSENT)))
+@pytest.mark.parametrize("name", sorted(set(INPLACE_FUNCTIONS) - set(MISSING_NAMES)))
 def test_functions_that_write_want_to_hear_that_they_do_not(name):
     arguments = {
         "fill_diagonal": (0.0,),

@@ -10,8 +10,8 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.numpy.missing import ABSENT, WRITING
-from fxgrad.numpy.protocol import counterpart, function_of
+from fxgrad.numpy.missing import INPLACE_FUNCTIONS, MISSING_NAMES
+from fxgrad.numpy.protocol import counterpart, ufunc_counterpart
 from tests.ways import agree, same
 
 RNG = np.random.default_rng(0)
@@ -25,11 +25,11 @@ UFUNCS = sorted({f.__name__: f for f in vars(np).values() if isinstance(f, np.uf
 # -- ufuncs ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name, ufunc", UFUNCS, ids=[name for name, _ in UFUNCS])
 def test_every_ufunc_is_handled_or_has_a_reason(name, ufunc):
-    if name in ABSENT:
+    if name in MISSING_NAMES:
         with pytest.raises(fx.UnsupportedError, match=name):
             fx.grad(ufunc)(1.0)
     else:
-        assert callable(function_of(ufunc))
+        assert callable(ufunc_counterpart(ufunc))
 
 
 def operands_of(ufunc):
@@ -44,7 +44,7 @@ def operands_of(ufunc):
 FLOATING = [
     (name, ufunc)
     for name, ufunc in UFUNCS
-    if name not in ABSENT and ufunc.signature is None and "d" * ufunc.nin + "->d" in ufunc.types
+    if name not in MISSING_NAMES and ufunc.signature is None and "d" * ufunc.nin + "->d" in ufunc.types
 ]
 STEPS = {"floor_divide", "heaviside", "nextafter", "spacing"}
 
@@ -446,7 +446,7 @@ def test_a_number_for_a_dictionary_or_a_list_is_a_number():
     same(fx.grad(loss)(2.0), 4.0)
 
 
-@pytest.mark.parametrize("name", sorted(ABSENT))
+@pytest.mark.parametrize("name", sorted(MISSING_NAMES))
 def test_functions_without_a_counterpart(name):
     with pytest.raises(fx.UnsupportedError, match=rf"(?s)numpy\.{name} of a traced value.*try: "):
         counterpart(name)
@@ -467,7 +467,7 @@ def test_ufuncs_of_others_are_named():
 
 
 def test_functions_that_write_are_those_of_numpy():
-    assert set(WRITING) <= set(dir(np))
+    assert set(INPLACE_FUNCTIONS) <= set(dir(np))
 
 
 ESCAPED = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fxgrad import ops
-from fxgrad.kernels.selection import added_at
+from fxgrad.kernels.selection import add_at
 
 RNG = np.random.default_rng(0)
 
@@ -56,7 +56,7 @@ def test_added_at(shape, index):
     found = np.zeros(shape, "f4")
     expected = found.copy()
     u = normal(*found[index].shape)
-    added_at(found, index, u)
+    add_at(found, index, u)
     np.add.at(expected, index, u)
     np.testing.assert_array_equal(found, expected)
 
@@ -64,7 +64,7 @@ def test_added_at(shape, index):
 @pytest.mark.parametrize("place", [10, -11])
 def test_added_at_no_such_place(place):
     with pytest.raises(IndexError):
-        added_at(np.zeros((10, 5000)), (np.array([place, 1]),), np.ones((2, 5000)))
+        add_at(np.zeros((10, 5000)), (np.array([place, 1]),), np.ones((2, 5000)))
 
 
 @pytest.mark.parametrize("shape", [(300,), (20, 50), (5, 60, 7)])

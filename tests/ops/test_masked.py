@@ -95,7 +95,7 @@ DROPPING = {
     "after a conversion": lambda x: ops.real(ops.convert(ops.sqrt(x), dtype=np.dtype(complex)))[1:],
     "after two slices": lambda x: ops.sqrt(x)[0:][1:],
     "after a gather of slices": lambda x: ops.sqrt(x)[1:][np.array([0, 1])],
-    "after put": lambda x: ops.put(ops.sqrt(x), index=(slice(1, 4, None),), shape=(5,))[2:4],
+    "after put": lambda x: ops.scatter_add(ops.sqrt(x), index=(slice(1, 4, None),), shape=(5,))[2:4],
     "after an update": lambda x: ops.update(twice(ops.sqrt(x), x), np.zeros(3), index=(slice(3, 6, None),))[1:],
     "after a scatter": lambda x: ops.update(twice(ops.sqrt(x), x), np.zeros(3), LATE, index=(ops.ARRAY,))[1:],
     "update with them": lambda x: ops.update(np.zeros(4), ops.sqrt(x), index=(slice(1, 4, None),))[2:],
@@ -169,7 +169,7 @@ def test_an_infinite_derivative_stays_infinite():
 
 # -- squares of roots ---------------------------------------------------------------------------------------
 def norm(x):
-    return operators.rooted(ops.norm2(x, axes=(0,)), lambda: total(x * x))
+    return operators.remember_radicand(ops.norm2(x, axes=(0,)), lambda: total(x * x))
 
 
 def hessians(f, x):

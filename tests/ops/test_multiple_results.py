@@ -18,9 +18,9 @@ def polar_tangent(ys, primals, tangents, params):
 polar = General(
     "polar",
     lambda xp: lambda x, y: (xp.hypot(x, y), xp.atan2(y, x)),
-    abstract=lambda self, x, y: [x, x],
-    tangent=polar_tangent,
-    batched=lambda x, y, *, size: polar(x, y),
+    abstract_rule=lambda self, x, y: [x, x],
+    tangent_rule=polar_tangent,
+    batch_rule=lambda x, y, *, size: polar(x, y),
     multiple=True,
 ).call
 

@@ -49,18 +49,20 @@ def test_every_rule_fulfils_the_contract():
     rules = [c for c in classes() if issubclass(c, PullbackRule) and c.pull is not PullbackRule.pull]
     assert len(rules) > 20
     for rule in rules:
-        if rule.kept:  # then there is something to refill
-            assert rule.refill is not PullbackRule.refill, rule
-        assert rule.plain is None or callable(rule.plain) or inspect.isdatadescriptor(rule.plain), rule
+        if rule.saved_from:  # then there is something to map
+            assert rule.map_residuals is not PullbackRule.map_residuals, rule
+        assert (
+            rule.pull_plain is None or callable(rule.pull_plain) or inspect.isdatadescriptor(rule.pull_plain)
+        ), rule
 
 
 def test_a_rule_that_says_nothing_has_to_be_made_again():
     class Silent(PullbackRule):
         pass
 
-    assert Silent.kept is None
-    with pytest.raises(NotImplementedError, match="Silent keeps what was made on the way"):
-        Silent().refill((), None, None)
+    assert Silent.saved_from is None
+    with pytest.raises(NotImplementedError, match="Silent saves intermediate values"):
+        Silent().map_residuals((), None, None)
 
 
 # -- every primitive, recorded -----------------------------------------------------------------------------

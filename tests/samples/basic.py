@@ -288,7 +288,7 @@ INDEXING = [
     written("getitem", ("complex", (3,)), ("index3", (2,)), index=(ARRAY,)),
     *(
         written(
-            "put",
+            "scatter_add",
             ("real", taken_shape(shape, arrays, index)),
             *arrays,
             index=index,
@@ -297,7 +297,7 @@ INDEXING = [
         )
         for shape, arrays, index in INDICES
     ),
-    written("put", ("complex", (2,)), ("index3", (2,)), index=(ARRAY,), shape=(3,)),
+    written("scatter_add", ("complex", (2,)), ("index3", (2,)), index=(ARRAY,), shape=(3,)),
     *(
         written(
             "update",

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fxgrad import ops
-from fxgrad.control.branches import switch
+from fxgrad.control.branches import switch_call
 from fxgrad.control.linear_solve import linear_solve
-from fxgrad.control.loops import scan_loop, while_loop
+from fxgrad.control.loops import scan_call, while_call
 from fxgrad.core.aval import Aval
 from fxgrad.core.graph import Graph
 from fxgrad.core.staging import stage
@@ -69,7 +69,7 @@ SCALARS = ("real", ()), ("real", ()), ("count", ())
 LOOPS = [
     *(
         sample(
-            scan_loop,
+            scan_call,
             ("count", ()),
             *SCALARS,
             ("real", (3,)),
@@ -83,7 +83,7 @@ LOOPS = [
         for reverse in (False, True)
     ),
     sample(
-        scan_loop,
+        scan_call,
         ("count", ()),
         *SCALARS,
         ("real", (0,)),
@@ -94,7 +94,7 @@ LOOPS = [
         reverse=False,
     ),
     sample(
-        scan_loop,
+        scan_call,
         ("count", ()),
         ("real", (3,)),
         ("complex", (3,)),
@@ -107,7 +107,7 @@ LOOPS = [
     ),
     *(
         sample(
-            while_loop,
+            while_call,
             ("count", ()),
             ("real", (3,)),
             ("count", ()),
@@ -137,14 +137,14 @@ def right(x, y):
 BRANCHES = tuple(graph_of(f, VECTOR, VECTOR) for f in (left, middle, right))
 CHOICES = [
     sample(
-        switch,
+        switch_call,
         ("index3", ()),
         ("real", (3,)),
         ("real", (3,)),
         reference=lambda i, x, y: np.concatenate(BRANCHES[min(max(i, 0), 2)](x, y)),
         branches=BRANCHES,
     ),
-    sample(switch, ("bool", ()), ("real", (3,)), ("real", (3,)), branches=BRANCHES[:2]),
+    sample(switch_call, ("bool", ()), ("real", (3,)), ("real", (3,)), branches=BRANCHES[:2]),
 ]
 
 

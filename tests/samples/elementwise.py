@@ -54,7 +54,7 @@ ELEMENTWISE = {
     "arctan2": "nonzero nonzero",
     "degrees": "real",
     "radians": "real",
-    "unit": "real positive | complex positive",
+    "unit_vector": "real positive | complex positive",
     "absolute": "nonzero | complex | int",
     "fabs": "nonzero",
     "sign": "nonzero | int",
@@ -80,7 +80,7 @@ ELEMENTWISE = {
     "make_complex": "real real",
     "weaken": "real | int | complex",
     "stop_gradient": "real | complex | int",
-    "graft": "real real | complex complex",
+    "with_derivative_of": "real real | complex complex",
     "equal": "int int | real real",
     "not_equal": "int int | real real",
     "less": "int int | real real",
@@ -145,7 +145,7 @@ _FORMULAS: dict[str, Callable] = {
     "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x),
     "logaddexp": lambda a, b: math.log(math.exp(a) + math.exp(b)),
     "logaddexp2": lambda a, b: math.log2(2**a + 2**b),
-    "unit": lambda x, n: x / n,
+    "unit_vector": lambda x, n: x / n,
     "sign": lambda x: (x > 0) - (x < 0),
     "maximum": max,
     "minimum": min,
@@ -164,7 +164,7 @@ _FORMULAS: dict[str, Callable] = {
     "make_complex": complex,
     "weaken": lambda x: x,
     "stop_gradient": lambda x: x,
-    "graft": lambda value, _: value,
+    "with_derivative_of": lambda value, _: value,
     "signbit": lambda x: math.copysign(1, x) < 0,
     "logical_and": lambda a, b: bool(a and b),
     "logical_or": lambda a, b: bool(a or b),
@@ -181,7 +181,7 @@ _MATH = {
 }
 _MODELS: dict[str, Callable] = {
     "stop_gradient": np.zeros_like,
-    "graft": lambda value, model: model + 0 * value,
+    "with_derivative_of": lambda value, model: model + 0 * value,
 }
 
 

@@ -182,7 +182,7 @@ SAMPLES = [
         for a in BOTH
     ),
     *(
-        Sample("selfadjoint", ((a, (3, 3)),), {"upper": upper}, partial(mirrored, upper), averaged)
+        Sample("mirror_triangle", ((a, (3, 3)),), {"upper": upper}, partial(mirrored, upper), averaged)
         for a in BOTH
         for upper in (False, True)
     ),
@@ -192,7 +192,7 @@ SAMPLES = [
     written("qr", ("slanted", (2, 3)), complete=True),
     *(
         Sample(
-            "motion",
+            "spectral_perturbation",
             ((e, (3, 3)), (w, (3,)), ("bool", (3,)), ("bool", (3,))),
             {"kind": kind},
             joined=without_phases,
@@ -205,11 +205,13 @@ SAMPLES = [
         ]
     ),
     *(
-        written("ratio", (x, (3, 3)), ("positive", (3,)), turning=turning)
+        written("singular_quotient", (x, (3, 3)), ("positive", (3,)), turning=turning)
         for x in ("real", "complex")
         for turning in (False, True)
     ),
-    written("ratio", ("real", (2, 3)), ("positive", (3,)), turning=False, reference=lambda x, s: x / s),
+    written(
+        "singular_quotient", ("real", (2, 3)), ("positive", (3,)), turning=False, reference=lambda x, s: x / s
+    ),
     *(spectral("eigh", a, (3, 3), of_hermitian, uplo="L") for a in BOTH),
     spectral("eigh", "dominant", (0, 0), of_hermitian, uplo="L"),
     *(written("eigvalsh", (a, (3, 3)), uplo="L") for a in BOTH),

@@ -93,7 +93,7 @@ SAMPLES = [
     ),
     *(
         written(
-            "overlap",
+            "col2im",
             (domain, (*shape[: -len(sizes)], *sizes, *counts(shape[-len(sizes) :], sizes, steps, dilations))),
             **(params := dict(shape=shape[-len(sizes) :], steps=steps, dilations=dilations)),
             reference=lambda u, params=params: overlap(u, **params),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.core.interpreter import CURRENT, EVAL
-from fxgrad.transforms.debug_nans import statistics
+from fxgrad.transforms.debug_nans import summarize_array
 from tests.programs import X, build, programs, stacks
 
 
@@ -114,7 +114,7 @@ def test_the_message():
     ],
 )
 def test_the_statistics_of_an_operand(operand, words):
-    assert statistics(operand) == words
+    assert summarize_array(operand) == words
 
 
 def test_many_operands_are_not_all_shown():

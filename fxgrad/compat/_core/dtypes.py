@@ -31,11 +31,11 @@ class dtype:
     is_signed = property(lambda self: kind_of(self.numpy) in "ifc")
 
     def to_real(self) -> dtype:
-        """The dtype of the parts of a complex one."""
+        """The dtype of the real and imaginary parts of a complex dtype."""
         return from_numpy_dtype(np.dtype(f"f{self.itemsize // 2}")) if self.is_complex else self
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts have this one."""
+        """The complex dtype whose real and imaginary parts have this dtype."""
         return self if self.is_complex else complex64 if self.itemsize <= 4 else complex128
 
     def __repr__(self) -> str:
@@ -45,14 +45,14 @@ class dtype:
         return from_name, (self.name,)
 
 
-def bfloat16_numpy() -> np.dtype:
+def bfloat16_numpy_dtype() -> np.dtype:
     """The extension dtype of ml_dtypes, which is imported when it is first asked for."""
     import ml_dtypes
 
     return np.dtype(ml_dtypes.bfloat16)
 
 
-NAMES = {
+NUMPY_CODES = {
     "float16": "f2",
     "float32": "f4",
     "float64": "f8",
@@ -84,10 +84,10 @@ ALIASES = {
 def from_name(name: str) -> dtype:
     """The dtype of a name, `bfloat16` included."""
     name = ALIASES.get(name, name)
-    return dtype(name, bfloat16_numpy() if name == "bfloat16" else np.dtype(NAMES[name]))
+    return dtype(name, bfloat16_numpy_dtype() if name == "bfloat16" else np.dtype(NUMPY_CODES[name]))
 
 
-BY_NUMPY = {np.dtype(code): from_name(name) for name, code in NAMES.items()}
+DTYPE_BY_NUMPY = {np.dtype(code): from_name(name) for name, code in NUMPY_CODES.items()}
 float16, float32, float64 = map(from_name, ("float16", "float32", "float64"))
 complex64, complex128 = map(from_name, ("complex64", "complex128"))
 uint8, uint16, uint32, uint64 = map(from_name, ("uint8", "uint16", "uint32", "uint64"))
@@ -95,37 +95,37 @@ int8, int16, int32, int64 = map(from_name, ("int8", "int16", "int32", "int64"))
 
 
 def from_numpy_dtype(numpy: Any) -> dtype:
-    """The dtype that stands for one of NumPy's."""
-    found = BY_NUMPY.get(numpy)
+    """Return the dtype that stands for a NumPy dtype."""
+    found = DTYPE_BY_NUMPY.get(numpy)
     if found is None:
         numpy = np.dtype(numpy)
         if numpy.name == "bfloat16":
             return from_name("bfloat16")
-        found = BY_NUMPY.get(numpy.newbyteorder("=") if numpy.isnative else numpy)
+        found = DTYPE_BY_NUMPY.get(numpy.newbyteorder("=") if numpy.isnative else numpy)
         if found is None:
             raise DTypeError(f"can't convert np.ndarray of type {numpy}", hint="use a numeric or bool array")
     return found
 
 
-PYTHON = (float, int, bool, complex)  # which stand for float64, int64, …
+PYTHON_TYPES = (float, int, bool, complex)  # which stand for float64, int64, …
 
 
 def is_dtype(given: Any) -> bool:
-    """Whether it is a dtype, or a Python type that stands for one."""
-    return isinstance(given, dtype) or any(given is kind for kind in PYTHON)
+    """Whether an object is a dtype, or a Python type that stands for one."""
+    return isinstance(given, dtype) or any(given is kind for kind in PYTHON_TYPES)
 
 
 def as_numpy_dtype(given: Any) -> np.dtype:
-    """NumPy's dtype for a dtype given as torch's, NumPy's or a Python type."""
+    """Return NumPy's dtype for a dtype given as torch's, NumPy's or a Python type."""
     return given.numpy if isinstance(given, dtype) else np.dtype(given)
 
 
-_default = [float32]
+_default_dtype = [float32]
 
 
 def get_default_dtype() -> dtype:
     """The dtype of Tensors made from Python floats."""
-    return _default[0]
+    return _default_dtype[0]
 
 
 def set_default_dtype(d: dtype) -> None:
@@ -138,15 +138,15 @@ def set_default_dtype(d: dtype) -> None:
         raise DTypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise DTypeError("only floating-point types are supported as the default type", hint=f"not {d!r}")
-    _default[0] = d
+    _default_dtype[0] = d
 
 
-def default_numpy(kind: str) -> np.dtype:
+def default_numpy_dtype(kind: str) -> np.dtype:
     """The dtype for Python numbers of a kind: 'b', 'i', 'f' or 'c'."""
     if kind == "f":
-        return _default[0].numpy
+        return _default_dtype[0].numpy
     if kind == "c":
-        return _default[0].to_complex().numpy
+        return _default_dtype[0].to_complex().numpy
     return np.dtype(bool) if kind == "b" else np.dtype(np.int64)
 
 
@@ -183,22 +183,22 @@ C_NAMES = {
     "int64": "long int",
     "bool": "bool",
 }
-LATE = {"uint16", "uint32", "uint64"}  # which torch added late, without promotion among integers
+LATE_UNSIGNED = {"uint16", "uint32", "uint64"}  # which torch added late, without promotion among integers
 
 
 def short_name(given: Any) -> str:
-    """torch's name in messages of a dtype, its own or NumPy's: 'Float'."""
+    """torch's name for a dtype in messages, given as its own or NumPy's: 'Float'."""
     return SHORT_NAMES[given.name if isinstance(given, dtype) else from_numpy_dtype(given).name]
 
 
-def c_name(numpy: Any) -> str:
-    """The type in C of its numbers, as in messages about products."""
+def c_type_name(numpy: Any) -> str:
+    """The C type of a dtype's numbers, as in messages about products."""
     name = from_numpy_dtype(numpy).name
     return C_NAMES.get(name, name)
 
 
-def as_number(value: Any) -> Any:
-    """A number of Python's for one of NumPy's, be it an array without axes."""
+def as_python_number(value: Any) -> Any:
+    """Convert a NumPy number, or an array without axes, to a Python number."""
     if type(value) in SCALARS:
         return value
     array = np.asarray(value)
@@ -207,36 +207,36 @@ def as_number(value: Any) -> Any:
     return array.item()
 
 
-COMPLEX, WHOLE = (complex, np.complexfloating), (int, np.integer)
+COMPLEX_TYPES, INTEGER_TYPES = (complex, np.complexfloating), (int, np.integer)
 
 
 @cache
-def limits(numpy: np.dtype) -> tuple[Any, Any]:
-    """The least and the greatest number of a dtype; of one that NumPy does not know, infinities."""
+def dtype_limits(numpy: np.dtype) -> tuple[Any, Any]:
+    """The least and the greatest number of a dtype; infinities for a dtype that NumPy does not know."""
     if numpy.kind in "iu":
         return int(np.iinfo(numpy).min), int(np.iinfo(numpy).max)
     greatest = math.inf if numpy.kind == "V" else float(np.finfo(numpy).max)
     return -greatest, greatest
 
 
-def number_in(value: Any, numpy: Any) -> np.ndarray:
-    """A Python number as an array of a dtype without fractions and imaginary parts that this does not have, if it is
-    otherwise in the range of the dtype; negative whole numbers of unsigned ones wrap."""
-    value = as_number(value)
+def cast_number(value: Any, numpy: Any) -> np.ndarray:
+    """Convert a Python number to an array of a dtype, dropping a fraction or imaginary part that the dtype does not
+    have. Raise if the number is out of the dtype's range; negative whole numbers wrap around in unsigned dtypes."""
+    value = as_python_number(value)
     kind, given, fits = kind_of(numpy), value, True
     if kind == "b":
         return np.asarray(bool(value))
-    least, greatest = limits(numpy)
-    if isinstance(value, COMPLEX):
+    least, greatest = dtype_limits(numpy)
+    if isinstance(value, COMPLEX_TYPES):
         fits = not greatest < abs(value.imag) < math.inf if kind == "c" else not value.imag
         value = value if kind == "c" else value.real
     if kind in "iu":
-        wraps = not least and isinstance(value, WHOLE)
+        wraps = not least and isinstance(value, INTEGER_TYPES)
         fits = fits and (-greatest if wraps else least) <= value <= greatest
     else:
         fits = fits and not greatest < abs(value.real) < math.inf
     if not fits:
-        name = f"{numpy.name}_t" if kind in "iu" else c_name(numpy)
+        name = f"{numpy.name}_t" if kind in "iu" else c_type_name(numpy)
         raise TensorError(f"value cannot be converted to type {name} without overflow", hint=f"not {given}")
     return np.asarray(int(value) if kind in "iu" else value).astype(numpy)
 
@@ -246,21 +246,21 @@ def type_name(numpy: Any) -> str:
     return f"torch.{short_name(numpy)}Tensor"
 
 
-def complex_for(numpy: np.dtype) -> np.dtype:
-    """The complex dtype that has parts of a floating one, or the smallest where there is none."""
+def complex_dtype_for(numpy: np.dtype) -> np.dtype:
+    """The complex dtype whose parts have a floating dtype, or the smallest one where there is none."""
     return np.dtype("c16" if numpy.itemsize == 8 else "c8")
 
 
 @cache
-def promote(a: np.dtype, b: np.dtype) -> np.dtype:
-    """The common dtype of two operands of the same rank of importance."""
+def common_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The common dtype of two operands of the same rank in promotion."""
     if a == b:
         return a
     low, high = sorted((a, b), key=lambda d: CATEGORY[kind_of(d)])
     kinds = kind_of(low), kind_of(high)
     if kinds == ("f", "c"):
-        return np.promote_types(high, complex_for(low))
-    if kinds[1] != "f" and not LATE.isdisjoint((a.name, b.name)):
+        return np.promote_types(high, complex_dtype_for(low))
+    if kinds[1] != "f" and not LATE_UNSIGNED.isdisjoint((a.name, b.name)):
         names = " and ".join(SHORT_NAMES[d.name] for d in (a, b))
         raise TensorError(
             f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {names}",
@@ -273,7 +273,7 @@ def promote(a: np.dtype, b: np.dtype) -> np.dtype:
     return np.promote_types(a, b)
 
 
-def result_numpy(values: Any) -> np.dtype:
+def result_numpy_dtype(values: Any) -> np.dtype:
     """torch's result dtype of an operation on values (arrays, traced values, Python numbers): of the highest category
     among tensors with axes, tensors without, and numbers, the first in this order that reaches it decides.
 
@@ -289,9 +289,9 @@ def result_numpy(values: Any) -> np.dtype:
             aval = aval_of(v)
             rank, found = (0 if aval.shape else 1), aval.dtype
             if aval.weak:
-                rank, found = 2, default_numpy(kind_of(aval.dtype))
+                rank, found = 2, default_numpy_dtype(kind_of(aval.dtype))
         have = ranks[rank]
-        ranks[rank] = found if have is None or have is found else promote(have, found)
+        ranks[rank] = found if have is None or have is found else common_dtype(have, found)
     result = None
     for found in ranks:
         if found is None:
@@ -300,19 +300,19 @@ def result_numpy(values: Any) -> np.dtype:
             result = found
         elif CATEGORY[kind_of(found)] > CATEGORY[kind_of(result)]:
             # A complex number or Tensor without axes takes the precision of those that outrank it.
-            result = complex_for(result) if kind_of(result) == "f" else promote(result, found)
+            result = complex_dtype_for(result) if kind_of(result) == "f" else common_dtype(result, found)
     assert result is not None
     return result
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The dtype in which operands of two dtypes meet.
+    """The dtype to which operands of two dtypes are promoted.
 
     >>> import fxgrad.compat as torch
     >>> torch.promote_types(torch.int32, torch.float16)
     torch.float16
     """
-    return from_numpy_dtype(promote(type1.numpy, type2.numpy))
+    return from_numpy_dtype(common_dtype(type1.numpy, type2.numpy))
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
@@ -320,8 +320,8 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return CATEGORY[kind_of(from_.numpy)] <= CATEGORY[kind_of(to.numpy)]
 
 
-def checked(name: str, given: Any) -> dtype:
-    """The dtype for one given to finfo or iinfo, maybe as a Python type."""
+def info_dtype(name: str, given: Any) -> dtype:
+    """Return the dtype for an argument of finfo or iinfo, which may be a Python type."""
     if not is_dtype(given):
         raise ArgumentError(
             f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}"
@@ -338,7 +338,7 @@ class finfo:
     """
 
     def __init__(self, type: Any = None):
-        found = (get_default_dtype() if type is None else checked("finfo", type)).to_real()
+        found = (get_default_dtype() if type is None else info_dtype("finfo", type)).to_real()
         if not found.is_floating_point:
             raise DTypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -368,7 +368,7 @@ class iinfo:
     """
 
     def __init__(self, type: Any):
-        type = checked("iinfo", type)
+        type = info_dtype("iinfo", type)
         if kind_of(type.numpy) == "b":
             raise DTypeError("torch.bool is not supported by torch.iinfo")
         if kind_of(type.numpy) not in "iu":
@@ -385,7 +385,7 @@ class iinfo:
 
 # What torch's namespace has, `torch.bool` and `torch.float` included.
 PUBLIC: dict[str, Any] = {
-    **{name: from_name(name) for name in NAMES},
+    **{name: from_name(name) for name in NUMPY_CODES},
     **{alias: from_name(name) for alias, name in ALIASES.items()},
     "can_cast": can_cast,
     "finfo": finfo,
@@ -394,9 +394,9 @@ PUBLIC: dict[str, Any] = {
 }
 
 
-def check_dtype(numpy: Any) -> None:
-    """Raise for NumPy's dtypes that torch does not have."""
-    if numpy in BY_NUMPY:
+def check_numpy_dtype(numpy: Any) -> None:
+    """Raise for a NumPy dtype that torch does not have."""
+    if numpy in DTYPE_BY_NUMPY:
         return
     if (
         numpy.kind in "OSUTMm"

@@ -1,9 +1,9 @@
-"""Forward mode on Tensors: duals, which carry a tangent, and what operations and backward do with it.
+"""Forward mode on Tensors: duals carry a tangent, and operations and backward propagate it.
 
 The tangent of a result is computed by the operation's own forward rule while the tape records, so it has a history:
 reverse over forward. Backward meets duals in what nodes have kept: while a level is open it runs inside a
 `DualInterpreter`, and the rule of a node with duals hands over pairs of a value and its tangent: forward over reverse.
-A plain node is not concerned, and plain operations neither: duals are told by their aspect.
+Plain nodes and plain operations pay nothing for it: a dual is recognized by its ViewMeta.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from weakref import WeakSet
 
 from ... import ops
 from ...core.aval import aval_of, is_differentiable
-from ...core.fp_errors import SILENT, STATE
-from ...core.interpreter import Context, levels, within
+from ...core.fp_errors import ERROR_STATE, IGNORE
+from ...core.interpreter import Context, levels, use_context
 from ...core.pullback import PullbackRule
 from ...transforms.jvp import JVPInterpreter, JVPTracer
 from . import views
 from .errors import TensorError
-from .memory import is_array, root
+from .memory import is_array, memory_owner
 from .modes import current_modes
 from .tape import Edge, TapeTracer, current_tape
-from .tensor import Tensor, lower, make, parent_of, tracer_of, wrap
+from .tensor import Tensor, gradient_edge, make_tensor, to_outer, to_tracer, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class Level:
-    """A dual level: the tangents that were made while it was open end with it. Each thread and task has its own."""
+class DualLevel:
+    """A dual level: the tangents that are made while it is open end with it. Each thread and task has its own."""
 
     __slots__ = ("cells",)
 
     def __init__(self) -> None:
-        self.cells: WeakSet[Tangent] = WeakSet()
+        self.cells: WeakSet[TangentCell] = WeakSet()
 
     def close(self) -> None:
         """Forget all tangents."""
@@ -43,38 +43,38 @@ class Level:
             cell.tensor = None
 
 
-LEVEL: ContextVar[Level | None] = ContextVar("fxgrad dual level", default=None)
+DUAL_LEVEL: ContextVar[DualLevel | None] = ContextVar("fxgrad dual level", default=None)
 
 
-def ensure_outermost() -> None:
-    """Raise where forward mode is in use already: a Tensor has one tangent.
+def ensure_no_dual_level() -> None:
+    """Raise where forward mode is in use already: a Tensor has only one tangent.
 
     Raises:
         TensorError: a level is open.
     """
-    if LEVEL.get() is not None:
+    if DUAL_LEVEL.get() is not None:
         raise TensorError(
             "Nested forward mode AD is not supported at the moment",
             hint="torch.func.jvp, which nests with itself, instead of dual_level",
         )
 
 
-class Tangent:
-    """The place of a tangent in the aspect of a dual: the Tensor, or None where there is none and none is to be had
-    from a base."""
+class TangentCell:
+    """The cell in a dual's ViewMeta that holds its tangent: a Tensor, or None where there is no tangent and none is to
+    be taken from a base."""
 
     __slots__ = ("__weakref__", "level", "tensor")
     tensor: Any
 
-    def __init__(self, level: Level | None, tensor: Tensor | None):
+    def __init__(self, level: DualLevel | None, tensor: Tensor | None):
         self.level, self.tensor = level, tensor
         if level is not None:
             level.cells.add(self)
 
 
-def cell_of(tensor: Tensor) -> Tangent | None:
-    """The Tangent of a dual; a view of what became a dual by modification is one as well."""
-    aspect = tensor.aspect
+def tangent_cell(tensor: Tensor) -> TangentCell | None:
+    """Return the TangentCell of a dual; a view of a Tensor that became a dual by modification is a dual as well."""
+    aspect = tensor.view_meta
     if aspect is None:
         return None
     cell = aspect.tangent
@@ -82,42 +82,42 @@ def cell_of(tensor: Tensor) -> Tangent | None:
         return None if cell.tensor is None else cell
     if aspect.base is None or aspect.creation == "detached":
         return None
-    above = cell_of(aspect.base)
+    above = tangent_cell(aspect.base)
     if above is None:
         return None
-    return set_tangent(tensor, aspect.steps(above.tensor), above.level)
+    return set_tangent(tensor, aspect.chain(above.tensor), above.level)
 
 
-def tangent_of(tensor: Tensor) -> Tensor | None:
-    """The tangent of a dual; None of any other Tensor."""
-    cell = cell_of(tensor)
+def get_tangent(tensor: Tensor) -> Tensor | None:
+    """Return the tangent of a dual, or None for any other Tensor."""
+    cell = tangent_cell(tensor)
     return None if cell is None else cell.tensor
 
 
-def set_tangent(tensor: Tensor, tangent: Tensor | None, level: Level | None) -> Tangent:
-    """Make a dual of a Tensor; without a tangent, what is none although it may be a view of one."""
-    cell = Tangent(level, tangent)
-    if tensor.aspect is None:
-        tensor.aspect = views.Aspect(None)
-    tensor.aspect.tangent = cell
+def set_tangent(tensor: Tensor, tangent: Tensor | None, level: DualLevel | None) -> TangentCell:
+    """Make a Tensor a dual with this tangent; None keeps a view of a dual from having a tangent."""
+    cell = TangentCell(level, tangent)
+    if tensor.view_meta is None:
+        tensor.view_meta = views.ViewMeta(None)
+    tensor.view_meta.tangent = cell
     return cell
 
 
 # -- operations ------------------------------------------
-def follow(
+def propagate_tangents(
     operation: Any,
     operands: Sequence[Any],
     params: dict,
     pattern: tuple,
     flat: Sequence[Any],
-    parents: Sequence[Any],
+    next_edges: Sequence[Any],
     results: Sequence[Tensor],
 ) -> None:
-    """Give the results of an operation the tangents that those of its operands make."""
-    cells: list[Any] = [cell_of(x) if isinstance(x, Tensor) else None for x in flat]
+    """Give the results of an operation the tangents that follow from those of its operands."""
+    cells: list[Any] = [tangent_cell(x) if isinstance(x, Tensor) else None for x in flat]
     level = next((cell.level for cell in cells if cell is not None), None)
     if level is None:
-        first = flat[0].aspect if operation.view else None
+        first = flat[0].view_meta if operation.view else None
         if first is not None and first.tangent is not None:
             for result in results:
                 set_tangent(result, None, None)
@@ -126,78 +126,80 @@ def follow(
         made = operation((cells[0].tensor, *operands[1:]), dict(params))
         tangents = [made] if operation.results is None else list(made)
     else:
-        tangents = pushed(operation.primitive(pattern), flat, parents, cells, params, results)
+        tangents = jvp_results(operation.primitive(pattern), flat, next_edges, cells, params, results)
     made_cells = [
         set_tangent(r, t, level) if is_differentiable(aval_of(r.value).dtype) else None
         for r, t in zip(results, tangents)
     ]
     for result in results:
         node = result.node.node if type(result.node) is Edge else result.node
-        if node is not None and node.rule.kept:
-            node.rule, node.plain = DualRule(node.rule, cells, made_cells), None
+        if node is not None and node.rule.saved_from:
+            node.rule, node.pull_plain = DualPullback(node.rule, cells, made_cells), None
             break
 
 
-def pushed(
+def jvp_results(
     primitive: Any,
     flat: Sequence[Any],
-    parents: Sequence[Any],
-    cells: Sequence[Tangent | None],
+    next_edges: Sequence[Any],
+    cells: Sequence[TangentCell | None],
     params: dict,
     results: Sequence[Tensor],
 ) -> list[Tensor]:
-    """The tangents of the results, by the forward rule of the operation, recorded like any operation."""
+    """Compute the tangents of the results by the operation's forward rule, recorded like any operation."""
     tape = current_tape()
-    recording = current_modes().recording
+    recording = current_modes().is_recording
 
     def value_of(tensor: Tensor) -> Any:
-        return tracer_of(tensor) if recording and tensor.node is not None else lower(tensor, tape)
+        return to_tracer(tensor) if recording and tensor.node is not None else to_outer(tensor, tape)
 
     primals = []
-    for x, parent in zip(flat, parents):
-        value = lower(x, tape) if isinstance(x, Tensor) else x
+    for x, parent in zip(flat, next_edges):
+        value = to_outer(x, tape) if isinstance(x, Tensor) else x
         primals.append(value if parent is None else TapeTracer(tape, value, parent))
     given = [None if cell is None else value_of(cell.tensor) for cell in cells]
-    ys = [r.value if r.node is None else TapeTracer(tape, r.value, parent_of(r)) for r in results]
-    silence = STATE.set(SILENT)
+    ys = [r.value if r.node is None else TapeTracer(tape, r.value, gradient_edge(r)) for r in results]
+    silence = ERROR_STATE.set(IGNORE)
     try:
-        found = primitive.tangent(ys if primitive.multiple_results else ys[0], primals, given, params)
+        found = primitive.tangent_rule(ys if primitive.multiple_results else ys[0], primals, given, params)
         found = list(found) if primitive.multiple_results else [found]
     finally:
-        STATE.reset(silence)
-    owners = [root(lower(x, tape)) for x in flat if isinstance(x, Tensor)]
-    owners += [root(cell.tensor.value) for cell in cells if cell is not None]
-    return [private(t, r, owners) for t, r in zip(found, results)]
+        ERROR_STATE.reset(silence)
+    owners = [memory_owner(to_outer(x, tape)) for x in flat if isinstance(x, Tensor)]
+    owners += [memory_owner(cell.tensor.value) for cell in cells if cell is not None]
+    return [make_tangent(t, r, owners) for t, r in zip(found, results)]
 
 
-def zeros_like(tensor: Tensor) -> Tensor:
+def zero_tangent_tensor(tensor: Tensor) -> Tensor:
     """The tangent of a constant."""
     tape = current_tape()
-    with within(tape.outer):
-        return make(tape, ops.zeros_like(lower(tensor, tape)))
+    with use_context(tape.outer):
+        return make_tensor(tape, ops.zeros_like(to_outer(tensor, tape)))
 
 
-def private(tangent: Any, result: Tensor, owners: Sequence[Any]) -> Tensor:
-    """A tangent as a Tensor of the dtype of its primal, and with memory of its own as results have."""
+def make_tangent(tangent: Any, result: Tensor, owners: Sequence[Any]) -> Tensor:
+    """Make a Tensor of a tangent, with the dtype of its primal, and with memory of its own as results have."""
     tape = current_tape()
     if tangent is None:
-        return zeros_like(result)
+        return zero_tangent_tensor(result)
     dtype = aval_of(result.value).dtype
     if aval_of(tangent).dtype != dtype:
         tangent = ops.convert(tangent, dtype=dtype)
     made = wrap(tangent, tape)
     value = made.value
-    if is_array(value) and (not value.flags.writeable or any(root(value) is owner for owner in owners)):
+    if is_array(value) and (
+        not value.flags.writeable or any(memory_owner(value) is owner for owner in owners)
+    ):
         return made.clone()
     return made
 
 
 # -- backward ------------------------------------------
 class DualInterpreter(JVPInterpreter):
-    """The level in which backward runs on the values outside `tape`, or where it is recorded on its tracers. A pair
-    that user code gives belongs to no level yet: it becomes one of the level that meets it."""
+    """The forward-mode level in which backward runs, on the values outside `tape`, or on its tracers where backward is
+    recorded. A pair given by user code belongs to no level yet: the level that first meets it adopts it."""
 
-    __slots__ = ("recorded", "tape")
+    __slots__ = ("is_recorded", "tape")
     name = "forward_ad"
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
@@ -206,92 +208,97 @@ class DualInterpreter(JVPInterpreter):
                 a.interpreter = self
         return super().process(primitive, args, params)
 
-    def lowered(self, tensor: Tensor) -> Any:
-        """A tangent as a value of the level outside."""
-        if self.recorded and tensor.tape is self.tape and tensor.node is not None:
-            return tracer_of(tensor)
-        return lower(tensor, self.tape)
+    def tangent_to_outer(self, tensor: Tensor) -> Any:
+        """Return a tangent as a value of the level outside."""
+        if self.is_recorded and tensor.tape is self.tape and tensor.node is not None:
+            return to_tracer(tensor)
+        return to_outer(tensor, self.tape)
 
 
-class DualRule(PullbackRule):
-    """The rule of a node some of whose operands, and so its results, are duals: with their tangents beside what was
-    kept, as long as these last."""
+class DualPullback(PullbackRule):
+    """The pullback of a node some of whose operands, and so its results, are duals. It pairs the residuals with the
+    tangents, as long as these last."""
 
-    def __init__(self, rule: Any, operands: Sequence[Tangent | None], results: Sequence[Tangent | None]):
+    def __init__(
+        self, rule: Any, operands: Sequence[TangentCell | None], results: Sequence[TangentCell | None]
+    ):
         self.rule, self.operands, self.results = rule, list(operands), list(results)
-        self.kept = rule.kept
-        self.refill = rule.refill
+        self.saved_from = rule.saved_from
+        self.map_residuals = rule.map_residuals
 
     def pull(self, ct: Any, *residuals: Any) -> Any:
-        """The cotangents of the operands, with tangents."""
+        """Return the cotangents of the operands, with their tangents."""
         interpreter: Any = next((level for level in levels() if type(level) is DualInterpreter), None)
         if interpreter is None:
             return self.rule.pull(ct, *residuals)
 
-        def paired(cells: Sequence[Tangent | None]) -> Callable[[int, Any], Any]:
+        def pair_with(cells: Sequence[TangentCell | None]) -> Callable[[int, Any], Any]:
             def pair(index: int, value: Any) -> Any:
                 cell = cells[index]
                 if cell is None or cell.tensor is None:
                     return value
-                return JVPTracer(interpreter, value, interpreter.lowered(cell.tensor))
+                return JVPTracer(interpreter, value, interpreter.tangent_to_outer(cell.tensor))
 
             return pair
 
-        return self.rule.pull(ct, *self.refill(residuals, paired(self.operands), paired(self.results)))
+        return self.rule.pull(
+            ct, *self.map_residuals(residuals, pair_with(self.operands), pair_with(self.results))
+        )
 
-    def protect(self, owner: Any) -> None:
+    def protect_tangents(self, owner: Any) -> None:
         """Keep copies of tangents whose memory is about to be overwritten."""
         for i, cell in enumerate(self.operands):
-            if cell is not None and cell.tensor is not None and root(cell.tensor.value) is owner:
-                self.operands[i] = Tangent(cell.level, cell.tensor.clone())
+            if cell is not None and cell.tensor is not None and memory_owner(cell.tensor.value) is owner:
+                self.operands[i] = TangentCell(cell.level, cell.tensor.clone())
 
 
-def walking(context: Context, tape: Any, create: bool) -> Context:
-    """The Context in which backward runs, given the one without duals."""
-    if LEVEL.get() is None:
+def add_dual_level(context: Context, tape: Any, create_graph: bool) -> Context:
+    """Return the Context in which backward runs: the given one, with a DualInterpreter while a dual level is open."""
+    if DUAL_LEVEL.get() is None:
         return context
-    with within(context):
+    with use_context(context):
         interpreter = DualInterpreter()
-    interpreter.tape, interpreter.recorded = tape, create
-    return Context(interpreter, context.watching, context.modes)
+    interpreter.tape, interpreter.is_recorded = tape, create_graph
+    return Context(interpreter, context.observer, context.modes)
 
 
-NEW: Any = None  # the level of a pair that was met by none yet
+NO_LEVEL: Any = None  # the level of a pair that was met by none yet
 
 
-def seed(gradient: Tensor, value_of: Callable[[Tensor], Any]) -> Any:
-    """A gradient given to backward as a cotangent: with its tangent if it is a dual."""
-    tangent = tangent_of(gradient)
+def dual_cotangent(gradient: Tensor, value_of: Callable[[Tensor], Any]) -> Any:
+    """Return a gradient given to backward as a cotangent, with its tangent if it is a dual."""
+    tangent = get_tangent(gradient)
     ct = value_of(gradient)
-    return ct if tangent is None else JVPTracer(NEW, ct, value_of(tangent))
+    return ct if tangent is None else JVPTracer(NO_LEVEL, ct, value_of(tangent))
 
 
-def is_pair(ct: Any) -> bool:
+def has_tangent(ct: Any) -> bool:
     """Whether a cotangent has a tangent."""
-    return type(ct) is JVPTracer and (ct.interpreter is NEW or type(ct.interpreter) is DualInterpreter)
+    return type(ct) is JVPTracer and (ct.interpreter is NO_LEVEL or type(ct.interpreter) is DualInterpreter)
 
 
-def in_parts(ct: Any, linear: Callable[[Any], Any]) -> Any:
-    """A linear function of a cotangent, and of its tangent if it has one."""
-    if not is_pair(ct):
+def map_cotangent(ct: Any, linear: Callable[[Any], Any]) -> Any:
+    """Apply a linear function to a cotangent, and to its tangent if it has one."""
+    if not has_tangent(ct):
         return linear(ct)
     return JVPTracer(ct.interpreter, linear(ct.primal), None if ct.tangent is None else linear(ct.tangent))
 
 
-def handed(ct: Any, tensor_of: Callable[[Any], Tensor]) -> Tensor:
-    """A cotangent as a Tensor, a dual if it has a tangent."""
-    if not is_pair(ct):
+def dual_gradient(ct: Any, tensor_of: Callable[[Any], Tensor]) -> Tensor:
+    """Return a cotangent as a Tensor, which is a dual if the cotangent has a tangent."""
+    if not has_tangent(ct):
         return tensor_of(ct)
     tensor = tensor_of(ct.primal)
     if ct.tangent is not None:
-        set_tangent(tensor, tensor_of(ct.tangent), LEVEL.get())
+        set_tangent(tensor, tensor_of(ct.tangent), DUAL_LEVEL.get())
     return tensor
 
 
 # -- transforms ------------------------------------------
-def carried(tensor: Tensor, stand_in: Tensor, entering: Callable[[Tensor], Tensor]) -> Tensor:
-    """What stands for a Tensor inside a transform: a dual if that is one, with the tangent brought in likewise."""
-    cell = cell_of(tensor)
+def carry_tangent(tensor: Tensor, stand_in: Tensor, enter: Callable[[Tensor], Tensor]) -> Tensor:
+    """Make the Tensor that stands for another inside a transform a dual if that one is, and bring the tangent in
+    likewise."""
+    cell = tangent_cell(tensor)
     if cell is not None:
-        set_tangent(stand_in, entering(cell.tensor), cell.level)
+        set_tangent(stand_in, enter(cell.tensor), cell.level)
     return stand_in

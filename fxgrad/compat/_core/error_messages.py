@@ -1,4 +1,4 @@
-"""What kernels and fxgrad's own functions raise, in torch's words."""
+"""The errors of kernels and of fxgrad's own functions, reworded as torch's."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # What an operation may have raised that is to be reworded.
-REWORDED = (ValueError, TypeError, IndexError)
+REWORDED_ERRORS = (ValueError, TypeError, IndexError)
 BROADCAST = re.compile("broadcast|different shapes")
 UNSUPPORTED = re.compile("not supported for the input types|did not contain a loop|No loop matching")
 
 
-def refusal(name: str, operands: Sequence[Any], error: Exception) -> Exception:
-    """The error to raise for one that was raised inside the operation `name`."""
+def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Exception:
+    """Return the error to raise in place of one that was raised inside the operation `name`."""
     if isinstance(error, np.exceptions.AxisError):
-        made: Exception = out_of_range(error)
+        made: Exception = axis_error(error)
     elif isinstance(error, ValueError) and BROADCAST.search(str(error)):
-        made = mismatch(operands) or TensorError(first_line(error))
+        made = broadcast_error(operands) or TensorError(first_line(error))
     elif isinstance(error, TypeError) and UNSUPPORTED.search(str(error)):
         dtypes = [aval_of(x).dtype for x in operands if isinstance(x, Tensor)]
         short = short_name(dtypes[0]) if dtypes else "these operands"
@@ -40,8 +40,8 @@ def refusal(name: str, operands: Sequence[Any], error: Exception) -> Exception:
     return made
 
 
-def not_implemented(name: str, dtype: Any) -> NotSupportedError:
-    """For operands of one of NumPy's dtypes (None: these operands) that an operation does not exist of."""
+def not_implemented_error(name: str, dtype: Any) -> NotSupportedError:
+    """Return the error for an operation that does not exist for operands of a NumPy dtype (None: these operands)."""
     short = "these operands" if dtype is None else short_name(dtype)
     return NotSupportedError(f"\"{name}_cpu\" not implemented for '{short}'")
 
@@ -50,8 +50,8 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def out_of_range(error: Any) -> Exception:
-    """For a dimension that is not there. A number without axes has one for this purpose."""
+def axis_error(error: Any) -> Exception:
+    """Return the error for a dimension out of range. A number without axes counts as having one."""
     dim, ndim = error.axis, error.ndim
     if dim is None or ndim is None:
         found = re.search(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", str(error))
@@ -62,15 +62,16 @@ def out_of_range(error: Any) -> Exception:
 
 
 def dimension_error(dim: int, ndim: int) -> DimensionError:
-    """For a dimension that a Tensor of `ndim` of them does not have."""
+    """Return the error for a dimension that a Tensor of `ndim` dimensions does not have."""
     low, high = -max(ndim, 1), max(ndim, 1) - 1
     return DimensionError(
         f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
     )
 
 
-def mismatch(operands: Sequence[Any]) -> Exception | None:
-    """For shapes that do not broadcast, the first two that differ: None if all do."""
+def broadcast_error(operands: Sequence[Any]) -> Exception | None:
+    """Return the error for shapes that do not broadcast, naming the first two sizes that differ; None if all
+    broadcast."""
     shapes = [aval_of(x).shape for x in operands if hasattr(x, "shape")]
     have: tuple[int, ...] = ()
     for shape in shapes:
@@ -87,15 +88,15 @@ def mismatch(operands: Sequence[Any]) -> Exception | None:
     return None
 
 
-def check_result(operation: str, wanted: Any, have: Any) -> None:
-    """Raise where a result of dtype `have` cannot be written into a Tensor of dtype `wanted` (NumPy's dtypes)."""
+def check_result_dtype(operation: str, wanted: Any, have: Any) -> None:
+    """Raise if a result of dtype `have` cannot be written into a Tensor of dtype `wanted` (NumPy's dtypes)."""
     if not can_cast(from_numpy_dtype(have), from_numpy_dtype(wanted)):
         names = [short_name(d) for d in (have, wanted)]
         raise TensorError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
 
 
-def not_a_tensor(operation: str, parameter: str, position: int, given: Any) -> ArgumentError:
-    """For an argument that is no Tensor."""
+def not_a_tensor_error(operation: str, parameter: str, position: int, given: Any) -> ArgumentError:
+    """Return the error for an argument that is no Tensor."""
     kind = type(given).__name__ if type(given).__module__ != "numpy" else f"numpy.{type(given).__name__}"
     return ArgumentError(
         f"{operation}(): argument '{parameter}' (position {position}) must be Tensor, not {kind}"

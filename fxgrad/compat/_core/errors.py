@@ -6,7 +6,7 @@ from ...core.errors import FxgradError
 
 
 class TensorError(FxgradError, RuntimeError):
-    """What torch refuses with a RuntimeError: most things.
+    """An error for which torch raises RuntimeError: most of its errors.
 
     >>> import fxgrad.compat as torch
     >>> torch.tensor([1.0, 2.0], requires_grad=True).backward()
@@ -26,16 +26,16 @@ class ArgumentError(FxgradError, TypeError):
 
 
 class ArgumentValueError(FxgradError, ValueError):
-    """An argument of the right kind with a value that cannot be."""
+    """An argument of the right kind with an invalid value."""
 
 
 class NotSupportedError(FxgradError, NotImplementedError):
-    """What torch does not implement either, or what this surface leaves out."""
+    """A feature that torch does not implement either, or that this surface leaves out."""
 
 
 class LinAlgError(FxgradError, RuntimeError):
-    """A matrix with which the computation cannot be done: singular, not positive definite."""
+    """A matrix for which the computation is impossible: singular, or not positive definite."""
 
 
 class DeviceError(TensorError, AssertionError):
-    """A device that is not there."""
+    """A device that is not available."""

@@ -1,4 +1,4 @@
-"""Hooks: user code that backward calls with gradients, and that may give others in their place.
+"""Hooks: user code that backward calls with gradients, and that may replace them.
 
 They are kept by the Node of whose result the gradient is, so that a Tensor that is modified in place keeps those that
 were registered before for what it was then. See `backward.callbacks` for how they are called.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RemovableHandle:
-    """What takes a hook away again: by `remove()`, or at the end of a `with` block. It does not keep the hook alive."""
+    """A handle that removes a hook: by `remove()`, or at the end of a `with` block. It does not keep the hook alive."""
 
     next_id = itertools.count()
 
@@ -29,7 +29,7 @@ class RemovableHandle:
         self.places = [weakref.ref(place) for place in (hooks, *extra)]
 
     def remove(self) -> None:
-        """Take the hook away; nothing happens where it is gone."""
+        """Remove the hook; nothing happens where it is gone already."""
         for reference in self.places:
             place = reference()
             if place is not None:
@@ -43,34 +43,35 @@ class RemovableHandle:
 
 
 class HookList(OrderedDict):
-    """Hooks of one kind by the number of their handle, in the order in which they are called."""
+    """Hooks of one kind by the number of their handle, in the order of their calls."""
 
     def add(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Put a hook at the end."""
+        """Append a hook."""
         handle = RemovableHandle(self)
         self[handle.id] = hook
         return handle
 
-    def now(self) -> list[Callable[..., Any]]:
-        """The hooks: one of them may remove others."""
+    def to_list(self) -> list[Callable[..., Any]]:
+        """A copy of the hooks as a list: one of them may remove others."""
         return list(self.values())
 
 
 class Hooks:
-    """What a Node has of hooks: of its results (by number), before and after it, and, on a leaf, after its gradient is
-    accumulated; and the Tensors that retain the gradients of its results."""
+    """The hooks of a Node: those of its results (by number), its pre-hooks and post-hooks, and, on a leaf, those after
+    the accumulation of its gradient; and the Tensors that retain the gradients of its results."""
 
-    __slots__ = ("accumulated", "after", "before", "results", "retaining")
+    __slots__ = ("post_accumulate_hooks", "post_hooks", "pre_hooks", "result_hooks", "retaining_tensors")
 
     def __init__(self) -> None:
-        self.results: dict[int, HookList] = {}
-        self.retaining: dict[int, weakref.ref[Tensor]] = {}
-        self.before, self.after, self.accumulated = HookList(), HookList(), HookList()
+        self.result_hooks: dict[int, HookList] = {}
+        self.retaining_tensors: dict[int, weakref.ref[Tensor]] = {}
+        self.pre_hooks, self.post_hooks, self.post_accumulate_hooks = HookList(), HookList(), HookList()
 
 
-def hooks_of(node: Node) -> Hooks:
-    """The hooks of a node, which is no longer passed on the short way."""
+def ensure_hooks(node: Node) -> Hooks:
+    """Return the hooks of a node, made where it has none; from then on backward no longer takes the fast path through
+    it."""
     if node.hooks is None:
         node.hooks = Hooks()
-        node.plain = None
+        node.pull_plain = None
     return node.hooks

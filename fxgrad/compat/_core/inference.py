@@ -1,6 +1,6 @@
-"""Inference Tensors: what inference mode makes, and autograd refuses to keep.
+"""Inference Tensors: inference mode makes them, and autograd refuses to save them.
 
-They have an aspect, so that operations look at them first, and no base: their views have no history and follow none.
+They have a ViewMeta, so that operations look at them first, but no base: their views never have a history.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def follow(operation: Any, flat: Sequence[Any], results: Sequence[Tensor], inside: bool) -> None:
-    """Mark the results of an operation that are inference Tensors: all that are made `inside` inference mode but for
-    views of ordinary ones, and the views of inference Tensors anywhere.
+def mark_inference_results(
+    operation: Any, flat: Sequence[Any], results: Sequence[Tensor], inside: bool
+) -> None:
+    """Mark the results of an operation that are inference Tensors: all results made `inside` inference mode except
+    views of ordinary Tensors, and views of inference Tensors anywhere.
 
     Raises:
         TensorError: an inference Tensor is among what was kept for backward.
     """
     first = flat[0] if flat and isinstance(flat[0], Tensor) else None
     for result in results:
-        if result.aspect is not None and operation.view:
+        if result.view_meta is not None and operation.view:
             made = first.is_inference_tensor  # type: ignore[union-attr]
             if made:
                 result.node = None
@@ -35,11 +37,11 @@ def follow(operation: Any, flat: Sequence[Any], results: Sequence[Tensor], insid
             views.mark_inference(result)
     node = results[0].grad_fn if results else None
     if node is not None:
-        node.rule.refill(node.residuals, lambda i, v: refuse(flat[i], v), lambda i, v: v)
+        node.rule.map_residuals(node.residuals, lambda i, v: ensure_savable(flat[i], v), lambda i, v: v)
 
 
 def ensure_writable(tensor: Tensor) -> None:
-    """Raise if it is an inference Tensor, and written to outside inference mode."""
+    """Raise if an inference Tensor is written to outside inference mode."""
     if tensor.is_inference_tensor and not current_modes().inference:
         raise TensorError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
@@ -47,8 +49,8 @@ def ensure_writable(tensor: Tensor) -> None:
         )
 
 
-def refuse(operand: Any, value: Any) -> Any:
-    """Raise if the operand that is kept is an inference Tensor."""
+def ensure_savable(operand: Any, value: Any) -> Any:
+    """Raise if an operand that is saved for backward is an inference Tensor."""
     if isinstance(operand, Tensor) and operand.is_inference_tensor:
         raise TensorError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
@@ -58,12 +60,12 @@ def refuse(operand: Any, value: Any) -> Any:
     return value
 
 
-def version(tensor: Tensor) -> int:
-    """How often the Tensor was modified in place.
+def tracked_version(tensor: Tensor) -> int:
+    """The version of the Tensor's memory: how often it was modified in place.
 
     Raises:
         TensorError: nobody counts that of an inference Tensor.
     """
     if tensor.is_inference_tensor:
         raise TensorError("Inference tensors do not track version counter.")
-    return views.version(tensor)
+    return views.tensor_version(tensor)

@@ -17,38 +17,38 @@ import numpy as np
 from ...core.interpreter import Tracer
 from .dtypes import type_name
 from .errors import TensorError
-from .tape import AccumulateGrad, as_edge, serial
+from .tape import AccumulateGrad, next_serial, node_and_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .tape import Node
 
-REMEMBERED = 64  # modifications of one memory, of which order and line are known
+MAX_CHANGES = 64  # modifications of one memory, of which order and line are known
 
 
-class Memory:
-    """The modifications of one memory: `version` counts them; `changes` are the last (order, operation, site). The
-    counts in `also` go on with it: those of Tensors that had another memory before."""
+class VersionCounter:
+    """The version counter of one memory: `version` counts its modifications, and `changes` are the last of them (order,
+    operation, location). The counters in `linked` count on with it: those of Tensors that had another memory before."""
 
-    __slots__ = ("also", "changes", "keeper", "version")
+    __slots__ = ("changes", "linked", "owner_ref", "version")
 
     def __init__(self) -> None:
         self.version = 0
-        self.also: tuple[Memory, ...] = ()
-        self.changes: deque[tuple[int, str, Any]] = deque(maxlen=REMEMBERED)
-        self.keeper: Any = None
+        self.linked: tuple[VersionCounter, ...] = ()
+        self.changes: deque[tuple[int, str, Any]] = deque(maxlen=MAX_CHANGES)
+        self.owner_ref: Any = None
 
     def version_at(self, order: int) -> int:
-        """The version when the node of that serial number was recorded."""
+        """The version of the memory when the node of that serial number was recorded."""
         return self.version - sum(change[0] > order for change in self.changes)
 
     def change_after(self, order: int) -> tuple[int, str, Any] | None:
-        """The first remembered modification after that."""
+        """The first remembered modification after that serial number."""
         return next((change for change in self.changes if change[0] > order), None)
 
 
-def root(value: Any) -> Any:
+def memory_owner(value: Any) -> Any:
     """The array that owns the memory of an array."""
     base: Any = getattr(value, "base", None)
     while type(base) is type(value):
@@ -56,68 +56,69 @@ def root(value: Any) -> Any:
     return value
 
 
-class Memories:
-    """The Memory of every owner that was modified; it goes with its owner. `latest` is the last serial number."""
+class VersionCounters:
+    """The version counters of all memories that were modified; each goes with its owner. `latest_change` is the serial
+    number of the last modification."""
 
-    __slots__ = ("found", "latest")
+    __slots__ = ("found", "latest_change")
 
     def __init__(self) -> None:
-        self.found: dict[int, Memory] = {}
-        self.latest = 0
+        self.found: dict[int, VersionCounter] = {}
+        self.latest_change = 0
 
-    def get(self, value: Any) -> Memory | None:
-        """The Memory of an array, or None if it was never modified."""
-        return self.found.get(id(root(value))) if self.found else None
+    def find(self, value: Any) -> VersionCounter | None:
+        """Return the counter of an array's memory, or None if it was never modified."""
+        return self.found.get(id(memory_owner(value))) if self.found else None
 
-    def of(self, value: Any) -> Memory:
-        """The Memory of an array."""
-        owner = root(value)
+    def of(self, value: Any) -> VersionCounter:
+        """Return the counter of an array's memory, made where there is none."""
+        owner = memory_owner(value)
         key = id(owner)
         memory = self.found.get(key)
         if memory is None:
-            memory = self.found[key] = Memory()
-            memory.keeper = weakref.ref(
+            memory = self.found[key] = VersionCounter()
+            memory.owner_ref = weakref.ref(
                 owner, partial(self.found.pop, key)
             )  # no Python code: Ctrl-C cannot stop it
         return memory
 
-    def modified(self, value: Any, operation: str, site: Any) -> None:
+    def record_change(self, value: Any, operation: str, site: Any) -> None:
         """Count a modification."""
         memory = self.of(value)
         memory.version += 1
-        for other in memory.also:
+        for other in memory.linked:
             other.version += 1
-        self.latest = order = serial()
+        self.latest_change = order = next_serial()
         memory.changes.append((order, operation, site))
 
     def version(self, value: Any) -> int:
         """How often the memory of an array was modified."""
-        memory = self.get(value)
+        memory = self.find(value)
         return 0 if memory is None else memory.version
 
 
-MEMORIES = Memories()
+VERSIONS = VersionCounters()
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value has memory of its own kind: arrays, not traced values."""
+    """Whether a value has memory: arrays do, traced values do not."""
     return type(value) is np.ndarray or hasattr(value, "__cuda_array_interface__")
 
 
-def ensure_unmodified(value: Any, order: int, parent: Any = None, node: Node | None = None) -> None:
-    """Raise if an array, or one of which a traced value is made, was modified in place after that serial number.
-    `parent` is what made it (see `Node.parents`), `node` what has kept it, if it is one."""
+def ensure_unmodified(value: Any, order: int, edge: Any = None, node: Node | None = None) -> None:
+    """Raise if an array, or an array inside a traced value, was modified in place after that serial number. `edge` says
+    what made it (see `Node.next_edges`), `node` which node saved it, if any."""
     if isinstance(value, Tracer):
         for part in value.contents():
-            ensure_unmodified(part, order, parent, node)
+            ensure_unmodified(part, order, edge, node)
         return
-    memory = MEMORIES.get(value) if is_array(value) else None
+    memory = VERSIONS.find(value) if is_array(value) else None
     change = None if memory is None else memory.change_after(order)
     if memory is None or change is None:
         return
     source = ""
-    if parent is not None and type(parent) is not AccumulateGrad:
-        maker, index = as_edge(parent)
+    if edge is not None and type(edge) is not AccumulateGrad:
+        maker, index = node_and_index(edge)
         source = f", which is output {index} of {maker.name().partition('Backward')[0]},"
     saved = "" if node is None else f"  saved for {node.name()} at {node.site.describe()}\n"
     raise TensorError(
@@ -128,8 +129,8 @@ def ensure_unmodified(value: Any, order: int, parent: Any = None, node: Node | N
     )
 
 
-def overlapping(array: Any) -> bool:
-    """Whether several entries have a place in memory in common."""
+def has_overlap(array: Any) -> bool:
+    """Whether several entries of an array share a place in memory."""
     if array.flags.forc or not array.size:
         return False
     axes = sorted([(abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1])
@@ -145,31 +146,33 @@ def overlapping(array: Any) -> bool:
     return False
 
 
-def ensure_separate(array: Any) -> None:
-    """Raise unless every entry of an array that is to be written into has a place of its own."""
-    if overlapping(array):
+def ensure_no_overlap(array: Any) -> None:
+    """Raise if entries of an array that is to be written into share a place in memory."""
+    if has_overlap(array):
         raise TensorError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
 
 
-def same_place(a: Any, b: Any) -> bool:
-    """Whether two arrays are the same entries of one memory."""
-    return a.shape == b.shape and (not a.size or (address(a) == address(b) and a.strides == b.strides))
+def is_same_view(a: Any, b: Any) -> bool:
+    """Whether two arrays are the same entries of the same memory."""
+    return a.shape == b.shape and (
+        not a.size or (memory_address(a) == memory_address(b) and a.strides == b.strides)
+    )
 
 
-def address(array: Any) -> int:
-    """Where the first entry of an array is."""
+def memory_address(array: Any) -> int:
+    """The address of the first entry of an array."""
     return array.__array_interface__["data"][0] if type(array) is np.ndarray else array.data.ptr
 
 
-def strided(
+def strided_view(
     array: np.ndarray, shape: Sequence[int], strides: Sequence[int], start: int, dtype: Any = None
 ) -> np.ndarray:
-    """The array of these strides in the memory of another, from `start` on; in bytes. ValueError if it has too few.
-    The memory may be known by another dtype than the one wanted."""
-    owner = root(array)
+    """Return the array of these strides in the memory of another, from `start` on, all in bytes. Raise ValueError if
+    the memory is too small. It may have been known by another dtype than the one wanted."""
+    owner = memory_owner(array)
     if not owner.flags.c_contiguous:
         owner = owner.transpose(sorted(range(owner.ndim), key=owner.strides.__getitem__, reverse=True))
     if owner.dtype.kind == "V":  # of a dtype that cannot be exported
@@ -177,20 +180,20 @@ def strided(
     return np.ndarray(tuple(shape), array.dtype if dtype is None else dtype, owner, start, tuple(strides))
 
 
-def alias(array: np.ndarray) -> np.ndarray:
-    """The same memory with a count of modifications of its own."""
+def alias_memory(array: np.ndarray) -> np.ndarray:
+    """Return an array in the same memory that has a version counter of its own."""
     if not array.size:
         return np.empty_like(array)
     low, high = np.lib.array_utils.byte_bounds(array)
     span = np.asarray(Span(array, low, high - low))
-    return np.ndarray(array.shape, array.dtype, span, address(array) - low, array.strides)
+    return np.ndarray(array.shape, array.dtype, span, memory_address(array) - low, array.strides)
 
 
 class Span:
     """The bytes between two addresses, which belong to an array."""
 
     def __init__(self, array: np.ndarray, start: int, size: int):
-        behind = root(array).base
+        behind = memory_owner(array).base
         self.array = behind.array if type(behind) is Span else array  # no chain of aliases of aliases
         self.__array_interface__ = {
             "data": (start, not array.flags.writeable),

@@ -12,44 +12,45 @@ from ...core.interpreter import CURRENT, EVAL, Context
 
 
 class Modes(NamedTuple):
-    """`grad`: operations are recorded; `inference`: results have no history and never will; `forward`: they get the
-    tangents of dual operands; `multithreading` is remembered only: backward runs in the thread that calls it. `silent`
-    is for the library's own steps: the tape in charge does not record them, those further out do. `passive`: nor does
-    the tape outside all transforms, for which that above a batch or a tangent stands in."""
+    """The modes of a Context. `grad`: operations are recorded; `inference`: results have no history and never will have
+    one; `forward`: results get the tangents of dual operands; `multithreading` is remembered only: backward runs in
+    the thread that calls it. `unrecorded` is for the library's own steps: the tape in charge does not record them,
+    those further out do. `suspended`: nor does the tape outside all transforms, for which the tape above a batch or a
+    tangent stands in."""
 
     grad: bool = True
     inference: bool = False
     forward: bool = True
     multithreading: bool = True
-    silent: bool = False
-    passive: bool = False
+    unrecorded: bool = False
+    suspended: bool = False
 
     @property
-    def recording(self) -> bool:
+    def is_recording(self) -> bool:
         """Whether operations are recorded: inference mode has the last word."""
-        return self.grad and not (self.inference or self.silent or self.passive)
+        return self.grad and not (self.inference or self.unrecorded or self.suspended)
 
 
-DEFAULT = Modes()
+DEFAULT_MODES = Modes()
 
 
 def current_modes() -> Modes:
     """The switches of the current Context."""
-    return CURRENT.get().modes or DEFAULT
+    return CURRENT.get().modes or DEFAULT_MODES
 
 
 def with_modes(context: Context, **changes: Any) -> Context:
-    """`context` with some switches changed."""
-    modes: Modes | None = (context.modes or DEFAULT)._replace(**changes)
-    outermost = context.interpreter is EVAL.interpreter and context.watching is None
-    if modes == DEFAULT:
+    """Return `context` with some switches changed."""
+    modes: Modes | None = (context.modes or DEFAULT_MODES)._replace(**changes)
+    outermost = context.interpreter is EVAL.interpreter and context.observer is None
+    if modes == DEFAULT_MODES:
         modes = None
         if outermost:
             return EVAL
     elif outermost and modes == NO_GRAD.modes:
         return NO_GRAD
-    return Context(context.interpreter, context.watching, modes)
+    return Context(context.interpreter, context.observer, modes)
 
 
 # Outside all transforms, recording and not: the Contexts that fast paths know by identity are EVAL and this one.
-NO_GRAD = Context(EVAL.interpreter, None, DEFAULT._replace(grad=False))
+NO_GRAD = Context(EVAL.interpreter, None, DEFAULT_MODES._replace(grad=False))

@@ -1,5 +1,5 @@
-"""Half precision is computed in single, as torch does: no digits are lost on the way, and NumPy, which has few kernels
-of bfloat16 and promotes it with numbers, is not asked."""
+"""Half precision is computed in single precision, as in torch: no digits are lost on the way, and NumPy, which has few
+kernels of bfloat16 and promotes it with numbers, is not asked."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 SINGLE = np.dtype("f4")
 
 
-def dtype_of(value: Any) -> Any:
+def value_dtype(value: Any) -> Any:
     """NumPy's dtype of an array, number or traced value."""
     return value.dtype if type(value) is np.ndarray else aval_of(value).dtype
 
 
-def half_of(values: Iterable[Any]) -> Any:
-    """The dtype of half precision that all floating ones of these have; None if there is no such."""
+def common_half_dtype(values: Iterable[Any]) -> Any:
+    """The half-precision dtype that all floating values have in common; None if there is none."""
     half = None
     for v in values:
         if v is None or type(v) in SCALARS:
             continue
-        dtype = dtype_of(v)
+        dtype = value_dtype(v)
         if dtype.kind in "biu":
             continue
         if dtype.itemsize != 2 or half not in (None, dtype):
@@ -36,39 +36,39 @@ def half_of(values: Iterable[Any]) -> Any:
     return half
 
 
-def converted(values: Any, have: Any, wanted: Any) -> Any:
-    """Values (one or several, None included) with those of a dtype converted to another."""
+def convert_matching(values: Any, have: Any, wanted: Any) -> Any:
+    """Convert those of the values (one or several, None included) that have a dtype to another one."""
     if isinstance(values, list | tuple):
-        return [converted(v, have, wanted) for v in values]
-    if values is None or type(values) in SCALARS or dtype_of(values) != have:
+        return [convert_matching(v, have, wanted) for v in values]
+    if values is None or type(values) in SCALARS or value_dtype(values) != have:
         return values
     return ops.convert(values, dtype=wanted)
 
 
-def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of values that computes in single precision on those of half precision, and gives results of this
+def compute_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function of values so that it computes half precision in single precision, and converts its results back
     unless it was asked for a dtype."""
 
-    def computed(*values: Any, **params: Any) -> Any:
-        half = half_of(values)
+    def call_in_single(*values: Any, **params: Any) -> Any:
+        half = common_half_dtype(values)
         if half is None:
             return function(*values, **params)
-        results = function(*converted(values, half, SINGLE), **params)
-        return results if params.get("dtype") is not None else converted(results, SINGLE, half)
+        results = function(*convert_matching(values, half, SINGLE), **params)
+        return results if params.get("dtype") is not None else convert_matching(results, SINGLE, half)
 
-    return computed
+    return call_in_single
 
 
-def tangent_in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a tangent rule."""
+def tangent_rule_in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a tangent rule so that it computes half precision in single precision."""
 
     def tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> Any:
-        half = half_of(primals)
+        half = common_half_dtype(primals)
         if half is None:
             return rule(ys, primals, tangents, params)
-        given = [converted(values, half, SINGLE) for values in (ys, primals, tangents)]
+        given = [convert_matching(values, half, SINGLE) for values in (ys, primals, tangents)]
         found = rule(*given, params)
-        narrow = half_of(ys if isinstance(ys, list | tuple) else [ys])
-        return found if narrow is None else converted(found, SINGLE, narrow)
+        narrow = common_half_dtype(ys if isinstance(ys, list | tuple) else [ys])
+        return found if narrow is None else convert_matching(found, SINGLE, narrow)
 
     return tangent

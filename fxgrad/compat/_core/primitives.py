@@ -1,4 +1,5 @@
-"""The primitives that torch's operations need beside those of `fxgrad.ops`: of its conventions, or of its memory.
+"""The primitives that torch's operations need beside those of `fxgrad.ops`: they follow its conventions, or use its
+memory.
 
 They are in a registry of their own, from which tests are generated as from that of the others. Some have a namesake
 there, whose derivative is another one.
@@ -16,6 +17,6 @@ if TYPE_CHECKING:
 PRIMITIVES: dict[str, Primitive] = {}
 
 
-def declare(kind: type[Primitive], name: str, *args: Any, **options: Any) -> Callable[..., Any]:
-    """Declare a primitive of a kind (see `ops.kinds`); its binding function."""
+def declare_primitive(kind: type[Primitive], name: str, *args: Any, **options: Any) -> Callable[..., Any]:
+    """Declare a primitive of a kind (see `ops.kinds`) and return its binding function."""
     return register(kind(name, *args, **options), PRIMITIVES).call

@@ -1,4 +1,4 @@
-"""The memory behind Tensors as torch shows it."""
+"""The memory of Tensors, as torch shows it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from .dtypes import dtype as torch_dtype
 from .errors import TensorError
-from .memory import address, is_array, root
-from .tensor import Tensor, current
+from .memory import is_array, memory_address, memory_owner
+from .tensor import Tensor, refresh
 
 
-def memory_of(tensor: Tensor) -> Any:
+def tensor_memory(tensor: Tensor) -> Any:
     """The array that owns the memory of a Tensor.
 
     Raises:
         RuntimeError: its value is traced.
     """
-    value = current(tensor).value
+    value = refresh(tensor).value
     if not is_array(value):
         raise TensorError(
             "Cannot access data pointer of Tensor that doesn't have storage",
             hint="inside a transform values are traced: there is no memory that belongs to one",
         )
-    return root(value)
+    return memory_owner(value)
 
 
 class UntypedStorage:
@@ -37,7 +37,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return address(self.owner)
+        return memory_address(self.owner)
 
     def nbytes(self) -> int:
         """How many bytes there are."""

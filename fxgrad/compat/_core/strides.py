@@ -10,57 +10,57 @@ from ... import ops
 from ...core.aval import Aval, aval_of
 from ...ops.indexing import ARRAY
 from ...ops.kinds import Linear
-from ...ops.shaping import broadcast_transposed
+from ...ops.shaping import broadcast_transpose
 from .errors import TensorError
-from .layout import arranged
-from .memory import address, root, strided
-from .primitives import declare
+from .layout import copy_in_order
+from .memory import memory_address, memory_owner, strided_view
+from .primitives import declare_primitive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def restrided(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift: int = 0) -> np.ndarray:
-    """The array of these strides whose first entry is `shift` behind that of x; in bytes. One without entries is in the
-    memory of x as well."""
-    start = address(x) - address(root(x))
-    return strided(x, shape, strides, start if 0 in shape else start + shift)
+def restride(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift: int = 0) -> np.ndarray:
+    """Return the array of these strides whose first entry is `shift` behind that of x, all in bytes. One without
+    entries is in the memory of x as well."""
+    start = memory_address(x) - memory_address(memory_owner(x))
+    return strided_view(x, shape, strides, start if 0 in shape else start + shift)
 
 
-def on_memory(kernel: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
-    """Make the kernel of a primitive from one for NumPy arrays."""
+def make_numpy_kernel(kernel: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
+    """Make a primitive's kernel of one for NumPy arrays."""
     return lambda xp: lambda x, **params: kernel(np.asarray(x), **params)
 
 
-def positions(x: Aval, call: Callable[..., Any], params: dict) -> Any:
-    """The places in the flattened operand from which a primitive takes its results."""
+def gather_positions(x: Aval, call: Callable[..., Any], params: dict) -> Any:
+    """The positions in the flattened operand from which a primitive takes its results."""
     return call.primitive.kernel(np.arange(x.size).reshape(x.shape), **params)
 
 
-def returned(ct: Any, x: Aval, call: Callable[..., Any], params: dict) -> Any:
-    """The transpose: cotangents added up where the entries came from."""
-    places = positions(x, call, params).reshape(-1)
-    flat = ops.put(ops.reshape(ct, shape=places.shape), places, index=(ARRAY,), shape=(x.size,))
+def scatter_cotangent(ct: Any, x: Aval, call: Callable[..., Any], params: dict) -> Any:
+    """Compute the transpose: add up cotangents at the positions from which the entries came."""
+    places = gather_positions(x, call, params).reshape(-1)
+    flat = ops.scatter_add(ops.reshape(ct, shape=places.shape), places, index=(ARRAY,), shape=(x.size,))
     return ops.reshape(flat, shape=x.shape)
 
 
-def taken(x: Any, call: Callable[..., Any], params: dict) -> Any:
-    """The result for traced values with a leading batch axis."""
+def gather_batched(x: Any, call: Callable[..., Any], params: dict) -> Any:
+    """Compute the result for a traced value with a leading batch axis."""
     aval = aval_of(x)
-    places = positions(Aval(aval.shape[1:], aval.dtype), call, params)
+    places = gather_positions(Aval(aval.shape[1:], aval.dtype), call, params)
     flat = ops.reshape(x, shape=(aval.shape[0], -1 if aval.size else 0))
     return ops.getitem(flat, places, index=(slice(None), ARRAY))
 
 
 # -- integers and slices ------------------------------------------
 # One entry is a view as well, where NumPy makes a number of it.
-part = declare(
+basic_view = declare_primitive(
     Linear,
     "part",
-    on_memory(lambda x, *, index: x[(*index, ...)]),
-    shape=lambda x, *, index: np.broadcast_to(np.zeros((), bool), x.shape)[index].shape,
-    transposed=lambda ct, x, *, index: ops.getitem.primitive.transposed(ct, x, index=index),
-    batched=lambda x, *, size, index: part(x, index=(slice(None), *index)),
+    make_numpy_kernel(lambda x, *, index: x[(*index, ...)]),
+    shape_rule=lambda x, *, index: np.broadcast_to(np.zeros((), bool), x.shape)[index].shape,
+    transpose_rule=lambda ct, x, *, index: ops.getitem.primitive.transpose_rule(ct, x, index=index),
+    batch_rule=lambda x, *, size, index: basic_view(x, index=(slice(None), *index)),
 )
 
 
@@ -68,16 +68,16 @@ part = declare(
 def expand_kernel(x: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     extra = len(shape) - x.ndim
     strides = [0 if n == 1 and m != 1 else s for n, m, s in zip(x.shape, shape[extra:], x.strides)]
-    return restrided(x, shape, (*(0,) * extra, *strides))
+    return restride(x, shape, (*(0,) * extra, *strides))
 
 
-expand = declare(
+expand = declare_primitive(
     Linear,
     "expand",
-    on_memory(expand_kernel),
-    shape=lambda x, *, shape: shape,
-    transposed=broadcast_transposed,
-    batched=lambda x, *, size, shape: expand(
+    make_numpy_kernel(expand_kernel),
+    shape_rule=lambda x, *, shape: shape,
+    transpose_rule=broadcast_transpose,
+    batch_rule=lambda x, *, size, shape: expand(
         ops.reshape(x, shape=(size, *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:])), shape=(size, *shape)
     ),
 )
@@ -86,35 +86,36 @@ expand = declare(
 # -- one more dimension ------------------------------------------
 def unsqueeze_kernel(x: np.ndarray, *, dim: int) -> np.ndarray:
     stride = x.shape[dim] * x.strides[dim] if dim < x.ndim else x.itemsize
-    return restrided(x, (*x.shape[:dim], 1, *x.shape[dim:]), (*x.strides[:dim], stride, *x.strides[dim:]))
+    return restride(x, (*x.shape[:dim], 1, *x.shape[dim:]), (*x.strides[:dim], stride, *x.strides[dim:]))
 
 
-unsqueeze = declare(
+unsqueeze = declare_primitive(
     Linear,
     "unsqueeze",
-    on_memory(unsqueeze_kernel),
-    shape=lambda x, *, dim: (*x.shape[:dim], 1, *x.shape[dim:]),
-    transposed=lambda ct, x, *, dim: ops.reshape(ct, shape=x.shape),
-    batched=lambda x, *, size, dim: unsqueeze(x, dim=dim + 1),
+    make_numpy_kernel(unsqueeze_kernel),
+    shape_rule=lambda x, *, dim: (*x.shape[:dim], 1, *x.shape[dim:]),
+    transpose_rule=lambda ct, x, *, dim: ops.reshape(ct, shape=x.shape),
+    batch_rule=lambda x, *, size, dim: unsqueeze(x, dim=dim + 1),
 )
 
 
 # -- a copy ------------------------------------------
 def clone_kernel(x: np.ndarray, *, order: tuple[int, ...] | None) -> np.ndarray:
-    """`order` are the dimensions by decreasing stride; None: as those of the operand, () as they come."""
+    """Copy an array. `order` lists the dimensions by decreasing stride; None: as those of the operand, ():
+    row-major."""
     if order is None:
         return x.copy(order="K")
-    return arranged(x, order or None)
+    return copy_in_order(x, order or None)
 
 
 # The same entries in memory of their own.
-clone = declare(
+clone = declare_primitive(
     Linear,
     "clone",
-    on_memory(clone_kernel),
-    shape=lambda x, *, order: x.shape,
-    transposed=lambda ct, x, *, order: ct,
-    batched=lambda x, *, size, order: clone(x, order=order and (0, *(d + 1 for d in order))),
+    make_numpy_kernel(clone_kernel),
+    shape_rule=lambda x, *, order: x.shape,
+    transpose_rule=lambda ct, x, *, order: ct,
+    batch_rule=lambda x, *, size, order: clone(x, order=order and (0, *(d + 1 for d in order))),
 )
 
 
@@ -129,19 +130,19 @@ def diagonal_kernel(x: np.ndarray, *, offset: int, dims: tuple[int, int]) -> np.
     shape = (*(n for i, n in enumerate(x.shape) if i not in dims), size)
     strides = [s for i, s in enumerate(x.strides) if i not in dims]
     shift = (max(offset, 0) * x.strides[second] - min(offset, 0) * x.strides[first]) if size else 0
-    return restrided(x, shape, (*strides, x.strides[first] + x.strides[second]), shift)
+    return restride(x, shape, (*strides, x.strides[first] + x.strides[second]), shift)
 
 
-diagonal = declare(
+diagonal = declare_primitive(
     Linear,
     "diagonal",
-    on_memory(diagonal_kernel),
-    shape=lambda x, *, offset, dims: (
+    make_numpy_kernel(diagonal_kernel),
+    shape_rule=lambda x, *, offset, dims: (
         *(n for i, n in enumerate(x.shape) if i not in dims),
         diagonal_size(x.shape, offset, *dims),
     ),
-    transposed=lambda ct, x, **params: returned(ct, x, diagonal, params),
-    batched=lambda x, *, size, offset, dims: diagonal(x, offset=offset, dims=tuple(d + 1 for d in dims)),
+    transpose_rule=lambda ct, x, **params: scatter_cotangent(ct, x, diagonal, params),
+    batch_rule=lambda x, *, size, offset, dims: diagonal(x, offset=offset, dims=tuple(d + 1 for d in dims)),
 )
 
 
@@ -155,37 +156,37 @@ def unfold_shape(x: Any, *, dim: int, length: int, step: int) -> tuple[int, ...]
 def unfold_kernel(x: np.ndarray, *, dim: int, length: int, step: int) -> np.ndarray:
     strides = x.strides or (x.itemsize,)
     moved = [s * step if i == dim else s for i, s in enumerate(strides)] if x.shape else []
-    return restrided(x, unfold_shape(x, dim=dim, length=length, step=step), (*moved, strides[dim]))
+    return restride(x, unfold_shape(x, dim=dim, length=length, step=step), (*moved, strides[dim]))
 
 
-def unfold_batched(x: Any, *, size: int, dim: int, **params: Any) -> Any:
+def unfold_batch(x: Any, *, size: int, dim: int, **params: Any) -> Any:
     if aval_of(x).ndim > 1:
         return unfold(x, dim=dim + 1, **params)
-    return taken(x, unfold, {"dim": dim, **params})
+    return gather_batched(x, unfold, {"dim": dim, **params})
 
 
-unfold = declare(
+unfold = declare_primitive(
     Linear,
     "unfold",
-    on_memory(unfold_kernel),
-    shape=unfold_shape,
-    transposed=lambda ct, x, **params: returned(ct, x, unfold, params),
-    batched=unfold_batched,
+    make_numpy_kernel(unfold_kernel),
+    shape_rule=unfold_shape,
+    transpose_rule=lambda ct, x, **params: scatter_cotangent(ct, x, unfold, params),
+    batch_rule=unfold_batch,
 )
 
 
 # -- any strides ------------------------------------------
-def extent(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
-    """The lowest and the highest place of an array relative to its first entry."""
+def memory_extent(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+    """The lowest and the highest position of an array's entries relative to its first entry."""
     reaches = [s * (n - 1) for s, n in zip(strides, shape)]
     return sum(r for r in reaches if r < 0), sum(r for r in reaches if r > 0)
 
 
-def source_places(x: Any, shape: Any, strides: Any, shift: int, layout: Any) -> np.ndarray:
-    """For every entry of the result its place in the flattened operand; -1 where it is outside of that."""
+def strided_positions(x: Any, shape: Any, strides: Any, shift: int, layout: Any) -> np.ndarray:
+    """The position in the flattened operand of every entry of the result; -1 where it is outside the operand."""
     if 0 in shape:
         return np.zeros(shape, np.intp)
-    (low, high), (first, last) = extent(x.shape, layout), extent(shape, strides)
+    (low, high), (first, last) = memory_extent(x.shape, layout), memory_extent(shape, strides)
     low = min(low, shift + first)
     memory = np.full(max(high, shift + last) - low + 1, -1)
     item = memory.itemsize
@@ -195,27 +196,29 @@ def source_places(x: Any, shape: Any, strides: Any, shift: int, layout: Any) -> 
 
 
 def as_strided_kernel(x: np.ndarray, *, shape: Any, strides: Any, shift: int, layout: Any) -> np.ndarray:
-    """`layout` are the strides of the operand for which the others are meant; all are in entries."""
+    """View or gather the entries at these strides. `layout` states the strides of the operand for which they are meant;
+    all are counted in entries."""
     item = x.itemsize
     if x.strides == tuple([s * item for s in layout]):
-        return restrided(x, shape, [s * item for s in strides], shift * item)
-    places = source_places(x, shape, strides, shift, layout)
+        return restride(x, shape, [s * item for s in strides], shift * item)
+    places = strided_positions(x, shape, strides, shift, layout)
     return np.where(places < 0, np.zeros((), x.dtype), x.reshape(-1)[places])
 
 
-def as_strided_returned(ct: Any, x: Aval, **params: Any) -> Any:
-    """Cotangents added up where the entries came from, as far as that is in the operand."""
-    places = source_places(x, **params).reshape(-1)
+def as_strided_transpose(ct: Any, x: Aval, **params: Any) -> Any:
+    """Compute the transpose: add up cotangents at the positions from which the entries came, where these are in the
+    operand."""
+    places = strided_positions(x, **params).reshape(-1)
     inside = np.flatnonzero(places >= 0)
     ct = ops.getitem(ops.reshape(ct, shape=places.shape), inside, index=(ARRAY,))
-    flat = ops.put(ct, places[inside], index=(ARRAY,), shape=(x.size,))
+    flat = ops.scatter_add(ct, places[inside], index=(ARRAY,), shape=(x.size,))
     return ops.reshape(flat, shape=x.shape)
 
 
-def as_strided_batched(x: Any, *, size: int, **params: Any) -> Any:
-    """The same of every entry of the batch: each is laid out as one is meant to be."""
+def as_strided_batch(x: Any, *, size: int, **params: Any) -> Any:
+    """Compute the result for every entry of a batch, each laid out as a single one is meant to be."""
     aval = aval_of(x)
-    places = source_places(Aval(aval.shape[1:], aval.dtype), **params)
+    places = strided_positions(Aval(aval.shape[1:], aval.dtype), **params)
     if (places < 0).any():
         raise TensorError(
             "as_strided: there is nothing outside of a traced Tensor", hint="smaller strides or sizes"
@@ -225,11 +228,11 @@ def as_strided_batched(x: Any, *, size: int, **params: Any) -> Any:
     )
 
 
-as_strided = declare(
+as_strided = declare_primitive(
     Linear,
     "as_strided",
-    on_memory(as_strided_kernel),
-    shape=lambda x, *, shape, **params: shape,
-    transposed=as_strided_returned,
-    batched=as_strided_batched,
+    make_numpy_kernel(as_strided_kernel),
+    shape_rule=lambda x, *, shape, **params: shape,
+    transpose_rule=as_strided_transpose,
+    batch_rule=as_strided_batch,
 )

@@ -1,7 +1,7 @@
 """TapeInterpreter: the level that records operations on Tensors as nodes, for `backward.engine` to walk back.
 
 A Tensor is what the user holds; `TapeTracer` is the same value as other interpreters and primitives see it, with
-NumPy's manners instead of torch's. There is one tape at the bottom of the stack, always open (`BASE`), and one
+NumPy's manners instead of torch's. There is one tape at the bottom of the stack, always open (`BASE_TAPE`), and one
 for each transform that is open above it.
 """
 
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...core import source_info
 from ...core.aval import PLAIN, SCALARS, aval_of
 from ...core.interpreter import CURRENT, EVAL, Context, Interpreter, Tracer
-from ...core.pullback import PullbackRule, Remade
-from ...core.source_info import kinds
-from .hooks import hooks_of
+from ...core.pullback import PullbackRule, RematPullback
+from ...core.source_info import code_kinds
+from .hooks import ensure_hooks
 from .modes import current_modes
 
 if TYPE_CHECKING:
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
     from .hooks import RemovableHandle
 
-serial = itertools.count(1).__next__  # of nodes and of modifications in place, in the order of their making
+next_serial = itertools.count(
+    1
+).__next__  # numbers nodes and modifications in place, in the order of their making
 
 
 class Node:
-    """One recorded operation: what torch calls `grad_fn`.
+    """A recorded operation, which torch calls `grad_fn`.
 
-    `order` is its serial number. `rule.pull(ct, *residuals)` gives a cotangent, or None, for every parent, and `plain`
-    is the faster form of it for NumPy values, where there is one and no hooks are. A parent is the Node that made the
-    operand, an `Edge` where that has several results, the AccumulateGrad of a leaf, or None where nothing is wanted.
-    `operation` names it; `code` and `lasti` are the user's line, as in `where.Site`.
+    `order` is its serial number. `rule.pull(ct, *residuals)` gives a cotangent, or None, for every next edge, and
+    `pull_plain` is its faster form for NumPy values, where there is one and the node has no hooks. A next edge is the
+    Node that made the operand, an `Edge` where that Node has several results, the AccumulateGrad of a leaf, or None
+    where no gradient is wanted. `operation` names the node; `code` and `lasti` are the user's line.
     """
 
     __slots__ = (
@@ -42,24 +44,26 @@ class Node:
         "__weakref__",
         "code",
         "lasti",
+        "next_edges",
         "operation",
         "order",
-        "parents",
-        "plain",
+        "pull_plain",
         "residuals",
         "rule",
     )
     hooks: Any = None  # see `hooks`
-    count = 1  # results
-    avals: Any = None  # of the results, where there are several
-    runs_user_code = False  # its rule does, and is run where hooks are
+    num_results = 1  # results
+    result_avals: Any = None  # of the results, where there are several
+    runs_user_code = False  # whether its rule calls user code, which runs in the same modes as hooks
 
-    def __init__(self, operation: Any, rule: Any, residuals: Any, parents: Sequence[Any], plain: Any = None):
-        self.order = serial()
-        self.operation, self.rule, self.residuals, self.parents = operation, rule, residuals, parents
-        self.plain = plain
+    def __init__(
+        self, operation: Any, rule: Any, residuals: Any, next_edges: Sequence[Any], pull_plain: Any = None
+    ):
+        self.order = next_serial()
+        self.operation, self.rule, self.residuals, self.next_edges = operation, rule, residuals, next_edges
+        self.pull_plain = pull_plain
         frame = sys._getframe(1)
-        while kinds[frame.f_code.co_filename] and frame.f_back is not None:
+        while code_kinds[frame.f_code.co_filename] and frame.f_back is not None:
             frame = frame.f_back
         self.code, self.lasti = frame.f_code, frame.f_lasti
 
@@ -72,18 +76,18 @@ class Node:
 
     @property
     def site(self) -> source_info.Site:
-        """The user's line that recorded it."""
+        """The user's line that recorded the node."""
         return source_info.Site(self.code, self.lasti)
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict for the user's notes."""
+        """A dict for notes of the user."""
         return self.__dict__.setdefault("notes", {})
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """(Node, number of its result) for every operand; (None, 0) for one without gradient."""
-        return tuple([(None, 0) if p is None else as_edge(p) for p in self.parents])
+        """The (Node, number of its result) of every operand; (None, 0) for one without gradient."""
+        return tuple([(None, 0) if p is None else node_and_index(p) for p in self.next_edges])
 
     def _sequence_nr(self) -> int:
         return self.order
@@ -91,11 +95,11 @@ class Node:
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Have `fn(grad_inputs, grad_outputs)` called after the Node in backward; a tuple that it returns is used in
         place of `grad_inputs`."""
-        return hooks_of(self).after.add(fn)
+        return ensure_hooks(self).post_hooks.add(fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Have `fn(grad_outputs)` called before the Node in backward; a tuple that it returns takes its place."""
-        return hooks_of(self).before.add(fn)
+        return ensure_hooks(self).pre_hooks.add(fn)
 
     if TYPE_CHECKING:  # what `backward.engine` and `backward.saved_tensors` attach
 
@@ -110,7 +114,7 @@ class Node:
 
 
 class Edge:
-    """One result of a Node that has several."""
+    """The edge to one result of a Node that has several."""
 
     __slots__ = ("index", "node")
 
@@ -118,73 +122,73 @@ class Edge:
         self.node, self.index = node, index
 
 
-def as_edge(parent: Any) -> tuple[Node, int]:
-    """(Node, number of its result) of a parent."""
-    return (parent.node, parent.index) if type(parent) is Edge else (parent, 0)
+def node_and_index(edge: Any) -> tuple[Node, int]:
+    """Return (Node, number of its result) for a gradient edge."""
+    return (edge.node, edge.index) if type(edge) is Edge else (edge, 0)
 
 
 LEAF: Any = True  # the `node` of a Tensor that is a leaf and requires a gradient
-LAST = 2**64 - 1  # torch's sequence number of an AccumulateGrad
+LEAF_ORDER = 2**64 - 1  # torch's sequence number of an AccumulateGrad
 
 
 class AccumulateGrad(Node):
-    """Where the gradients of a leaf arrive: the leaf as nodes know it.
+    """The node where the gradients of a leaf arrive; it stands for the leaf in the graph.
 
     It does not keep the Tensor alive: a gradient with a graph of its own (`create_graph`) would do so through the
     Tensor's `.grad` and make a cycle. Where the Tensor is gone `variable` is another one in its place.
     """
 
-    __slots__ = ("kind", "reference", "tape", "value")
+    __slots__ = ("kind", "tape", "tensor_ref", "value")
 
     def __init__(self, tensor: Any):
         super().__init__(None, None, (), ())
-        self.order = LAST
+        self.order = LEAF_ORDER
         self.tape, self.value, self.kind = tensor.tape, tensor.value, type(tensor)
-        self.reference = weakref.ref(tensor)
+        self.tensor_ref = weakref.ref(tensor)
 
     def name(self) -> str:
-        """torch's name for it."""
+        """torch's name for the node."""
         return "torch::autograd::AccumulateGrad"
 
     @property
     def variable(self) -> Any:
-        """The leaf."""
-        tensor = self.reference()
+        """The leaf whose gradients are accumulated."""
+        tensor = self.tensor_ref()
         if tensor is None:
             tensor = object.__new__(self.kind)
-            tensor.tape, tensor.value, tensor.node, tensor.aspect = self.tape, self.value, LEAF, None
-            tensor.leaf = self
-            self.reference = weakref.ref(tensor)
+            tensor.tape, tensor.value, tensor.node, tensor.view_meta = self.tape, self.value, LEAF, None
+            tensor.accumulator = self
+            self.tensor_ref = weakref.ref(tensor)
         return tensor
 
 
-def leaf_of(tensor: Any) -> AccumulateGrad:
-    """The AccumulateGrad of a leaf."""
-    leaf = tensor.leaf
+def grad_accumulator(tensor: Any) -> AccumulateGrad:
+    """Return the AccumulateGrad of a leaf, made where it has none."""
+    leaf = tensor.accumulator
     if leaf is None:
-        leaf = tensor.leaf = AccumulateGrad(tensor)
+        leaf = tensor.accumulator = AccumulateGrad(tensor)
     return leaf
 
 
-class Bare(PullbackRule):
-    """What the rules have in common that keep nothing; such a rule is its own operation."""
+class StatelessPullback(PullbackRule):
+    """The base of pullbacks that save nothing; such a pullback is its own operation."""
 
-    kept: tuple = ()
+    saved_from: tuple = ()
     node_name: str
 
 
-class Passed(Bare):
-    """The rule of a value that is its operand itself, or a copy of it."""
+class IdentityPullback(StatelessPullback):
+    """The pullback of a value that is its operand itself, or a copy of it."""
 
     def __init__(self, node_name: str):
         self.node_name = node_name
 
     def pull(self, ct: Any) -> tuple[Any]:
-        """The cotangent itself."""
+        """Return the cotangent unchanged."""
         return (ct,)
 
 
-ALIAS, COPY = Passed("AliasBackward0"), Passed("torch::autograd::CopyBackwards")
+ALIAS_RULE, COPY_RULE = IdentityPullback("AliasBackward0"), IdentityPullback("torch::autograd::CopyBackwards")
 FREED: Any = ("freed",)  # stands for the residuals of a node that was passed
 FREED_MESSAGE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -195,34 +199,35 @@ FREED_MESSAGE = (
 
 
 class TapeTracer(Tracer):
-    """A value of the tape for other interpreters: `parent` is as in `Node.parents`."""
+    """A value of the tape for other interpreters: `edge` is as in `Node.next_edges`."""
 
-    __slots__ = ("parent", "primal")
+    __slots__ = ("edge", "primal")
     interpreter: TapeInterpreter
 
-    def __init__(self, interpreter: TapeInterpreter, primal: Any, parent: Any):
-        self.interpreter, self.primal, self.parent = interpreter, primal, parent
+    def __init__(self, interpreter: TapeInterpreter, primal: Any, edge: Any):
+        self.interpreter, self.primal, self.edge = interpreter, primal, edge
 
     aval = property(lambda self: aval_of(self.primal))
     shape = property(lambda self: getattr(self.primal, "shape", ()))
     dtype = property(lambda self: aval_of(self.primal).dtype)
     weak = property(lambda self: type(self.primal) in SCALARS)
-    differentiated = property(lambda self: self.parent is not None)
+    is_differentiated = property(lambda self: self.edge is not None)
 
     def contents(self) -> tuple:
         return (self.primal,)
 
-    def concrete(self, operation: str) -> Any:
+    def concretize(self, operation: str) -> Any:
         return self.primal
 
 
-def kept_as_is(value: Any) -> Any:
-    """The tape copies nothing that it keeps: see `memory` for what becomes of modified values."""
+def no_copy(value: Any) -> Any:
+    """Return a value uncopied: the tape copies no residuals (see `_core.memory` for what becomes of modified
+    values)."""
     return value
 
 
 class PrimitiveName:
-    """What a primitive is called where it is recorded by itself: multiply → MulBackward0."""
+    """The name of a primitive that is recorded by itself: multiply → MulBackward0."""
 
     TORCH: ClassVar[dict[str, str]] = {
         "multiply": "mul",
@@ -257,13 +262,13 @@ def node_name(name: str) -> str:
 
 
 class TapeInterpreter(Interpreter):
-    """Records operations on its tracers while the modes say so; otherwise it computes only."""
+    """The level that records operations on its tracers while the modes say so, and only computes otherwise."""
 
     __slots__ = ("permanent",)
     name = "tape"
-    stands_in = False  # for the tape outside the transform above which it is
-    differentiates = False  # what is done inside it, gradients as well
-    thread = 0  # the one in which the function runs whose derivative is lost elsewhere
+    is_stand_in = False  # for the tape outside the transform above which it is
+    is_differentiating = False  # whether operations inside it are differentiated, those of gradients as well
+    thread = 0  # the thread of the transformed function; in another one its derivative would be lost
 
     def __init__(self, site: Any = None, outer: Context | None = None, permanent: bool = False):
         self.outer = CURRENT.get() if outer is None else outer
@@ -272,12 +277,12 @@ class TapeInterpreter(Interpreter):
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
         if primitive.on_tensors:
             return primitive.kernel(*args, **params)
-        recording = current_modes().recording
+        recording = current_modes().is_recording
         values, parents = [], []
         for a in args:
             own = type(a) is TapeTracer and a.interpreter is self
             values.append(a.primal if own else a)
-            parents.append(a.parent if own and recording else None)
+            parents.append(a.edge if own and recording else None)
         y, node = self.record(primitive, tuple(values), tuple(parents), params, PrimitiveName)
         if primitive.multiple_results:
             if node is None:
@@ -285,11 +290,11 @@ class TapeInterpreter(Interpreter):
             return [TapeTracer(self, v, Edge(node, i)) for i, v in enumerate(y)]
         return y if node is None else TapeTracer(self, y, node)
 
-    def record(self, primitive: Any, values: tuple, parents: tuple, params: dict, operation: Any) -> Any:
-        """(result, Node or None) of a primitive on values of outer levels."""
+    def record(self, primitive: Any, values: tuple, next_edges: tuple, params: dict, operation: Any) -> Any:
+        """Compute a primitive on values of outer levels: (result, Node or None)."""
         needed = False
-        plain = self.outer.watching is None and not primitive.runs_user_code
-        for v, p in zip(values, parents):
+        plain = self.outer.observer is None and not primitive.runs_user_code
+        for v, p in zip(values, next_edges):
             if p is not None:
                 needed = True
             if type(v) not in PLAIN:
@@ -303,38 +308,39 @@ class TapeInterpreter(Interpreter):
             finally:
                 CURRENT.reset(token)
         if plain:
-            y, rule, residuals = primitive.linearize(primitive.kernel, values, parents, params, kept_as_is)
+            y, rule, residuals = primitive.vjp(primitive.kernel, values, next_edges, params, no_copy)
         else:
             token = CURRENT.set(self.outer)
             try:
-                y, rule, residuals = primitive.linearize(primitive.call, values, parents, params, kept_as_is)
+                y, rule, residuals = primitive.vjp(primitive.call, values, next_edges, params, no_copy)
             finally:
                 CURRENT.reset(token)
         if rule is None:
             return y, None
-        if rule.kept is None:
+        if rule.saved_from is None:
             residuals = (y if primitive.multiple_results else [y], values, rule, residuals)
-            rule = Remade(primitive, parents, params, kept_as_is)
+            rule = RematPullback(primitive, next_edges, params, no_copy)
         if operation is PrimitiveName:
             operation = PrimitiveName.of(primitive)
-        node = Node(operation, rule, residuals, parents, rule.plain if plain else None)
+        node = Node(operation, rule, residuals, next_edges, rule.pull_plain if plain else None)
         if primitive.multiple_results:
-            node.avals = [aval_of(v) for v in y]
-            node.count = len(node.avals)
+            node.result_avals = [aval_of(v) for v in y]
+            node.num_results = len(node.result_avals)
         return y, node
 
 
-BASE = TapeInterpreter(outer=EVAL, permanent=True)
+BASE_TAPE = TapeInterpreter(outer=EVAL, permanent=True)
 
 
 def current_tape() -> TapeInterpreter:
-    """The tape in charge. Where another level is innermost one is opened above it, which that level's end closes."""
+    """Return the tape in charge. Where another level is innermost, a tape is opened above it, and closed at that
+    level's end."""
     context = CURRENT.get()
     interpreter = context.interpreter
     if interpreter is EVAL.interpreter:
-        return BASE
+        return BASE_TAPE
     if isinstance(interpreter, TapeInterpreter):
         return interpreter
     tape = TapeInterpreter(interpreter.site)
-    CURRENT.set(Context(tape, context.watching, context.modes))
+    CURRENT.set(Context(tape, context.observer, context.modes))
     return tape

@@ -3,7 +3,7 @@
     value   an array, or a tracer of an outer level
     node    None: no gradient; LEAF: a leaf that requires one; otherwise the Node or Edge that made it
     tape    the level to which it belongs
-    aspect  None, or what operations have to look at first: that it is a view, or carries a tangent (`views`)
+    meta    None, or what operations have to look at first: that it is a view, or carries a tangent (`views`)
 
 All else (gradient, hooks, names) is in its `__dict__`, which costs nothing until something is there.
 """
@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.aval import aval_of
-from ...core.interpreter import escaped, levels
+from ...core.interpreter import escaped_tracer_error, levels
 from .dtypes import dtype as torch_dtype
 from .dtypes import from_numpy_dtype
-from .hooks import hooks_of
+from .hooks import ensure_hooks
 from .tape import (
-    ALIAS,
+    ALIAS_RULE,
     LEAF,
     AccumulateGrad,
     Edge,
     Node,
     TapeInterpreter,
     TapeTracer,
-    as_edge,
     current_tape,
-    leaf_of,
+    grad_accumulator,
+    node_and_index,
 )
 
 
@@ -59,33 +59,33 @@ class Size(tuple):
 
 
 class Tensor:
-    """A multi-dimensional array that records what is done with it."""
+    """A multi-dimensional array that records the operations on it."""
 
-    __slots__ = ("__dict__", "__weakref__", "aspect", "node", "tape", "value")
+    __slots__ = ("__dict__", "__weakref__", "node", "tape", "value", "view_meta")
     __hash__ = object.__hash__
     __array_priority__ = 1000
     _grad: Any = None
-    retains = False  # fills `.grad` although it is no leaf
-    leaf: Any = None  # see `tape.leaf_of`
-    home: Any = None  # the level at which it was made, if it belongs to one further out
+    is_grad_retained = False  # fills `.grad` although it is no leaf
+    accumulator: Any = None  # see `tape.grad_accumulator`
+    origin_tape: Any = None  # the level at which it was made, if it belongs to one further out
     is_inference_tensor = False
-    generation = 0  # how often the history was rewritten
-    replacements = 0  # how often a traced value was replaced
-    recorded = False  # while that was recorded
-    count: Any = None  # of modifications, where it has other memory than at first: see `aspects.exchange`
+    history_version = 0  # how often the history was rewritten
+    value_version = 0  # how often a traced value was replaced
+    was_replaced_with_grad = False  # while that was recorded
+    version_counter: Any = None  # set where it has another memory than at first: see `views.replace_memory`
 
     value: Any
     node: Any
     tape: TapeInterpreter
-    aspect: Any
+    view_meta: Any
 
     @property
     def aval(self) -> Any:
-        return aval_of(current(self).value)
+        return aval_of(refresh(self).value)
 
     @property
     def shape(self) -> Size:
-        value = self.value if self.aspect is None else current(self).value
+        value = self.value if self.view_meta is None else refresh(self).value
         return Size(value.shape)
 
     @property
@@ -94,21 +94,21 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        return current(self).node is not None
+        return refresh(self).node is not None
 
     @property
     def is_leaf(self) -> bool:
-        node = used(self).node
+        node = refresh_history(self).node
         return node is None or node is LEAF
 
     @property
     def grad_fn(self) -> Node | None:
-        node = used(self).node
+        node = refresh_history(self).node
         return None if node is None or node is LEAF else node.node if type(node) is Edge else node
 
     @property
     def output_nr(self) -> int:
-        node = current(self).node
+        node = refresh(self).node
         return node.index if type(node) is Edge else 0
 
     def __len__(self) -> int:
@@ -140,110 +140,116 @@ class Tensor:
 
     @classmethod
     def attach(cls, **members: Any) -> None:
-        """Give Tensors these methods, which are operations."""
+        """Give Tensors these members as attributes and methods."""
         for name, member in members.items():
             setattr(cls, name, member)
 
 
-TENSORS: set[type] = {Tensor}  # the classes whose operations are torch's own
-new_tensor = object.__new__
+TENSOR_CLASSES: set[type] = {Tensor}  # the classes whose operations are torch's own
+allocate_tensor = object.__new__
 
 
 def as_subclass(tensor: Tensor, cls: type) -> Tensor:
-    """The same value and history as a Tensor of a subclass."""
+    """Return a Tensor of a subclass with the same value and history."""
     if cls is type(tensor):
         return tensor
-    made = new_tensor(cls)
-    made.tape, made.value, made.node, made.aspect = tensor.tape, tensor.value, tensor.node, tensor.aspect
+    made = allocate_tensor(cls)
+    made.tape, made.value, made.node, made.view_meta = (
+        tensor.tape,
+        tensor.value,
+        tensor.node,
+        tensor.view_meta,
+    )
     return made
 
 
-def make(tape: TapeInterpreter, value: Any, node: Any = None, aspect: Any = None) -> Tensor:
-    """A Tensor of these parts. NumPy scalars become arrays without axes: Tensors have memory."""
+def make_tensor(tape: TapeInterpreter, value: Any, node: Any = None, meta: Any = None) -> Tensor:
+    """Make a Tensor of these parts. NumPy scalars become arrays without axes: Tensors have memory."""
     if (not isinstance(value, np.ndarray) and not hasattr(value, "shape")) or isinstance(value, np.generic):
         value = np.asarray(value)
     if node is None and type(value) is TapeTracer:  # in which this level has no part
         tensor = wrap(value, value.interpreter)
-        tensor.home = tape
+        tensor.origin_tape = tape
         return tensor
-    tensor = new_tensor(Tensor)
-    tensor.tape, tensor.value, tensor.node, tensor.aspect = tape, value, node, aspect
+    tensor = allocate_tensor(Tensor)
+    tensor.tape, tensor.value, tensor.node, tensor.view_meta = tape, value, node, meta
     return tensor
 
 
-def current(tensor: Tensor) -> Tensor:
-    """The Tensor itself, brought up to date if it is a view of something that was modified in place."""
-    aspect = tensor.aspect
+def refresh(tensor: Tensor) -> Tensor:
+    """Return the Tensor itself, brought up to date if it is a view of a Tensor that was modified in place."""
+    aspect = tensor.view_meta
     if aspect is not None:
         aspect.refresh(tensor)
     return tensor
 
 
-def used(tensor: Tensor) -> Tensor:
-    """The Tensor brought up to date, before its history is asked for."""
-    aspect = tensor.aspect
+def refresh_history(tensor: Tensor) -> Tensor:
+    """Return the Tensor itself, brought up to date before its history is asked for."""
+    aspect = tensor.view_meta
     if aspect is not None:
-        aspect.use(tensor)
+        aspect.refresh_history(tensor)
     return tensor
 
 
-def parent_of(tensor: Tensor) -> Any:
-    """What a node refers to this operand by: see `Node.parents`."""
+def gradient_edge(tensor: Tensor) -> Any:
+    """Return the edge by which a node refers to this operand: see `Node.next_edges`."""
     node = tensor.node
-    return leaf_of(tensor) if node is LEAF else node
+    return grad_accumulator(tensor) if node is LEAF else node
 
 
-def follow_history(tensor: Tensor) -> None:
-    """Have the Node of a Tensor fill its `.grad`, if that is retained: after every change of its history."""
-    if tensor.retains and tensor.node is not None and tensor.node is not LEAF:
-        node, index = as_edge(tensor.node)
-        hooks_of(node).retaining[index] = weakref.ref(tensor)
+def attach_retain_hook(tensor: Tensor) -> None:
+    """Have the Node of a Tensor fill its `.grad` if that is retained; to be called after every change of its
+    history."""
+    if tensor.is_grad_retained and tensor.node is not None and tensor.node is not LEAF:
+        node, index = node_and_index(tensor.node)
+        ensure_hooks(node).retaining_tensors[index] = weakref.ref(tensor)
 
 
-def tracer_of(tensor: Tensor) -> TapeTracer:
-    """The Tensor as a value for other interpreters."""
-    current(tensor)
-    return TapeTracer(tensor.tape, tensor.value, parent_of(tensor))
+def to_tracer(tensor: Tensor) -> TapeTracer:
+    """Return the Tensor as a value for other interpreters."""
+    refresh(tensor)
+    return TapeTracer(tensor.tape, tensor.value, gradient_edge(tensor))
 
 
-def lower(tensor: Tensor, tape: TapeInterpreter) -> Any:
-    """The Tensor as a value for the levels outside `tape`."""
-    if tensor.aspect is not None:
-        tensor.aspect.use(tensor)
+def to_outer(tensor: Tensor, tape: TapeInterpreter) -> Any:
+    """Return the Tensor as a value for the levels outside `tape`."""
+    if tensor.view_meta is not None:
+        tensor.view_meta.refresh_history(tensor)
     if tensor.tape is not tape:
-        tensor = alive(tensor)
+        tensor = to_open_tape(tensor)
     if tensor.tape is tape or tensor.node is None:
         return tensor.value
-    return TapeTracer(tensor.tape, tensor.value, parent_of(tensor))
+    return TapeTracer(tensor.tape, tensor.value, gradient_edge(tensor))
 
 
-def alive(tensor: Tensor) -> Tensor:
-    """The Tensor itself; of one whose tape is not open any more what is left: its value, further out, as in torch.
+def to_open_tape(tensor: Tensor) -> Tensor:
+    """Return the Tensor itself, or, if its tape has been closed, its value as a Tensor of an outer level, as in torch.
 
     Raises:
         EscapedTracerError: it is open in another thread, where the derivative by the Tensor is awaited.
     """
     while not tensor.tape.permanent and all(level is not tensor.tape for level in levels()):
         if tensor.node is not None and tensor.tape.thread not in (0, get_ident()):
-            raise escaped(tracer_of(tensor), "torch")
-        tensor = make(current_tape(), tensor.value)
+            raise escaped_tracer_error(to_tracer(tensor), "torch")
+        tensor = make_tensor(current_tape(), tensor.value)
     return tensor
 
 
 def wrap(value: Any, tape: TapeInterpreter | None = None) -> Tensor:
-    """A value of a tape (the current one), or of the levels outside it, as a Tensor."""
+    """Return a value of a tape (the current one), or of the levels outside it, as a Tensor."""
     tape = current_tape() if tape is None else tape
     if type(value) is TapeTracer and value.interpreter is tape:
-        parent = value.parent
+        parent = value.edge
         if type(parent) is AccumulateGrad:  # the Tensor made here is another one
-            parent = Node(ALIAS, ALIAS, (), (parent,))
-        return make(tape, value.primal, parent)
-    return make(tape, value)
+            parent = Node(ALIAS_RULE, ALIAS_RULE, (), (parent,))
+        return make_tensor(tape, value.primal, parent)
+    return make_tensor(tape, value)
 
 
 def unwrap(value: Any) -> Any:
-    """A Tensor as a value for fxgrad's own functions; anything else as it is."""
+    """Return a Tensor as a value for fxgrad's own functions, and anything else unchanged."""
     if isinstance(value, Tensor):
-        value, tape = alive(current(value)), current_tape()
-        return lower(value, tape) if tape is not value.tape or value.node is None else tracer_of(value)
+        value, tape = to_open_tape(refresh(value)), current_tape()
+        return to_outer(value, tape) if tape is not value.tape or value.node is None else to_tracer(value)
     return value

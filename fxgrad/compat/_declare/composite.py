@@ -1,4 +1,4 @@
-"""Composite: a declared operation as a primitive, whatever number of primitives its function takes."""
+"""Composite makes one primitive of a declared operation, whatever number of primitives its function takes."""
 
 from __future__ import annotations
 
@@ -14,70 +14,71 @@ from ...core.key import params_key
 from ...core.staging import stage
 from ...kernels.codegen.source import compile_graph
 from ...ops import derive
-from ...ops.kinds import Elementwise, General, lift, spread
-from ...transforms.jvp import push
-from ...transforms.vmap import batch
-from .._core.dtypes import _default
-from .._core.memory import root
-from .._core.tape import kept_as_is
+from ...ops.kinds import Elementwise, General, ensure_batched, promote_tangent
+from ...transforms.jvp import jvp_flat
+from ...transforms.vmap import vmap_flat
+from .._core.dtypes import _default_dtype
+from .._core.memory import memory_owner
+from .._core.tape import no_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def flat_tangent(y: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
-    """The tangent rule of steps, such as floor: zero, but one that depends on those of the operands."""
+def zero_tangent_rule(y: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+    """The tangent rule of step functions such as floor: a zero that depends on the tangents of the operands."""
     given = [ops.where(False, t, 0) for t in tangents if t is not None]
     zero = reduce(ops.add, [ops.reduce_sum(t, axes=tuple(range(aval_of(t).ndim))) for t in given])
-    return lift(zero, aval_of(y))
+    return promote_tangent(zero, aval_of(y))
 
 
 class Plan:
-    """What an operation does with plain operands of known kinds, some of which require a gradient: compiled code."""
+    """Compiled code for an operation on plain operands of known dtypes and shapes, some of which require a gradient."""
 
-    __slots__ = ("forward", "keep", "missing", "rule")
+    __slots__ = ("derive_pullback", "forward", "rule", "save_residuals")
 
-    def __init__(self, forward: Callable[..., list[Any]], missing: Callable[..., Any] | None):
-        self.forward, self.rule, self.keep = forward, None, None
-        self.missing = missing  # what derives the rule once there is a result
+    def __init__(self, forward: Callable[..., list[Any]], derive_pullback: Callable[..., Any] | None):
+        self.forward, self.rule, self.save_residuals = forward, None, None
+        self.derive_pullback = derive_pullback  # what derives the rule once there is a result
 
-    def run(self, values: Sequence[Any], parents: Sequence[Any]) -> tuple[Any, Any, Any]:
-        """(result, rule or None, residuals)."""
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return (result, pullback or None, residuals)."""
         (y,) = self.forward(*values)
-        if self.missing is not None:
-            self.rule = self.missing(y, values, parents)
-            self.keep = None if self.rule is None else self.rule.keep
-            self.missing = None
-        return y, self.rule, () if self.keep is None else self.keep(kept_as_is, y, values)
+        if self.derive_pullback is not None:
+            self.rule = self.derive_pullback(y, values, next_edges)
+            self.save_residuals = None if self.rule is None else self.rule.save_residuals
+            self.derive_pullback = None
+        return y, self.rule, () if self.save_residuals is None else self.save_residuals(no_copy, y, values)
 
 
 class PrimitivePlan:
-    """The same where it is one primitive."""
+    """A Plan for an operation that is one primitive."""
 
     __slots__ = ("finish", "params", "primitive", "wanted")
 
-    def __init__(self, primitive: Any, params: dict, parents: Sequence[Any], finish: Any = None):
+    def __init__(self, primitive: Any, params: dict, next_edges: Sequence[Any], finish: Any = None):
         self.primitive, self.params, self.finish = primitive, params, finish
-        self.wanted = wanted(parents)
+        self.wanted = needs_gradient(next_edges)
 
-    def run(self, values: Sequence[Any], parents: Sequence[Any]) -> tuple[Any, Any, Any]:
-        """(result, rule or None, residuals)."""
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return (result, pullback or None, residuals)."""
         primitive, kernel = self.primitive, self.primitive.kernel
         if self.wanted:
-            y, rule, residuals = primitive.linearize(kernel, values, parents, self.params, kept_as_is)
+            y, rule, residuals = primitive.vjp(kernel, values, next_edges, self.params, no_copy)
         else:
             y, rule, residuals = kernel(*values, **self.params), None, ()
         return y if self.finish is None else self.finish(y), rule, residuals
 
 
-def wanted(parents: Sequence[Any]) -> bool:
-    """Whether an operand requires a gradient."""
-    return any([p is not None for p in parents])
+def needs_gradient(next_edges: Sequence[Any]) -> bool:
+    """Whether any operand requires a gradient."""
+    return any([p is not None for p in next_edges])
 
 
 class Composite(General):
-    """The operation as a primitive of the tape: computed and differentiated as its function says. Other interpreters
-    see the primitives of the function instead, for `call` runs it, unless that would lose a tangent rule.
+    """A declared operation as a primitive of the tape: its function says how it is computed and differentiated. Other
+    interpreters see the primitives of the function instead, since `call` runs it, unless that would lose a tangent
+    rule.
 
     Plain arrays are computed by compiled code, made once for each kind of operands. A function that looks at values, if
     only to refuse some, is `by_value` and runs as it is; so does one with positions or truth values among its operands,
@@ -89,26 +90,26 @@ class Composite(General):
 
     def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent: Any = None):
         self.function = function
-        self.forwards, self.batches = Cache(), Cache()
+        self.forward_cache, self.batch_cache = Cache(), Cache()
         super().__init__(
             name,
-            lambda xp: self.computed,
-            abstract=None,
-            tangent=tangent or self.pushed,
-            batched=None,
+            lambda xp: self.compute,
+            abstract_rule=None,
+            tangent_rule=tangent or self.jvp_rule,
+            batch_rule=None,
             multiple=multiple,
         )
         if tangent is None:
-            self.call = partial(function)  # not the kernel itself: `linearize` tells them apart
+            self.call = partial(function)  # not the kernel itself: `vjp` tells them apart
 
-    def computed(self, *values: Any, **params: Any) -> Any:
-        """The kernel: the function, with results in memory that no operand has."""
+    def compute(self, *values: Any, **params: Any) -> Any:
+        """Run the function as a kernel: no result shares memory with an operand."""
         y = self.function(*values, **params)
         if self.shares:
             return y
-        return [private(v, values) for v in y] if self.multiple_results else private(y, values)
+        return [copy_if_shared(v, values) for v in y] if self.multiple_results else copy_if_shared(y, values)
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> Any:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Any:
         multiple = self.multiple_results
         graph = stage(
             lambda *v: self.function(*v, **params) if multiple else [self.function(*v, **params)], avals
@@ -116,142 +117,159 @@ class Composite(General):
         return graph.out_avals if multiple else graph.out_avals[0]
 
     def forward(self, values: Sequence[Any], params: dict) -> Callable[..., list[Any]]:
-        """The function on plain values, compiled where that can be: values → [result]."""
-        key = kinds_of(values, params)
-        found = self.forwards.get(key)
+        """Return the function on plain values (values → [result]), compiled where that is possible."""
+        key = specialization_key(values, params)
+        found = self.forward_cache.get(key)
         if found is None:
             function = partial(self.function, **params)
 
-            def as_it_is(*given: Any) -> list[Any]:
+            def run_uncompiled(*given: Any) -> list[Any]:
                 return [function(*given)]
 
-            code = None if self.by_value else compiled(as_it_is, values, self.name, self.by_value is False)
-            found = as_it_is if code is None else code
-            if not self.shares and (code is None or rearranges(code)):
-                found = in_rows(found)
-            self.forwards[key] = found
+            code = (
+                None
+                if self.by_value
+                else try_compile(run_uncompiled, values, self.name, self.by_value is False)
+            )
+            found = run_uncompiled if code is None else code
+            if not self.shares and (code is None or may_reorder(code)):
+                found = force_row_order(found)
+            self.forward_cache[key] = found
         return found
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         if self.multiple_results:
-            return super().linearize(apply, values, needed, params, own)
+            return super().vjp(apply, values, needed, params, snapshot)
         if apply is self.kernel:
             (y,) = self.forward(values, params)(*values)
         else:
             y = apply(*values, **params)
-        rule = self.rule_for(y, values, needed, params)
-        return y, rule, () if rule is None or rule.keep is None else rule.keep(own, y, values)
-
-    def plan(self, values: Sequence[Any], parents: Sequence[Any], params: dict) -> Any:
-        """The plan for plain operands like these, or None."""
-        return Plan(
-            self.forward(values, params), partial(self.rule_for, params=params) if wanted(parents) else None
+        rule = self.pullback_for(y, values, needed, params)
+        return (
+            y,
+            rule,
+            () if rule is None or rule.save_residuals is None else rule.save_residuals(snapshot, y, values),
         )
 
-    def rule_for(self, y: Any, values: Any, needed: Any, params: dict) -> Any:
-        """The Rule for these kinds of operands."""
-        key = (*[n is None for n in needed], *kinds_of(values, params))
+    def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
+        """Return the plan for plain operands like these, or None."""
+        return Plan(
+            self.forward(values, params),
+            partial(self.pullback_for, params=params) if needs_gradient(next_edges) else None,
+        )
+
+    def pullback_for(self, y: Any, values: Any, needed: Any, params: dict) -> Any:
+        """Return the Pullback for operands of these dtypes and shapes."""
+        key = (*[n is None for n in needed], *specialization_key(values, params))
         try:
-            return self.derived[key]
+            return self.pullbacks[key]
         except KeyError:
-            rule = self.derived[key] = derive.general_rule(self, values, needed, y, params)
+            rule = self.pullbacks[key] = derive.general_pullback(self, values, needed, y, params)
             return rule
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        y = self.mapped(tuple(batched)).call(*values, **params)
+        y = self.batched_composite(tuple(is_batched)).call(*values, **params)
         return y, [True] * len(y) if self.multiple_results else True
 
-    def mapped(self, batched: tuple[bool, ...]) -> Composite:
-        """The operation on operands of which some have a leading batch axis; all results have one."""
-        found = self.batches.get(batched)
+    def batched_composite(self, is_batched: tuple[bool, ...]) -> Composite:
+        """Return the Composite for operands of which some have a leading batch axis; all its results have one."""
+        found = self.batch_cache.get(is_batched)
         if found is None:
             multiple = self.multiple_results
-            function = mapped_function(self.function, multiple, batched)
-            tangent = mapped_tangent(self.tangent, multiple, batched)
-            found = self.batches[batched] = Composite(self.name, function, multiple, tangent)
+            function = batch_function(self.function, multiple, is_batched)
+            tangent = batch_tangent_rule(self.tangent_rule, multiple, is_batched)
+            found = self.batch_cache[is_batched] = Composite(self.name, function, multiple, tangent)
             found.by_value, found.shares = self.by_value, self.shares
         return found
 
-    def pushed(self, ys: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
-        """The tangent rule: the function in forward mode."""
+    def jvp_rule(self, ys: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+        """Compute the tangents of the results by running the function in forward mode."""
         function = partial(self.function, **params)
         if self.multiple_results:
-            return push(function, primals, tangents)[1]
-        found = push(lambda *v: [function(*v)], primals, tangents)[1][0]
+            return jvp_flat(function, primals, tangents)[1]
+        found = jvp_flat(lambda *v: [function(*v)], primals, tangents)[1][0]
         if found is None and is_differentiable(aval_of(ys).dtype):
-            return flat_tangent(ys, primals, tangents, params)
+            return zero_tangent_rule(ys, primals, tangents, params)
         return found
 
 
-def listed(results: Any, multiple: bool) -> list[Any]:
+def result_list(results: Any, multiple: bool) -> list[Any]:
     return list(results) if multiple else [results]
 
 
-def over(fun: Callable[..., list[Any]], values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """The results of a function over the leading axis of some of its arguments, all of them with that axis."""
-    size = next(aval_of(v).shape[0] for v, b in zip(values, batched) if b)
-    results, flags = batch(fun, values, batched, size)
-    return [spread(r, f, size) for r, f in zip(results, flags)]
+def call_over_batch(
+    fun: Callable[..., list[Any]], values: Sequence[Any], is_batched: Sequence[bool]
+) -> list[Any]:
+    """Call a function for each entry of the leading axis of some of its arguments; all results get that axis."""
+    size = next(aval_of(v).shape[0] for v, b in zip(values, is_batched) if b)
+    results, flags = vmap_flat(fun, values, is_batched, size)
+    return [ensure_batched(r, f, size) for r, f in zip(results, flags)]
 
 
-def mapped_function(
-    function: Callable[..., Any], multiple: bool, batched: Sequence[bool]
+def batch_function(
+    function: Callable[..., Any], multiple: bool, is_batched: Sequence[bool]
 ) -> Callable[..., Any]:
-    """The function of a Composite over a batch."""
+    """Return the function of a Composite for operands with a batch axis."""
 
-    def mapped(*values: Any, **params: Any) -> Any:
-        ys = over(lambda *v: listed(function(*v, **params), multiple), values, batched)
+    def apply_to_batch(*values: Any, **params: Any) -> Any:
+        ys = call_over_batch(lambda *v: result_list(function(*v, **params), multiple), values, is_batched)
         return ys if multiple else ys[0]
 
-    return mapped
+    return apply_to_batch
 
 
-def mapped_tangent(rule: Callable[..., Any], multiple: bool, batched: Sequence[bool]) -> Callable[..., Any]:
-    """The tangent rule of a Composite over a batch."""
+def batch_tangent_rule(
+    rule: Callable[..., Any], multiple: bool, is_batched: Sequence[bool]
+) -> Callable[..., Any]:
+    """Return the tangent rule of a Composite for operands with a batch axis."""
 
-    def mapped(ys: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
-        ys, count = listed(ys, multiple), len(primals)
+    def apply_to_batch(ys: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+        ys, count = result_list(ys, multiple), len(primals)
         moved = [i for i, t in enumerate(tangents) if t is not None]
         places: list[int] = []  # of the results that have a tangent
 
-        def one(*known: Any) -> list[Any]:
+        def entry_tangents(*known: Any) -> list[Any]:
             y, x, given = (
                 known[: len(ys)],
                 known[len(ys) : -len(moved)],
                 dict(zip(moved, known[-len(moved) :])),
             )
             ts = rule(y if multiple else y[0], x, [given.get(i) for i in range(count)], params)
-            ts = listed(ts, multiple)
+            ts = result_list(ts, multiple)
             places[:] = [i for i, t in enumerate(ts) if t is not None]
             return [ts[i] for i in places]
 
         known = [*ys, *primals, *(tangents[i] for i in moved)]
-        found = over(one, known, [True] * len(ys) + [*batched, *(batched[i] for i in moved)])
+        found = call_over_batch(
+            entry_tangents, known, [True] * len(ys) + [*is_batched, *(is_batched[i] for i in moved)]
+        )
         ts = dict(zip(places, found))
         return [ts.get(i) for i in range(len(ys))] if multiple else ts.get(0)
 
-    return mapped
+    return apply_to_batch
 
 
-def kinds_of(values: Sequence[Any], params: dict) -> tuple:
-    """What compiled code depends on. Avals are hashed and compared in Python: shapes and numbers of dtypes are not."""
-    key: list[Any] = [_default[0]]
+def specialization_key(values: Sequence[Any], params: dict) -> tuple:
+    """Return the key on which compiled code depends. Avals are hashed and compared in Python: shapes and numbers of
+    dtypes are not."""
+    key: list[Any] = [_default_dtype[0]]
     for v in values:
         key += (v.shape, v.dtype.num) if type(v) is np.ndarray else (type(v), aval_of(v))
     key.append(params_key(params))
     return tuple(key)
 
 
-def compiled(
-    function: Callable[..., Any], values: Sequence[Any], name: str, positions: bool
+def try_compile(
+    function: Callable[..., Any], values: Sequence[Any], name: str, allow_positions: bool
 ) -> Callable[..., Any] | None:
-    """The function as straight-line code for plain values, or None where it has to run as it is: because it cannot be
-    staged, or has operands that are positions or truth values, which it may look at (but not with `positions`)."""
+    """Compile a function to straight-line code for plain values. Return None where it must run uncompiled: where it
+    cannot be staged, or has positions or truth values among its operands, which it may look at (not with
+    `allow_positions`)."""
     avals = [aval_of(v) for v in values]
     floating = all(is_differentiable(a.dtype) or a.weak for a in avals)
-    if not (floating or positions) or all(a.weak for a in avals):
+    if not (floating or allow_positions) or all(a.weak for a in avals):
         return None
     try:
         graph = stage(function, avals, name, sites=False)
@@ -262,28 +280,28 @@ def compiled(
     return compile_graph(graph, plain=True, quiet=True)
 
 
-def rearranges(code: Callable[..., Any]) -> bool:
-    """Whether results of compiled code may be in another order than that of rows although the operands are not."""
+def may_reorder(code: Callable[..., Any]) -> bool:
+    """Whether compiled code may give results that are not row-major although the operands are."""
     return any(not isinstance(e.primitive, Elementwise) for e in code.equations.values())  # type: ignore[attr-defined]
 
 
-def in_rows(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """The function with its result in the order of rows, as torch's results are, and in memory of its own."""
+def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """Wrap a function so that its result is row-major, as torch's results are, and has memory of its own."""
 
-    def ordered(*values: Any) -> list[Any]:
+    def compute_in_rows(*values: Any) -> list[Any]:
         (y,) = function(*values)
         if not hasattr(y, "flags"):
             return [y]
-        return [private(y, values) if y.flags.c_contiguous else np.asarray(y, order="C")]
+        return [copy_if_shared(y, values) if y.flags.c_contiguous else np.asarray(y, order="C")]
 
-    return ordered
+    return compute_in_rows
 
 
-def private(y: Any, values: Sequence[Any]) -> Any:
-    """A result, or a copy of it if it is an operand or a view of one."""
+def copy_if_shared(y: Any, values: Sequence[Any]) -> Any:
+    """Return a result, or a copy of it if it is an operand or a view of one."""
     if type(y) is np.ndarray:
-        owner = None if y.base is None else root(y)
+        owner = None if y.base is None else memory_owner(y)
         for v in values:
-            if v is y or (owner is not None and type(v) is np.ndarray and root(v) is owner):
+            if v is y or (owner is not None and type(v) is np.ndarray and memory_owner(v) is owner):
                 return y.copy()
     return y

@@ -1,4 +1,4 @@
-"""The functions that users call: generated text, so that they have the parameters of the declared function and the
+"""Generated source of the functions that users call, so that they have the parameters of the declared function and the
 fast path costs no call."""
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ import numpy as np
 
 from ...core import interpreter, source_info
 from ...core.aval import SCALARS
-from ...core.fp_errors import SILENT, SPEAKING, STATE
+from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
 from ...core.interpreter import CURRENT, EVAL
-from .._core.error_messages import REWORDED, not_a_tensor, refusal
+from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.errors import ArgumentError
-from .._core.inplace import modify
-from .._core.tape import BASE, Node, kept_as_is, leaf_of, serial
-from .._core.tensor import LEAF, TENSORS, Tensor, new_tensor
+from .._core.inplace import apply_inplace
+from .._core.tape import BASE_TAPE, Node, grad_accumulator, next_serial, no_copy
+from .._core.tensor import LEAF, TENSOR_CLASSES, Tensor, allocate_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def parameters_of(op: Any, function: Callable[..., Any], namespace: dict[str, Any]) -> tuple[list[str], str]:
-    """(the parameters as text, the dict of those that are no Tensors as text). Defaults go into the namespace."""
+def format_parameters(
+    op: Any, function: Callable[..., Any], namespace: dict[str, Any]
+) -> tuple[list[str], str]:
+    """Return the parameters as text, and the text of a dict of those that are no Tensors. Defaults go into the
+    namespace."""
     signature: list[str] = []
     parameters, star = op.parameters, "*more" if op.mixed else "*"
     for p in parameters:
@@ -38,17 +41,18 @@ def parameters_of(op: Any, function: Callable[..., Any], namespace: dict[str, An
     return signature, f"{{{statics}}}"
 
 
-def separation(op: Any, namespace: dict[str, Any]) -> str:
-    """The statement that sorts what a call has given, where numbers may stand among its operands."""
+def format_separation(op: Any, namespace: dict[str, Any]) -> str:
+    """Return the statement that sorts the arguments of a call where numbers may stand among the operands."""
     if not op.mixed:
         return ""
-    namespace |= {"separated": separated, "op": op}
+    namespace |= {"separated": separate_numbers, "op": op}
     operands, keywords = "".join(n + ", " for n in op.names), "".join(n + ", " for n in op.defaults)
     return f"if more:\n    {operands}{keywords}= separated(op, ({operands}*more), ({keywords}))\n"
 
 
-def separated(op: Any, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:
-    """(operands…, keywords…) of a call with numbers among its operands, as torch once had them: add(x, alpha, y)."""
+def separate_numbers(op: Any, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:
+    """Return (operands…, keywords…) of a call with numbers among its operands, as torch once had them: add(x, alpha,
+    y)."""
     numbers = [x for x in given if type(x) in SCALARS]
     operands = [x for x in given if type(x) not in SCALARS]
     names = list(op.defaults)[: len(numbers)]
@@ -66,28 +70,29 @@ def separated(op: Any, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[A
     return (*operands, *numbers, *keywords[len(numbers) :])
 
 
-def user_function(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function on Tensors, with the parameters of `function`."""
+def make_user_function(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the function on Tensors, with the parameters of `function`."""
     names = op.names
     namespace: dict[str, Any] = {
-        "REWORDED": REWORDED,
+        "REWORDED_ERRORS": REWORDED_ERRORS,
         "SCALARS": SCALARS,
-        "not_a_tensor": not_a_tensor,
+        "not_a_tensor_error": not_a_tensor_error,
         "op": op,
-        "refusal": refusal,
+        "reword_error": reword_error,
     }
-    signature, statics = parameters_of(op, function, namespace)
+    signature, statics = format_parameters(op, function, namespace)
     if op.out:
         signature += [] if op.mixed or "*" in signature else ["*"]
         signature.append("out=None")
     given = f"({' '.join(n + ',' for n in names)})"
     body = f"return op({given}, {statics}{', out' if op.out else ''})\n"
     if names and names[0] == "input" and not op.numbers:
-        check = "if type(input) in SCALARS:\n    raise not_a_tensor(op.name, 'input', 1, input)\n"
+        check = "if type(input) in SCALARS:\n    raise not_a_tensor_error(op.name, 'input', 1, input)\n"
         body = check + body
-    body = f"try:\n{indent(separation(op, namespace) + fast_path(op, namespace) + body, 4)}except REWORDED as error:\n"
-    body += f"    raise refusal(op.name, {given}, error) from None\n"
-    made = entrance(op.name, signature, body, namespace)
+    body = indent_text(format_separation(op, namespace) + format_fast_path(op, namespace) + body, 4)
+    body = f"try:\n{body}except REWORDED_ERRORS as error:\n"
+    body += f"    raise reword_error(op.name, {given}, error) from None\n"
+    made = make_entry_point(op.name, signature, body, namespace)
     made.__doc__, made.__module__ = function.__doc__, "fxgrad.compat"
     made.operation = op
     return made
@@ -95,12 +100,12 @@ def user_function(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def inplace_method(operation: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """The method `name_`: the operation with its result written into the first operand."""
-    namespace: dict[str, Any] = {"modify": modify, "operation": operation}
-    signature, statics = parameters_of(operation, function, namespace)
+    namespace: dict[str, Any] = {"apply_inplace": apply_inplace, "operation": operation}
+    signature, statics = format_parameters(operation, function, namespace)
     name = operation.name + "_"
-    body = separation(operation, namespace)
-    body += f"return modify(operation, ({' '.join(n + ',' for n in operation.names)}), {statics})\n"
-    made = entrance(name, signature, body, namespace)
+    body = format_separation(operation, namespace)
+    body += f"return apply_inplace(operation, ({' '.join(n + ',' for n in operation.names)}), {statics})\n"
+    made = make_entry_point(name, signature, body, namespace)
     made.__doc__ = f"In-place version of `{operation.name}`."
     made.operation = operation
     return made
@@ -110,35 +115,38 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which takes NumPy's names of parameters as well, as those of torch do; a way into the library (as
-    by `interpreter.boundary`, which would cost a call)."""
+    """Wrap a function so that it takes NumPy's parameter names as well, as torch's functions do; also an entry point of
+    the library (as by `interpreter.api_boundary`, which would cost a call)."""
 
     @wraps(function)
-    def named(*args: Any, **kwargs: Any) -> Any:
+    def call_renamed(*args: Any, **kwargs: Any) -> Any:
         context = CURRENT.get()
         try:
             if kwargs:
                 kwargs = {NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
             return function(*args, **kwargs)
         except BaseException as error:
-            leave(error, context)
+            leave_torch(error, context)
             raise
 
-    return named
+    return call_renamed
 
 
-def arguments_of(function: Any) -> tuple[str, ...]:
+def parameter_names(function: Any) -> tuple[str, ...]:
     """The names of the parameters of a function."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def entrance(name: str, signature: list[str], body: str, namespace: dict[str, Any]) -> Callable[..., Any]:
-    """The function of this text, as a way into the library: see `interpreter.boundary`, which would cost a call."""
-    namespace |= {"current": CURRENT.get, "leave": leave}
-    text = f"def made({', '.join(signature)}):\n    context = current()\n    try:\n{indent(body, 8)}"
+def make_entry_point(
+    name: str, signature: list[str], body: str, namespace: dict[str, Any]
+) -> Callable[..., Any]:
+    """Make a function of this text that is an entry point of the library: see `interpreter.api_boundary`, which would
+    cost a call."""
+    namespace |= {"current": CURRENT.get, "leave": leave_torch}
+    text = f"def made({', '.join(signature)}):\n    context = current()\n    try:\n{indent_text(body, 8)}"
     text += "    except BaseException as error:\n        leave(error, context)\n        raise\n"
-    exec(code_of(text), namespace)
+    exec(compile_text(text), namespace)
     made = namespace.pop("made")
     made.__name__ = made.__qualname__ = name
     names = {"co_name": name, "co_qualname": name, "co_filename": f"<fxgrad torch.{name}>"}
@@ -147,49 +155,49 @@ def entrance(name: str, signature: list[str], body: str, namespace: dict[str, An
 
 
 @cache
-def code_of(text: str) -> Any:
-    """Text, compiled; that of many operations is the same."""
+def compile_text(text: str) -> Any:
+    """Compile text, once for all operations that share it."""
     return compile(text, "<fxgrad torch>", "exec")
 
 
-def leave(error: BaseException, context: Any) -> None:
-    """As `interpreter.leave`; NumPy warns again, too."""
-    if STATE.get() is SILENT:  # Ctrl-C may come before the `try` that ends with its reset
-        STATE.set(SPEAKING)
-    interpreter.leave(error, context)
+def leave_torch(error: BaseException, context: Any) -> None:
+    """Do what `interpreter.leave_library` does, and let NumPy warn again."""
+    if ERROR_STATE.get() is IGNORE:  # Ctrl-C may come before the `try` that ends with its reset
+        ERROR_STATE.set(DEFAULT)
+    interpreter.leave_library(error, context)
 
 
 # On arrays of one floating dtype outside all transforms there is nothing to decide: kernel, rule, node, Tensor.
-UNARY = """\
-if type({0}) in TENSORS and {0}.aspect is None and context is EVAL{unset}:
+UNARY_TEXT = """\
+if type({0}) in TENSOR_CLASSES and {0}.view_meta is None and context is EVAL{unset}:
     a = {0}.value
     m = {0}.node
-    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}.tape is BASE):
-        silence = silenced(SILENT)
+    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}.tape is BASE_TAPE):
+        silence = set_errors(IGNORE)
         try:
             if m is None:
                 y = kernel(a)
             else:
                 if m is LEAF:
-                    m = {0}.leaf or leaf_of({0})
-                y, rule, residuals = linearize(kernel, (a,), (m,), NONE, kept_as_is)
+                    m = {0}.accumulator or grad_accumulator({0})
+                y, rule, residuals = vjp(kernel, (a,), (m,), NO_PARAMS, no_copy)
                 m = (m,)
         finally:
-            restored(silence)
+            reset_errors(silence)
 """
-BINARY = """\
-if type({0}) in TENSORS and {0}.aspect is None and context is EVAL{unset}:
+BINARY_TEXT = """\
+if type({0}) in TENSOR_CLASSES and {0}.view_meta is None and context is EVAL{unset}:
     a = {0}.value
     m = {0}.node
-    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}.tape is BASE):
+    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}.tape is BASE_TAPE):
         kind = type({1})
-        if kind in TENSORS:
+        if kind in TENSOR_CLASSES:
             b = {1}.value
             n = {1}.node
-            plain = {1}.aspect is None and type(b) is ndarray and a.dtype is b.dtype
-            plain = plain and (n is None or {1}.tape is BASE)
+            plain = {1}.view_meta is None and type(b) is ndarray and a.dtype is b.dtype
+            plain = plain and (n is None or {1}.tape is BASE_TAPE)
             if n is LEAF:
-                n = {1}.leaf or leaf_of({1})
+                n = {1}.accumulator or grad_accumulator({1})
         elif kind is float or kind is int:
             b = {1}
             n = None
@@ -197,35 +205,35 @@ if type({0}) in TENSORS and {0}.aspect is None and context is EVAL{unset}:
         else:
             plain = False
         if plain:
-            silence = silenced(SILENT)
+            silence = set_errors(IGNORE)
             try:
                 if m is None and n is None:
                     y = kernel(a, b)
                 else:
                     if m is LEAF:
-                        m = {0}.leaf or leaf_of({0})
+                        m = {0}.accumulator or grad_accumulator({0})
                     m = (m, n)
-                    y, rule, residuals = linearize(kernel, (a, b), m, NONE, kept_as_is)
+                    y, rule, residuals = vjp(kernel, (a, b), m, NO_PARAMS, no_copy)
             finally:
-                restored(silence)
+                reset_errors(silence)
 """
-RECORDED = """\
-tensor = new(Tensor)
-tensor.tape = BASE
+RECORD_TEXT = """\
+tensor = allocate_tensor(Tensor)
+tensor.tape = BASE_TAPE
 tensor.value = y if type(y) is ndarray else asarray(y)
-tensor.aspect = None
+tensor.view_meta = None
 if m is None or rule is None:
     tensor.node = None
 else:
-    tensor.node = node = new(Node)
-    node.order = serial()
+    tensor.node = node = allocate_node(Node)
+    node.order = next_serial()
     node.operation = op
     node.rule = rule
     node.residuals = residuals
-    node.parents = m
-    node.plain = rule.plain
+    node.next_edges = m
+    node.pull_plain = rule.pull_plain
     frame = getframe(1)
-    while kinds[frame.f_code.co_filename] and frame.f_back:  # called from this library
+    while code_kinds[frame.f_code.co_filename] and frame.f_back:  # called from this library
         frame = frame.f_back
     node.code = frame.f_code
     node.lasti = frame.f_lasti
@@ -233,41 +241,42 @@ return tensor
 """
 
 
-def fast_path(op: Any, namespace: dict[str, Any]) -> str:
-    """The statements of a function that take plain operands straight to the kernel of its primitive."""
-    if op.fast is None:
+def format_fast_path(op: Any, namespace: dict[str, Any]) -> str:
+    """Return the statements that take plain operands straight to the kernel of an operation's primitive."""
+    if op.fast_primitive is None:
         return ""
-    primitive, names = op.fast.primitive, op.names
+    primitive, names = op.fast_primitive.primitive, op.names
     namespace |= {
-        "BASE": BASE,
+        "BASE_TAPE": BASE_TAPE,
         "EVAL": EVAL,
         "FLOATS": op.dtypes,
         "LEAF": LEAF,
-        "NONE": {},
+        "NO_PARAMS": {},
         "Node": Node,
-        "TENSORS": TENSORS,
+        "TENSOR_CLASSES": TENSOR_CLASSES,
         "Tensor": Tensor,
         "asarray": np.asarray,
         "getframe": sys._getframe,
         "kernel": primitive.kernel,
-        "kinds": source_info.kinds,
-        "leaf_of": leaf_of,
-        "kept_as_is": kept_as_is,
-        "linearize": primitive.linearize,
+        "code_kinds": source_info.code_kinds,
+        "grad_accumulator": grad_accumulator,
+        "no_copy": no_copy,
+        "vjp": primitive.vjp,
         "ndarray": np.ndarray,
-        "new": new_tensor,
-        "serial": serial,
-        "SILENT": SILENT,
-        "restored": STATE.reset,
-        "silenced": STATE.set,
+        "allocate_node": allocate_tensor,
+        "allocate_tensor": allocate_tensor,
+        "next_serial": next_serial,
+        "IGNORE": IGNORE,
+        "reset_errors": ERROR_STATE.reset,
+        "set_errors": ERROR_STATE.set,
     }
     unset = " and out is None" * op.out
     unset += "".join(f" and {p} is default_{p}" for p in op.defaults)
     unary = len(names) == 1
-    text = (UNARY if unary else BINARY).format(*names, unset=unset)
-    return text + indent(RECORDED, 8 if unary else 12)
+    text = (UNARY_TEXT if unary else BINARY_TEXT).format(*names, unset=unset)
+    return text + indent_text(RECORD_TEXT, 8 if unary else 12)
 
 
-def indent(text: str, depth: int) -> str:
-    """Statements moved to the right."""
+def indent_text(text: str, depth: int) -> str:
+    """Indent statements."""
     return "".join(" " * depth + line + "\n" for line in text.splitlines())

@@ -1,19 +1,19 @@
-"""What a Tensor is: its sizes, the kind of its elements, its place."""
+"""Attributes of a Tensor: its sizes, the kind of its elements, its device."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .._core.dtypes import dtype as torch_dtype
-from .._core.dtypes import from_numpy_dtype, result_numpy
+from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.errors import ArgumentError, DimensionError
 from .._core.tensor import Tensor, unwrap
-from .._declare.operation import exposed
+from .._declare.operation import expose
 from .devices import device_of
 
 
 # -- sizes ------------------------------------------
-@exposed("method")
+@expose("method")
 def size(self: Tensor, dim: Any = None) -> Any:
     """The shape, or the size of one dimension."""
     shape = self.shape
@@ -30,46 +30,46 @@ def size(self: Tensor, dim: Any = None) -> Any:
     return shape[dim]
 
 
-@exposed("method")
-@exposed("method", "ndimension")
+@expose("method")
+@expose("method", "ndimension")
 def dim(self: Tensor) -> int:
     """The number of dimensions."""
     return len(self.shape)
 
 
-@exposed("function method")
-@exposed("method", "nelement")
+@expose("function method")
+@expose("method", "nelement")
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.shape.numel()
 
 
-@exposed("method")
+@expose("method")
 def element_size(self: Tensor) -> int:
     """The bytes of an element."""
     return self.dtype.itemsize
 
 
 # -- kinds ------------------------------------------
-@exposed("function method")
+@expose("function method")
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are floating-point numbers."""
     return input.dtype.is_floating_point
 
 
-@exposed("function method")
+@expose("function method")
 def is_complex(input: Tensor) -> bool:
     """Whether the elements are complex numbers."""
     return input.dtype.is_complex
 
 
-@exposed("function method")
+@expose("function method")
 def is_signed(input: Tensor) -> bool:
     """Whether the elements may be negative."""
     return input.dtype.is_signed
 
 
-@exposed()
+@expose()
 def result_type(tensor1: Any, tensor2: Any) -> torch_dtype:
     """The dtype in which arithmetic on two Tensors or numbers is done.
 
@@ -77,18 +77,18 @@ def result_type(tensor1: Any, tensor2: Any) -> torch_dtype:
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
-    return from_numpy_dtype(result_numpy((unwrap(tensor1), unwrap(tensor2))))
+    return from_numpy_dtype(result_numpy_dtype((unwrap(tensor1), unwrap(tensor2))))
 
 
 # -- place ------------------------------------------
-@exposed("function method")
+@expose("function method")
 def get_device(input: Tensor) -> int:
     """The number of the CUDA device; -1 on the CPU."""
     index = device_of(input.value).index
     return -1 if index is None else index
 
 
-@exposed(name="layout")
+@expose(name="layout")
 class MemoryLayout:
     """How the entries of a Tensor are stored: `torch.strided` is the only one here."""
 
@@ -97,7 +97,7 @@ class MemoryLayout:
 
 
 strided = MemoryLayout()
-exposed(name="strided")(strided)
+expose(name="strided")(strided)
 
 # What is known without a call.
 ATTRIBUTES = {
@@ -114,4 +114,4 @@ ATTRIBUTES = {
     "names": lambda self: (None,) * len(self.shape),
 }
 for name, get in ATTRIBUTES.items():
-    exposed("method", name)(property(get))
+    expose("method", name)(property(get))

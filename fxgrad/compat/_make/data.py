@@ -1,4 +1,4 @@
-"""What users give to make Tensors of: numbers, nested sequences, arrays, Tensors."""
+"""Conversion of what users make Tensors of: numbers, nested sequences, arrays, Tensors."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import SCALARS, aval_of
-from ...core.interpreter import Tracer, concrete
-from .._core.dtypes import as_numpy_dtype, check_dtype, default_numpy, promote
+from ...core.interpreter import Tracer, concretize
+from .._core.dtypes import as_numpy_dtype, check_numpy_dtype, common_dtype, default_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.memory import is_array
-from .._core.tensor import Tensor, current
+from .._core.tensor import Tensor, refresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-KINDS = {bool: "b", int: "i", float: "f", complex: "c"}
+KIND_BY_TYPE = {bool: "b", int: "i", float: "f", complex: "c"}
 
 
-def copied(data: Any, dtype: Any = None) -> Any:
-    """A value of its own with the entries of `data`, in a dtype of torch's; None: the one that the entries suggest.
+def copy_data(data: Any, dtype: Any = None) -> Any:
+    """Copy the entries of `data` into a new value of one of torch's dtypes; None: the dtype that the entries suggest.
 
     Raises:
         ArgumentValueError: a ragged sequence, or a Tensor with several entries in one.
@@ -31,24 +31,24 @@ def copied(data: Any, dtype: Any = None) -> Any:
         TensorError: an object that is no number, or a number that the dtype does not have.
     """
     if isinstance(data, Tensor):
-        data = current(data).value
+        data = refresh(data).value
     numpy = None if dtype is None else as_numpy_dtype(dtype)
-    data = plain(data)
+    data = to_plain_array(data)
     if is_array(data):
-        check_dtype(data.dtype)
+        check_numpy_dtype(data.dtype)
         return data.astype(data.dtype if numpy is None else numpy) if data.shape else np.array(data, numpy)
     if isinstance(data, Tracer):
         return ops.convert(data, dtype=numpy) if numpy is not None else ops.positive(data)
     if isinstance(data, str | bytes):
         raise ArgumentError(f"new(): invalid data type {type(data).__name__!r}")
-    shape = shape_of(data)
-    leaves = list(flattened(data, shape, 0))
+    shape = nested_shape(data)
+    leaves = list(iterate_entries(data, shape, 0))
     if any(isinstance(x, Tensor) and isinstance(x.value, Tracer) for x in leaves):
-        return stacked(leaves, shape, numpy)
-    values = [entry(x) for x in leaves]
-    wanted = suggested(leaves) if numpy is None else numpy
+        return stack_traced(leaves, shape, numpy)
+    values = [entry_number(x) for x in leaves]
+    wanted = infer_dtype(leaves) if numpy is None else numpy
     try:
-        array = np.array(values, natural(values, wanted))
+        array = np.array(values, reading_dtype(values, wanted))
     except OverflowError:
         raise ArgumentValueError("Overflow when unpacking long long") from None
     if numpy is not None:
@@ -57,28 +57,28 @@ def copied(data: Any, dtype: Any = None) -> Any:
         return array.astype(wanted, copy=False).reshape(shape)
 
 
-def plain(data: Any) -> Any:
-    """Arrays of other libraries and subclasses of NumPy's, scalars included, as the array of their entries; all else as
-    it is. (A row of a matrix is a matrix, and a Series is not indexed by position.)"""
+def to_plain_array(data: Any) -> Any:
+    """Return arrays of other libraries and subclasses of NumPy's, scalars included, as plain arrays of their entries,
+    and everything else unchanged. (A row of a matrix is a matrix, and a Series is not indexed by position.)"""
     if is_array(data) or isinstance(data, Tensor | Tracer) or not hasattr(data, "__array__"):
         return data
     return np.asarray(data)
 
 
-def shape_of(data: Any) -> tuple[int, ...]:
+def nested_shape(data: Any) -> tuple[int, ...]:
     """The shape of nested sequences by their first entries."""
     shape: list[int] = []
-    data = plain(data)
+    data = to_plain_array(data)
     while is_sequence(data):
         shape.append(len(data))
         if not shape[-1]:
             break
-        data = plain(data[0])
+        data = to_plain_array(data[0])
     return tuple(shape)
 
 
 def is_sequence(data: Any) -> bool:
-    """Whether it is taken for its entries."""
+    """Whether data counts as a sequence of entries."""
     if isinstance(data, np.ndarray):
         return data.ndim > 0
     if isinstance(data, str | bytes | Tensor):
@@ -86,12 +86,12 @@ def is_sequence(data: Any) -> bool:
     return hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, dict)
 
 
-def flattened(data: Any, shape: Sequence[int], dim: int) -> Iterator[Any]:
-    """The entries of nested sequences one after the other."""
+def iterate_entries(data: Any, shape: Sequence[int], dim: int) -> Iterator[Any]:
+    """Iterate over the entries of nested sequences in order."""
     if type(data) in SCALARS and dim == len(shape):
         yield data
         return
-    data = plain(data)
+    data = to_plain_array(data)
     if dim == len(shape):
         if isinstance(data, str):
             raise ArgumentValueError("too many dimensions 'str'")
@@ -107,13 +107,13 @@ def flattened(data: Any, shape: Sequence[int], dim: int) -> Iterator[Any]:
     if len(data) != shape[dim]:
         raise ArgumentValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
     for part in data:
-        yield from flattened(part, shape, dim + 1)
+        yield from iterate_entries(part, shape, dim + 1)
 
 
-def entry(x: Any) -> Any:
-    """An entry as a number."""
+def entry_number(x: Any) -> Any:
+    """Return an entry as a number."""
     if isinstance(x, Tensor):
-        value = concrete(current(x).value, "tensor()")
+        value = concretize(refresh(x).value, "tensor()")
         if value.size != 1:
             raise ArgumentValueError(
                 "only one element tensors can be converted to Python scalars",
@@ -121,25 +121,25 @@ def entry(x: Any) -> Any:
             )
         return value.item()
     if isinstance(x, np.ndarray | np.generic):
-        check_dtype(x.dtype)
+        check_numpy_dtype(x.dtype)
         return x.item()
     if not isinstance(x, int | float | complex):
         raise TensorError(f"Could not infer dtype of {type(x).__name__}")
     return x
 
 
-def suggested(leaves: Sequence[Any]) -> np.dtype:
-    """The dtype in which all entries meet: numbers have the default ones."""
+def infer_dtype(leaves: Sequence[Any]) -> np.dtype:
+    """Infer the dtype in which all entries meet: Python's numbers count as the default dtypes."""
     found = {
         x.dtype if isinstance(x, np.ndarray | np.generic) else aval_of(x.value).dtype if isinstance(x, Tensor)
-        else default_numpy(next((k for kind, k in KINDS.items() if isinstance(x, kind)), "i"))
+        else default_numpy_dtype(next((k for kind, k in KIND_BY_TYPE.items() if isinstance(x, kind)), "i"))
         for x in leaves
     }  # fmt: skip
-    return reduce(promote, found) if found else default_numpy("f")
+    return reduce(common_dtype, found) if found else default_numpy_dtype("f")
 
 
-def natural(values: Sequence[Any], wanted: np.dtype) -> Any:
-    """The dtype in which numbers are read, before they are converted."""
+def reading_dtype(values: Sequence[Any], wanted: np.dtype) -> Any:
+    """The dtype in which numbers are read before they are converted."""
     if any(isinstance(v, complex) for v in values):
         if wanted.kind != "c":
             raise ArgumentError("must be real number, not complex")
@@ -150,7 +150,7 @@ def natural(values: Sequence[Any], wanted: np.dtype) -> Any:
 
 
 def check_range(array: np.ndarray, values: Sequence[Any], wanted: np.dtype) -> None:
-    """Raise where an integer dtype does not have a number; negative ones wrap around."""
+    """Raise if a number does not fit into an integer dtype; negative ones may wrap around."""
     if wanted.kind not in "iu" or not array.size:
         return
     limits = np.iinfo(wanted)
@@ -160,21 +160,21 @@ def check_range(array: np.ndarray, values: Sequence[Any], wanted: np.dtype) -> N
         raise TensorError(f"value cannot be converted to type {wanted.name} without overflow")
 
 
-def stacked(leaves: Sequence[Any], shape: tuple[int, ...], numpy: Any) -> Any:
-    """The same of entries that are traced."""
-    wanted = suggested(leaves) if numpy is None else numpy
+def stack_traced(leaves: Sequence[Any], shape: tuple[int, ...], numpy: Any) -> Any:
+    """Make a traced value of nested entries some of which are traced."""
+    wanted = infer_dtype(leaves) if numpy is None else numpy
     values = [x.value if isinstance(x, Tensor) else np.asarray(x) for x in leaves]
     parts = [ops.reshape(ops.convert(v, dtype=wanted), shape=(1,)) for v in values]
     return ops.reshape(ops.concatenate(*parts, axis=0), shape=shape)
 
 
-def shared(array: np.ndarray) -> np.ndarray:
-    """An array that a Tensor may have as its memory.
+def as_shareable(array: np.ndarray) -> np.ndarray:
+    """Return an array that a Tensor may use as its memory.
 
     Raises:
         ArgumentValueError: its strides are negative, or its bytes in another order.
     """
-    check_dtype(array.dtype)
+    check_numpy_dtype(array.dtype)
     if any(s < 0 for s in array.strides):
         raise ArgumentValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "

@@ -13,13 +13,13 @@ from ...core.interpreter import Tracer
 from ...ops import kinds
 from .._core.errors import ArgumentError, DeviceError, TensorError
 from .._core.memory import is_array
-from .._core.primitives import declare
-from .._declare.operation import exposed, operation
+from .._core.primitives import declare_primitive
+from .._declare.operation import expose, operation
 
-KINDS = ("cpu", "cuda")
+DEVICE_TYPES = ("cpu", "cuda")
 
 
-@exposed()
+@expose()
 class device:
     """A device: `torch.device("cpu")`, `torch.device("cuda:1")`, `torch.device("cuda", 1)`. As a context manager, the
     device of what is made inside without `device=`.
@@ -54,9 +54,9 @@ class device:
             if found is None:
                 raise TensorError(f"Invalid device string: '{type}'")
             type, index = found[1], int(found[2])
-        if type not in KINDS:
+        if type not in DEVICE_TYPES:
             raise TensorError(
-                f"Expected one of {', '.join(KINDS)} device type at start of device string: {type}",
+                f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {type}",
                 hint="there are no other devices here",
             )
         self.type, self.index = type, index
@@ -79,38 +79,38 @@ class device:
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        self.tokens.append(DEFAULT.set(self))
+        self.tokens.append(DEFAULT_DEVICE.set(self))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        DEFAULT.reset(self.tokens.pop())
+        DEFAULT_DEVICE.reset(self.tokens.pop())
 
 
 CPU = device("cpu")
 # That of new Tensors; each thread and async task has its own.
-DEFAULT: ContextVar[device] = ContextVar("fxgrad default device", default=CPU)
+DEFAULT_DEVICE: ContextVar[device] = ContextVar("fxgrad default device", default=CPU)
 
 
-@exposed()
+@expose()
 def get_default_device() -> device:
     """The device of Tensors that are made without `device=`."""
-    return DEFAULT.get()
+    return DEFAULT_DEVICE.get()
 
 
-@exposed()
+@expose()
 def set_default_device(device: Any) -> None:
     """Choose the device of Tensors that are made without `device=`; None: the CPU."""
-    DEFAULT.set(as_device("cpu" if device is None else device))
+    DEFAULT_DEVICE.set(as_device("cpu" if device is None else device))
 
 
 def as_device(given: Any) -> device:
     """A device as users give it: the default one for None."""
-    return given if isinstance(given, device) else DEFAULT.get() if given is None else device(given)
+    return given if isinstance(given, device) else DEFAULT_DEVICE.get() if given is None else device(given)
 
 
 @cache
-def cupy() -> Any:
-    """CuPy, imported when a CUDA device is first asked for."""
+def import_cupy() -> Any:
+    """Import CuPy when a CUDA device is first asked for."""
     try:
         import cupy  # type: ignore[import-not-found]
     except ImportError:
@@ -121,13 +121,13 @@ def cupy() -> Any:
 def device_count() -> int:
     """How many CUDA devices there are: none without CuPy."""
     try:
-        return cupy().cuda.runtime.getDeviceCount()
+        return import_cupy().cuda.runtime.getDeviceCount()
     except (DeviceError, RuntimeError):  # RuntimeError: no driver
         return 0
 
 
 def device_of(value: Any) -> device:
-    """The device of a value, arrays and traced values alike."""
+    """The device of a value, be it an array or traced."""
     while isinstance(value, Tracer):
         inside = value.contents()
         if not inside:
@@ -136,33 +136,33 @@ def device_of(value: Any) -> device:
     return device("cuda", value.device.id) if hasattr(value, "__cuda_array_interface__") else CPU
 
 
-def moved(value: Any, target: device) -> Any:
-    """An array on a device: itself where it is there."""
+def move_array(value: Any, target: device) -> Any:
+    """Return an array on a device: itself where it is there already."""
     if target.type == "cpu":
         return value.get() if hasattr(value, "__cuda_array_interface__") else value
-    library = cupy()
+    library = import_cupy()
     with library.cuda.Device(target.index or 0):
         return library.asarray(value)
 
 
-place = declare(
+device_put = declare_primitive(
     kinds.Linear,
     "place",
-    lambda xp: lambda x, *, target, source: moved(x, target),
-    shape=lambda x, **params: x.shape,
-    transposed=lambda ct, x, *, target, source: place(ct, target=source, source=target),
-    batched=lambda x, *, size, **params: place(x, **params),
+    lambda xp: lambda x, *, target, source: move_array(x, target),
+    shape_rule=lambda x, **params: x.shape,
+    transpose_rule=lambda ct, x, *, target, source: device_put(ct, target=source, source=target),
+    batch_rule=lambda x, *, size, **params: device_put(x, **params),
 )
 
 
 @operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False)
 def to_device(input: Any, target: device) -> Any:
-    """A copy on another device."""
+    """A copy of a Tensor on another device."""
     source = device_of(input)
-    return moved(input, target) if is_array(input) else place(input, target=target, source=source)
+    return move_array(input, target) if is_array(input) else device_put(input, target=target, source=source)
 
 
-def new_array(value: np.ndarray, given: Any) -> Any:
-    """An array that was just made, on the device that was asked for."""
+def put_new_array(value: np.ndarray, given: Any) -> Any:
+    """Put an array that was just made on the device that was asked for."""
     target = as_device(given)
-    return value if target.type == "cpu" else moved(value, target)
+    return value if target.type == "cpu" else move_array(value, target)

@@ -1,4 +1,4 @@
-"""Random numbers: generators, and the one function by which anything random is drawn.
+"""Random numbers: generators, and the one function that draws from them.
 
 The numbers are not torch's; their distributions are, and so is what a seed fixes.
 """
@@ -16,18 +16,18 @@ from ...core.interpreter import levels
 from ...transforms.vmap import BatchTracer
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, make
-from .._declare.operation import exposed
-from .devices import as_device, new_array
+from .._core.tensor import Tensor, make_tensor
+from .._declare.operation import expose
+from .devices import as_device, put_new_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 DEFAULT_SEED = 67280421310721
-WORD = 1 << 64
+WORD_RANGE = 1 << 64
 
 
-@exposed()
+@expose()
 class Generator:
     """A source of random numbers with a state of its own; threads may share one.
 
@@ -43,39 +43,39 @@ class Generator:
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin anew from a seed; the generator itself is returned.
+        """Restart the generator from a seed, and return it.
 
         Raises:
             ArgumentValueError: the seed is not in [-2⁶³, 2⁶⁴).
         """
         seed = int(seed)
-        if not -WORD // 2 <= seed < WORD:
+        if not -WORD_RANGE // 2 <= seed < WORD_RANGE:
             raise ArgumentValueError("Overflow when unpacking long long", hint="a seed has 64 bits")
         with self.lock:
-            self._seed = seed % WORD
+            self._seed = seed % WORD_RANGE
             self.numbers = np.random.Generator(np.random.PCG64(self._seed))
         return self
 
     def seed(self) -> int:
-        """Begin anew from a seed of the operating system, which is returned."""
+        """Restart the generator from a seed of the operating system, and return the seed."""
         seed = int.from_bytes(os.urandom(8), "little")
         self.manual_seed(seed)
         return seed
 
     def initial_seed(self) -> int:
-        """The seed from which it began."""
+        """The seed from which the generator started."""
         return self._seed
 
     def get_state(self) -> Tensor:
-        """Its state, for `set_state`: a Tensor of bytes."""
+        """The state of the generator, for `set_state`: a Tensor of bytes."""
         with self.lock:
             state: Any = self.numbers.bit_generator.state
-        words = [self._seed, *(part for n in STATE for part in divmod(state["state"][n], WORD))]
+        words = [self._seed, *(part for n in PCG64_FIELDS for part in divmod(state["state"][n], WORD_RANGE))]
         words += [state["has_uint32"], state["uinteger"]]
-        return make(current_tape(), np.array(words, np.uint64).view(np.uint8))
+        return make_tensor(current_tape(), np.array(words, np.uint64).view(np.uint8))
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from a state that `get_state` returned; the generator itself is returned.
+        """Set the generator to a state that `get_state` returned, and return the generator.
 
         Raises:
             ArgumentError: it is no Tensor of bytes.
@@ -83,15 +83,15 @@ class Generator:
         """
         if not isinstance(new_state, Tensor) or str(new_state.dtype) != "torch.uint8":
             raise ArgumentError("RNG state must be a torch.ByteTensor")
-        if new_state.shape != (8 * (2 * len(STATE) + 3),):
+        if new_state.shape != (8 * (2 * len(PCG64_FIELDS) + 3),):
             raise TensorError("RNG state is wrong size")
         seed, *words, has, last = [int(n) for n in new_state.value.copy().view(np.uint64)]
-        pairs = zip(STATE, words[::2], words[1::2])
+        pairs = zip(PCG64_FIELDS, words[::2], words[1::2])
         with self.lock:
             self._seed = seed
             self.numbers.bit_generator.state = {
                 "bit_generator": "PCG64",
-                "state": {name: high * WORD + low for name, high, low in pairs},
+                "state": {name: high * WORD_RANGE + low for name, high, low in pairs},
                 "has_uint32": has,
                 "uinteger": last,
             }
@@ -102,14 +102,14 @@ class Generator:
         return Generator(self.device).set_state(self.get_state())
 
 
-STATE = ("state", "inc")  # the words of a PCG64
+PCG64_FIELDS = ("state", "inc")  # the words of a PCG64
 default_generator = Generator()
 
 
 def draw(
     sample: Callable[[np.random.Generator, tuple[int, ...]], Any], shape: Any, generator: Any = None
 ) -> Any:
-    """The value of a sample of this shape: an array, or traced where entries of a batch are to differ.
+    """Draw a sample of this shape: an array, or a traced value where entries of a batch are to differ.
 
     Args:
         sample: (NumPy's generator, shape) → array of that shape.
@@ -135,16 +135,16 @@ def draw(
             different.insert(0, level)  # the outermost first
     shape = (*(level.size for level in different), *shape)
     with generator.lock:
-        value = new_array(np.asarray(sample(generator.numbers, shape)), generator.device)
+        value = put_new_array(np.asarray(sample(generator.numbers, shape)), generator.device)
     for level in different:
         value = BatchTracer(level, value)
     return value
 
 
 # -- the default generator ------------------------------------------
-@exposed()
+@expose()
 def manual_seed(seed: int) -> Generator:
-    """Have the default generator begin anew from a seed; it is returned.
+    """Restart the default generator from a seed, and return it.
 
     >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
@@ -156,34 +156,34 @@ def manual_seed(seed: int) -> Generator:
     return default_generator.manual_seed(seed)
 
 
-@exposed()
+@expose()
 def seed() -> int:
-    """Have the default generator begin anew from a seed of the operating system, which is returned."""
+    """Restart the default generator from a seed of the operating system, and return the seed."""
     return default_generator.seed()
 
 
-@exposed()
+@expose()
 def initial_seed() -> int:
-    """The seed from which the default generator began."""
+    """The seed from which the default generator started."""
     return default_generator.initial_seed()
 
 
-@exposed()
+@expose()
 def get_rng_state() -> Tensor:
     """The state of the default generator."""
     return default_generator.get_state()
 
 
-@exposed()
+@expose()
 def set_rng_state(new_state: Tensor) -> None:
-    """Have the default generator go on from a state."""
+    """Set the default generator to a state."""
     default_generator.set_state(new_state)
 
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """Context manager: what is drawn from the default generator inside leaves no trace in its state, if `enabled`. It
-    is the generator of all devices."""
+    """Context manager that restores the default generator's state at its end, if `enabled`. That generator serves all
+    devices."""
     state = get_rng_state()
     try:
         yield
@@ -192,4 +192,4 @@ def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda
             set_rng_state(state)
 
 
-exposed(name="default_generator")(default_generator)
+expose(name="default_generator")(default_generator)

@@ -1,4 +1,4 @@
-"""From one kind of Tensor to another: dtypes, devices, types by name."""
+"""Conversion of Tensors to other dtypes, devices and named types."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from .._core.layout import (
     channels_last_3d,
     contiguous_format,
     is_contiguous_in,
-    layout,
+    layout_array,
     preserve_format,
 )
 from .._core.tensor import Tensor, as_subclass
-from .._declare.operation import exposed
-from .._make.creation import TYPES, TensorType
+from .._declare.operation import expose
+from .._make.creation import TENSOR_TYPES, TensorType
 from .._make.devices import as_device, device_of, to_device
 from ..ops.casting import to_copy
 
 
-def converted(
+def convert_tensor(
     tensor: Tensor, dtype: Any = None, target: Any = None, copy: bool = False, order: Any = None
 ) -> Tensor:
-    """The Tensor itself where it is of the dtype and on the device (NumPy's dtype; None: as it is), or a copy."""
+    """Return the Tensor itself where it has the dtype and device asked for (NumPy's dtype; None: any), or else a
+    copy."""
     aval = aval_of(tensor.value)
     made = tensor
     if target is not None:
@@ -34,22 +35,22 @@ def converted(
             made = to_device(made, target)
     if dtype is not None and aval.dtype != dtype:
         made = to_copy(made, dtype)
-    made = reordered(made, order)
+    made = to_memory_format(made, order)
     return made.clone() if copy and made is tensor else made
 
 
-def reordered(tensor: Tensor, order: Any) -> Tensor:
-    """The Tensor with its entries in an order in memory; itself where it has that already. What is in no order at all
-    is contiguous enough for torch."""
+def to_memory_format(tensor: Tensor, order: Any) -> Tensor:
+    """Return the Tensor with its entries in the given memory format; itself where it has that already. What has no
+    format at all is contiguous enough for torch."""
     if order is None or order is preserve_format:
         return tensor
-    here = layout(tensor)
+    here = layout_array(tensor)
     known = (f for f in (channels_last, channels_last_3d) if is_contiguous_in(here, f.order))
     own = contiguous_format if is_contiguous_in(here) else next(known, contiguous_format)
     return tensor if order is own else tensor.contiguous(memory_format=order)
 
 
-@exposed("method")
+@expose("method")
 def to(
     self: Tensor,
     *args: Any,
@@ -84,7 +85,7 @@ def to(
     copy = switches[1] if len(switches) > 1 else copy  # after non_blocking
     if other is not None:
         dtype, device = other.dtype, device_of(other.value)
-    return converted(
+    return convert_tensor(
         self,
         None if dtype is None else as_numpy_dtype(dtype),
         None if device is None else as_device(device),
@@ -102,64 +103,66 @@ DTYPE_METHODS = {
 }
 
 
-def conversion(method: str, name: str) -> None:
-    """`x.float()` and its kind."""
+def declare_conversion(method: str, name: str) -> None:
+    """Declare a method such as `x.float()`."""
 
-    def converting(self: Tensor, memory_format: Any = None) -> Tensor:
-        return converted(self, from_name(name).numpy, order=memory_format)
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return convert_tensor(self, from_name(name).numpy, order=memory_format)
 
-    converting.__name__ = method
-    converting.__doc__ = f"The Tensor in the dtype `torch.{name}`; itself where it has it."
-    exposed("method")(converting)
+    convert.__name__ = method
+    convert.__doc__ = f"The Tensor in the dtype `torch.{name}`; itself where it has it."
+    expose("method")(convert)
 
 
 for method, name in DTYPE_METHODS.items():
-    conversion(method, name)
+    declare_conversion(method, name)
 
 
-@exposed("method")
+@expose("method")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The Tensor in NumPy's memory; itself where it is there."""
-    return converted(self, target=as_device("cpu"), order=memory_format)
+    return convert_tensor(self, target=as_device("cpu"), order=memory_format)
 
 
-@exposed("method")
+@expose("method")
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The Tensor in the memory of a CUDA device; itself where it is there."""
-    return converted(self, target=as_device("cuda" if device is None else device), order=memory_format)
+    return convert_tensor(self, target=as_device("cuda" if device is None else device), order=memory_format)
 
 
-def type_name(tensor: Tensor) -> str:
-    """The name of its class: 'torch.FloatTensor'."""
+def tensor_type_name(tensor: Tensor) -> str:
+    """The name of the Tensor's type: 'torch.FloatTensor'."""
     place = "cuda." if device_of(tensor.value).type == "cuda" else ""
     return f"torch.{place}{short_name(tensor.dtype)}Tensor"
 
 
-@exposed("method", "type")
+@expose("method", "type")
 def as_type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of its class, such as 'torch.FloatTensor'; or the Tensor as one of a dtype, or of the class named."""
+    """The name of the Tensor's type, such as 'torch.FloatTensor'; or the Tensor converted to a dtype or to the type
+    named."""
     if dtype is None:
-        return type_name(self)
+        return tensor_type_name(self)
     target = None
     if isinstance(dtype, str):
         place, _, name = dtype.removeprefix("torch.").rpartition(".")
-        if name not in TYPES or not dtype.startswith("torch."):
+        if name not in TENSOR_TYPES or not dtype.startswith("torch."):
             raise ArgumentValueError(f"invalid type: {dtype!r}")
-        dtype, target = TYPES[name], as_device("cuda" if place == "cuda" else "cpu")
+        dtype, target = TENSOR_TYPES[name], as_device("cuda" if place == "cuda" else "cpu")
     if isinstance(dtype, TensorType):
         dtype = dtype.dtype
     if not is_dtype(dtype):
         raise ArgumentValueError(f"invalid type: {getattr(dtype, '__name__', dtype)!r}")
-    return converted(self, as_numpy_dtype(dtype), target)
+    return convert_tensor(self, as_numpy_dtype(dtype), target)
 
 
-@exposed("method")
+@expose("method")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The Tensor in the dtype and on the device of another."""
     return to(self, other)
 
 
-@exposed("method", "as_subclass")
+@expose("method", "as_subclass")
 def as_instance(self: Tensor, cls: type) -> Tensor:
-    """The same Tensor as one of a subclass of Tensor; operations on it return such as well."""
+    """Return the same Tensor as an instance of a subclass of Tensor; operations on it return instances of that class as
+    well."""
     return as_subclass(self, cls)

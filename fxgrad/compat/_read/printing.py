@@ -1,4 +1,4 @@
-"""Tensors as text, as torch writes them."""
+"""Tensors as text, in torch's format."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from ...core.aval import kind_of
 from ...core.interpreter import Tracer, levels
 from .._core.dtypes import get_default_dtype
-from .._core.duals import tangent_of
+from .._core.duals import get_tangent
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
-from .._core.tensor import Tensor, current
-from .._declare.operation import exposed
+from .._core.tensor import Tensor, refresh
+from .._declare.operation import expose
 from .._make.devices import device_of
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
-    """How numbers are written: see `set_printoptions`."""
+class PrintOptions:
+    """The print options: see `set_printoptions`."""
 
     precision: int = 4
     threshold: float = 1000
@@ -34,14 +34,14 @@ class Options:
 
 
 PROFILES = {
-    "default": Options(),
-    "short": Options(precision=2, edgeitems=2),
-    "full": Options(threshold=math.inf),
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
 }
-_options = [PROFILES["default"]]
+_print_options = [PROFILES["default"]]
 
 
-@exposed()
+@expose()
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
@@ -66,44 +66,44 @@ def set_printoptions(
     tensor([0.33])
     >>> torch.set_printoptions(profile="default")
     """
-    options = _options[0]
+    options = _print_options[0]
     if profile is not None:
         if profile not in PROFILES:
             raise ArgumentValueError(f"no profile {profile!r}", hint=", ".join(PROFILES))
         options = PROFILES[profile]
     given = dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth)
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    _options[0] = replace(options, sci_mode=sci_mode, **chosen)
+    _print_options[0] = replace(options, sci_mode=sci_mode, **chosen)
 
 
-@exposed()
+@expose()
 def get_printoptions() -> dict[str, Any]:
     """The options of `set_printoptions`."""
-    return {field.name: getattr(_options[0], field.name) for field in fields(Options)}
+    return {field.name: getattr(_print_options[0], field.name) for field in fields(PrintOptions)}
 
 
-class Format(NamedTuple):
-    """How a number is written, and in so many characters."""
+class NumberFormat(NamedTuple):
+    """A way to write numbers, and the width in characters."""
 
     write: Callable[[Any], str]
     width: int
 
 
 # -- numbers ------------------------------------------
-def real_format(values: np.ndarray, options: Options) -> Format:
-    """How to write numbers beside each other: all in one form, right-aligned."""
+def real_format(values: np.ndarray, options: PrintOptions) -> NumberFormat:
+    """Return the format for numbers that stand beside each other: all in one form, right-aligned."""
     write: Callable[[Any], str] = str
     if values.dtype.kind == "f":
         values = values.astype(float)
         values = values[np.isfinite(values) & (values != 0)]  # the others are written beside these
         write = float_format(values, options)
     width = max((len(write(v)) for v in values.tolist()), default=1)
-    return Format(lambda v: write(v).rjust(width), width)
+    return NumberFormat(lambda v: write(v).rjust(width), width)
 
 
-def float_format(values: np.ndarray, options: Options) -> Callable[[float], str]:
-    """How to write floating numbers of the kind of these: with a point alone where all are whole, else with so many
-    digits after it, and with an exponent where they are of very different sizes."""
+def float_format(values: np.ndarray, options: PrintOptions) -> Callable[[float], str]:
+    """Return a function that writes floating numbers like these: with the point alone where all are whole, else with a
+    fixed number of digits after it, and with an exponent where their sizes differ widely."""
     finite = np.abs(values)
     whole = bool((finite == np.ceil(finite)).all())
     exponents = finite.size > 0 and options.sci_mode
@@ -117,20 +117,20 @@ def float_format(values: np.ndarray, options: Options) -> Callable[[float], str]
     return lambda v: f"{v:.{options.precision}f}"
 
 
-def complex_format(values: Any, options: Options) -> Format:
-    """The same for complex numbers, real and imaginary parts each beside those of the others."""
+def complex_format(values: Any, options: PrintOptions) -> NumberFormat:
+    """Return the format for complex numbers: real parts and imaginary parts are each aligned among themselves."""
     real, imag = real_format(values.real, options), real_format(values.imag, options)
 
     def write(v: complex) -> str:
         part = imag.write(v.imag).lstrip()
         return f"{real.write(v.real)}{'' if part.startswith('-') else '+'}{part}j"
 
-    return Format(write, real.width + imag.width + 1)
+    return NumberFormat(write, real.width + imag.width + 1)
 
 
 # -- arrays ------------------------------------------
-def edges(array: np.ndarray, count: int) -> np.ndarray:
-    """The entries that are shown of a large array."""
+def edge_entries(array: np.ndarray, count: int) -> np.ndarray:
+    """The entries of a large array that are shown."""
     for axis in range(array.ndim):
         if array.shape[axis] > 2 * count:
             chosen = [*range(count), *range(array.shape[axis] - count, array.shape[axis])]
@@ -138,8 +138,10 @@ def edges(array: np.ndarray, count: int) -> np.ndarray:
     return array
 
 
-def rows(array: np.ndarray, indent: int, form: Format, summarize: bool, options: Options) -> str:
-    """Nested brackets, the first of which stands behind `indent` characters."""
+def rows_text(
+    array: np.ndarray, indent: int, form: NumberFormat, summarize: bool, options: PrintOptions
+) -> str:
+    """Nested brackets of an array's rows; the first bracket stands behind `indent` characters."""
     if not array.ndim:
         return form.write(array.item())
     count = options.edgeitems
@@ -152,26 +154,26 @@ def rows(array: np.ndarray, indent: int, form: Format, summarize: bool, options:
         per_line = max(1, (options.linewidth - indent) // (form.width + 2))
         lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-    parts = [rows(part, indent + 1, form, summarize, options) for part in shown]
+    parts = [rows_text(part, indent + 1, form, summarize, options) for part in shown]
     if cut:
         parts.insert(count, "...")
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def written(array: np.ndarray, indent: int) -> str:
-    """The entries of an array."""
-    options = _options[0]
+def entries_text(array: np.ndarray, indent: int) -> str:
+    """The entries of an array as text."""
+    options = _print_options[0]
     summarize = array.size > options.threshold
-    shown = edges(array, options.edgeitems) if summarize else array
+    shown = edge_entries(array, options.edgeitems) if summarize else array
     if kind_of(array.dtype) == "f" and array.dtype.kind == "V":
         array, shown = array.astype(np.float32), shown.astype(np.float32)
     form = (complex_format if array.dtype.kind == "c" else real_format)(shown.reshape(-1), options)
-    return rows(array, indent, form, summarize, options)
+    return rows_text(array, indent, form, summarize, options)
 
 
 # -- Tensors ------------------------------------------
-def suffixes(tensor: Tensor, array: Any) -> list[str]:
-    """What is written behind the entries."""
+def suffix_texts(tensor: Tensor, array: Any) -> list[str]:
+    """The remarks on device, size and dtype that follow the entries."""
     found = []
     place = device_of(tensor.value)
     if place.type != "cpu":
@@ -188,39 +190,39 @@ def suffixes(tensor: Tensor, array: Any) -> list[str]:
     return found
 
 
-def history(tensor: Tensor) -> list[str]:
-    """What is written of a Tensor's gradient."""
+def history_texts(tensor: Tensor) -> list[str]:
+    """The remarks on a Tensor's gradient and tangent."""
     found = []
     try:
         node = tensor.grad_fn
-    except TensorError:  # a view that can have none any more: see `_core.views.refused`
+    except TensorError:  # a view that can have none any more: see `_core.views.rebase_error`
         found.append("grad_fn=<Invalid>")
     else:
         if node is not None:
             found.append(f"grad_fn=<{node.name().rpartition('::')[2]}>")
         elif tensor.requires_grad:
             found.append("requires_grad=True")
-    tangent = tangent_of(tensor)
+    tangent = get_tangent(tensor)
     if tangent is not None:
         found.append(f"tangent={tangent}")
     return found
 
 
-def text(tensor: Tensor, prefix: str = "tensor(") -> str:
-    """`repr` of a Tensor."""
-    value = current(tensor).value
+def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
+    """The text of a Tensor, as `repr` gives it."""
+    value = refresh(tensor).value
     if not is_array(value):
-        return tracer_text(value, history(tensor))
+        return tracer_text(value, history_texts(tensor))
     array = value if type(value) is np.ndarray else value.get()
-    body = written(array, len(prefix)) if array.size else "[]"
-    return joined(prefix + body, [*suffixes(tensor, array), *history(tensor)], len(prefix))
+    body = entries_text(array, len(prefix)) if array.size else "[]"
+    return join_parts(prefix + body, [*suffix_texts(tensor, array), *history_texts(tensor)], len(prefix))
 
 
-def joined(start: str, parts: Sequence[str], indent: int) -> str:
-    """Parts behind each other, in new lines where they would be too long."""
+def join_parts(start: str, parts: Sequence[str], indent: int) -> str:
+    """Join parts, starting a new line where one would be too long."""
     result, last = start, len(start) - start.rfind("\n") + 1  # as torch counts
     for part in parts:
-        if last + len(part) + 2 > _options[0].linewidth:
+        if last + len(part) + 2 > _print_options[0].linewidth:
             result, last = f"{result},\n{' ' * indent}{part}", indent + len(part)
         else:
             result, last = f"{result}, {part}", last + len(part) + 2
@@ -228,10 +230,10 @@ def joined(start: str, parts: Sequence[str], indent: int) -> str:
 
 
 def tracer_text(value: Any, notes: Sequence[str] = ()) -> str:
-    """A traced value: its level, counted from the outermost, and what is known of it there."""
+    """The text of a traced value: its level, counted from the outermost, and its aval and content there."""
     opened = [level for level in levels() if level.name != "tape"]
     number = len(opened) - opened.index(value.interpreter) if value.interpreter in opened else 0
-    kind = NAMES.get(type(value).__name__, type(value).__name__)
+    kind = TRACER_NAMES.get(type(value).__name__, type(value).__name__)
     parts = [f"lvl={number}", f"{value.aval!r}", *notes]
     inside = [tracer_text(v) if isinstance(v, Tracer) else array_text(v) for v in value.contents()]
     if not inside:
@@ -241,14 +243,14 @@ def tracer_text(value: Any, notes: Sequence[str] = ()) -> str:
 
 
 # Traced values under torch's names.
-NAMES = {"BatchTracer": "BatchedTensor", "TapeTracer": "GradTrackingTensor", "JVPTracer": "DualTensor"}
+TRACER_NAMES = {"BatchTracer": "BatchedTensor", "TapeTracer": "GradTrackingTensor", "JVPTracer": "DualTensor"}
 
 
 def array_text(value: Any) -> str:
-    return f"tensor({written(np.asarray(value), 7)})"
+    return f"tensor({entries_text(np.asarray(value), 7)})"
 
 
-@exposed("method", "__repr__")
+@expose("method", "__repr__")
 def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
     """The entries, and what there is to say of dtype, device and gradient.
 
@@ -256,4 +258,4 @@ def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
     >>> torch.tensor([1.0, 2.0], requires_grad=True) * 2
     tensor([2., 4.], grad_fn=<MulBackward0>)
     """
-    return text(self)
+    return tensor_text(self)

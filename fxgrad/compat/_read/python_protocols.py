@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import concrete
+from ...core.interpreter import concretize
 from .._core.errors import ArgumentError, TensorError
-from .._core.memory import address, is_array, root, strided
+from .._core.memory import is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes
 from .._core.tape import current_tape
-from .._core.tensor import LEAF, Tensor, as_subclass, current, make
-from .._declare.operation import exposed
-from .._make.devices import as_device, device_of, moved
+from .._core.tensor import LEAF, Tensor, as_subclass, make_tensor, refresh
+from .._declare.operation import expose
+from .._make.devices import as_device, device_of, move_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 # -- Python's ------------------------------------------
-@exposed("method")
+@expose("method")
 def item(self: Tensor) -> Any:
-    """The only element as a number of Python's.
+    """The only element as a Python number.
 
     Raises:
         RuntimeError: there are none or several; or the Tensor stands for a batch.
     """
-    value = concrete(current(self).value, "item()")
+    value = concretize(refresh(self).value, "item()")
     if value.size != 1:
         raise TensorError(
             f"a Tensor with {value.size} elements cannot be converted to Scalar", hint="x.tolist()"
@@ -36,30 +36,30 @@ def item(self: Tensor) -> Any:
     return value.item()
 
 
-@exposed("method")
+@expose("method")
 def tolist(self: Tensor) -> Any:
-    """The entries as nested lists of numbers of Python's; a number where there are no dimensions."""
-    return concrete(current(self).value, "tolist()").tolist()
+    """The entries as nested lists of Python numbers; a number where there are no dimensions."""
+    return concretize(refresh(self).value, "tolist()").tolist()
 
 
-@exposed("method", "__iter__")
-def entries(self: Tensor) -> Iterator[Tensor]:
-    """The entries along the first dimension."""
+@expose("method", "__iter__")
+def iterate_entries_along_0(self: Tensor) -> Iterator[Tensor]:
+    """Iterate over the entries along the first dimension."""
     if not self.shape:
         raise ArgumentError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 
 
-@exposed("method", "__format__")
-def formatted(self: Tensor, spec: str) -> str:
-    """A number formatted as one of Python's; other Tensors take no specification."""
+@expose("method", "__format__")
+def format_with_spec(self: Tensor, spec: str) -> str:
+    """Format a Tensor without dimensions as the number that it holds; other Tensors take no specification."""
     if not self.shape:
         return item(self).__format__(spec)
     return object.__format__(self, spec)
 
 
 # -- NumPy's and others' ------------------------------------------
-@exposed("method")
+@expose("method")
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The array that the Tensor is; with `force` a copy where there is none on the CPU, or where it has a history.
 
@@ -75,7 +75,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """
     if force:
         self = self.detach().cpu()
-    if current_modes().recording and self.requires_grad:
+    if current_modes().is_recording and self.requires_grad:
         raise TensorError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
@@ -95,9 +95,9 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     return self.value
 
 
-@exposed("method", "__array__")
-def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """What NumPy's functions take it for."""
+@expose("method", "__array__")
+def to_numpy_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """The array that NumPy's functions see in place of the Tensor."""
     array = numpy(self)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
@@ -106,16 +106,16 @@ def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.nd
     return array.copy() if copy else array
 
 
-@exposed("method", "__array_wrap__")
-def wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-    """The result of one of NumPy's functions as a Tensor; of bool as uint8, as torch has it."""
+@expose("method", "__array_wrap__")
+def wrap_array(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """Wrap the result of one of NumPy's functions in a Tensor; bool becomes uint8, as in torch."""
     array = np.asarray(array)
-    return make(current_tape(), array.astype(np.uint8) if array.dtype == bool else array)
+    return make_tensor(current_tape(), array.astype(np.uint8) if array.dtype == bool else array)
 
 
-@exposed("method", "__dlpack__")
+@expose("method", "__dlpack__")
 def to_dlpack(self: Tensor, **options: Any) -> Any:
-    """The memory by the DLPack protocol.
+    """Export the memory by the DLPack protocol.
 
     Raises:
         BufferError: the Tensor requires a gradient, or it is traced.
@@ -127,35 +127,41 @@ def to_dlpack(self: Tensor, **options: Any) -> Any:
     return self.value.__dlpack__(**options)
 
 
-@exposed("method", "__dlpack_device__")
+@expose("method", "__dlpack_device__")
 def dlpack_device(self: Tensor) -> tuple[int, int]:
-    """The device by the DLPack protocol."""
+    """The device as the DLPack protocol states it."""
     return self.value.__dlpack_device__() if is_array(self.value) else (1, 0)
 
 
 # -- copies ------------------------------------------
-def place_in(array: np.ndarray, memory: np.ndarray) -> np.ndarray:
-    """The array that lies in the copied `memory` as `array` does in its own."""
-    return strided(memory, array.shape, array.strides, address(array) - address(root(array)), array.dtype)
+def view_in_copy(array: np.ndarray, memory: np.ndarray) -> np.ndarray:
+    """Return the array that lies in the copied `memory` as `array` does in its own."""
+    return strided_view(
+        memory,
+        array.shape,
+        array.strides,
+        memory_address(array) - memory_address(memory_owner(array)),
+        array.dtype,
+    )
 
 
-@exposed("method", "__deepcopy__")
-def deepcopied(self: Tensor, memo: dict) -> Tensor:
-    """A leaf with a copy of the memory, and of the gradient.
+@expose("method", "__deepcopy__")
+def deepcopy_tensor(self: Tensor, memo: dict) -> Tensor:
+    """Copy a leaf, with its memory and its gradient.
 
     Raises:
         RuntimeError: it is no leaf.
     """
     if id(self) in memo:
         return memo[id(self)]
-    made = copied(self, memo)
+    made = copy_leaf(self, memo)
     if self._grad is not None:
         made._grad = deepcopy(self._grad, memo)
     return made
 
 
-def copied(self: Tensor, memo: dict) -> Tensor:
-    """A leaf with a copy of the memory: Tensors that are copied together share it afterwards as they did."""
+def copy_leaf(self: Tensor, memo: dict) -> Tensor:
+    """Copy a leaf with its memory: Tensors that are copied together share memory afterwards as they did before."""
     if not self.is_leaf:
         raise TensorError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
@@ -163,44 +169,54 @@ def copied(self: Tensor, memo: dict) -> Tensor:
             "see "
             "https://github.com/pytorch/pytorch/pull/103001"
         )
-    value = current(self).value
+    value = refresh(self).value
     if type(value) is np.ndarray:
-        owner = root(value)
+        owner = memory_owner(value)
         memory = memo.get(id(owner))
         if memory is None:
             memory = memo[id(owner)] = owner.copy(order="K")
-        value = place_in(value, memory)
+        value = view_in_copy(value, memory)
     elif is_array(value):
         value = value.copy()
     made = memo[id(self)] = as_subclass(
-        make(self.tape, value, LEAF if self.requires_grad else None), type(self)
+        make_tensor(self.tape, value, LEAF if self.requires_grad else None), type(self)
     )
-    for name, attribute in attributes(self).items():
+    for name, attribute in user_attributes(self).items():
         setattr(made, name, deepcopy(attribute, memo))
     return made
 
 
 # In a Tensor's __dict__, but not the user's.
-OWN = frozenset({"_grad", "count", "leaf", "retains", "generation", "replacements", "is_inference_tensor"})
+INTERNAL_ATTRIBUTES = frozenset(
+    {"_grad", "count", "leaf", "retains", "generation", "replacements", "is_inference_tensor"}
+)
 
 
-def attributes(tensor: Tensor) -> dict[str, Any]:
-    """What the user has written on a Tensor."""
-    return {name: value for name, value in tensor.__dict__.items() if name not in OWN}
+def user_attributes(tensor: Tensor) -> dict[str, Any]:
+    """The attributes that the user has set on a Tensor."""
+    return {name: value for name, value in tensor.__dict__.items() if name not in INTERNAL_ATTRIBUTES}
 
 
-def rebuilt(cls: type, array: np.ndarray, device: str, requires_grad: bool, state: dict) -> Tensor:
-    """A Tensor from its pickle."""
+def rebuild_tensor(cls: type, array: np.ndarray, device: str, requires_grad: bool, state: dict) -> Tensor:
+    """Rebuild a Tensor from its pickle."""
     made = as_subclass(
-        make(current_tape(), moved(array, as_device(device)), LEAF if requires_grad else None), cls
+        make_tensor(current_tape(), move_array(array, as_device(device)), LEAF if requires_grad else None),
+        cls,
     )
     for name, attribute in state.items():
         setattr(made, name, attribute)
     return made
 
 
-@exposed("method", "__reduce_ex__")
-def reduced(self: Tensor, protocol: Any) -> Any:
-    """For `pickle` and `copy`: the data, whether it requires a gradient, and the user's attributes; no history."""
-    array = concrete(self.detach().cpu().value, "pickle")
-    return rebuilt, (type(self), array, str(device_of(self.value)), self.requires_grad, attributes(self))
+@expose("method", "__reduce_ex__")
+def reduce_tensor(self: Tensor, protocol: Any) -> Any:
+    """Reduce a Tensor for `pickle` and `copy`: its data, whether it requires a gradient, and the user's attributes; no
+    history."""
+    array = concretize(self.detach().cpu().value, "pickle")
+    return rebuild_tensor, (
+        type(self),
+        array,
+        str(device_of(self.value)),
+        self.requires_grad,
+        user_attributes(self),
+    )

@@ -1,5 +1,5 @@
 """Settings that scripts make at their start. Results here are always deterministic and in full precision, and NumPy has
-threads of its own: what is set is remembered, and changes nothing."""
+threads of its own: settings are remembered, and change nothing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import warnings
 from typing import Any
 
 from .._core.errors import TensorError
-from .._declare.operation import exposed
+from .._declare.operation import expose
 
-SET: dict[str, Any] = {
+SETTINGS: dict[str, Any] = {
     "threads": os.cpu_count() or 1,
     "interop_threads": os.cpu_count() or 1,
     "deterministic": False,
@@ -19,31 +19,31 @@ SET: dict[str, Any] = {
 }
 
 
-@exposed()
+@expose()
 def get_num_threads() -> int:
     """The number of threads that was set last."""
-    return SET["threads"]
+    return SETTINGS["threads"]
 
 
-@exposed()
+@expose()
 def set_num_threads(num: int) -> None:
     """Remember a number of threads."""
-    SET["threads"] = number_of_threads("set_num_threads", num)
+    SETTINGS["threads"] = check_thread_count("set_num_threads", num)
 
 
-@exposed()
+@expose()
 def get_num_interop_threads() -> int:
     """The number of threads between operations that was set last."""
-    return SET["interop_threads"]
+    return SETTINGS["interop_threads"]
 
 
-@exposed()
+@expose()
 def set_num_interop_threads(num: int) -> None:
     """Remember a number of threads between operations."""
-    SET["interop_threads"] = number_of_threads("set_num_interop_threads", num)
+    SETTINGS["interop_threads"] = check_thread_count("set_num_interop_threads", num)
 
 
-def number_of_threads(name: str, number: int) -> int:
+def check_thread_count(name: str, number: int) -> int:
     if not isinstance(number, int):
         raise TensorError(f"{name} expects an int, but got {type(number).__name__}")
     if number <= 0:
@@ -51,31 +51,31 @@ def number_of_threads(name: str, number: int) -> int:
     return number
 
 
-@exposed()
+@expose()
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Remember whether operations must be deterministic, as all of them are."""
-    SET["deterministic"], SET["warn_only"] = bool(mode), bool(mode and warn_only)
+    SETTINGS["deterministic"], SETTINGS["warn_only"] = bool(mode), bool(mode and warn_only)
 
 
-@exposed()
+@expose()
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether operations must be deterministic."""
-    return SET["deterministic"]
+    return SETTINGS["deterministic"]
 
 
-@exposed()
+@expose()
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether an operation that is not would only warn."""
-    return SET["warn_only"]
+    """Whether a nondeterministic operation would only warn."""
+    return SETTINGS["warn_only"]
 
 
-@exposed()
+@expose()
 def get_float32_matmul_precision() -> str:
     """The precision of products in single precision that was set last."""
-    return SET["precision"]
+    return SETTINGS["precision"]
 
 
-@exposed()
+@expose()
 def set_float32_matmul_precision(precision: str) -> None:
     """Remember "highest", "high" or "medium"; products are always of the highest precision."""
     if precision not in ("highest", "high", "medium"):
@@ -85,4 +85,4 @@ def set_float32_matmul_precision(precision: str) -> None:
             stacklevel=2,
         )
         return
-    SET["precision"] = precision
+    SETTINGS["precision"] = precision

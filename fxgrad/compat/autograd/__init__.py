@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from ...core.face import Face
+from ...core.face import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403
 
-Face.of(__name__, hidden=("gradcheck", "variable"))
+LazyPackage.of(__name__, shadowed=("gradcheck", "variable"))

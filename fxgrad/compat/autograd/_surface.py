@@ -1,4 +1,4 @@
-"""What `torch.autograd` has."""
+"""The names of `torch.autograd`."""
 
 from .. import _surface  # Tensors have all their methods
 from . import forward_ad, function, functional, grad_mode, graph, members

@@ -1,4 +1,4 @@
-"""What an application of a `Function` does: run it, record it, go back through it, and push tangents through it.
+"""The application of a `Function`: its forward, its node, its backward and its jvp.
 
 At the bottom of the stack `forward` runs on the user's own Tensors. Inside transforms the levels further out are asked
 first: the whole application is an operation that each of them treats by its own rule (`APPLICATION`), so that every
@@ -15,67 +15,77 @@ import numpy as np
 from ... import ops
 from ...core import source_info
 from ...core.aval import aval_of, is_differentiable, kind_of
-from ...core.interpreter import CURRENT, EVAL, Context, levels, within
+from ...core.interpreter import CURRENT, EVAL, Context, levels, use_context
 from ...core.primitive import Primitive
 from ...ops.projection import project
 from .._core import duals
-from .._core.backward.accumulation import handed_out, taken
+from .._core.backward.accumulation import to_cotangent, to_gradient
 from .._core.errors import ArgumentError, TensorError
-from .._core.inplace import rebase, write_tangent
-from .._core.memory import MEMORIES, is_array
+from .._core.inplace import rebase_history, write_tangent
+from .._core.memory import VERSIONS, is_array
 from .._core.modes import current_modes, with_modes
-from .._core.tape import BASE, Edge, TapeInterpreter, current_tape, serial
-from .._core.tensor import LEAF, Tensor, current, lower, make, new_tensor, parent_of, unwrap, wrap
-from .._core.views import Aspect, Same, base_of, derived, is_view, version
-from .function import Ctx, Function, Output, has_setup
+from .._core.tape import BASE_TAPE, Edge, TapeInterpreter, current_tape, next_serial
+from .._core.tensor import (
+    LEAF,
+    Tensor,
+    allocate_tensor,
+    gradient_edge,
+    make_tensor,
+    refresh,
+    to_outer,
+    unwrap,
+    wrap,
+)
+from .._core.views import IdentityStep, ViewMeta, base_tensor, is_view, make_view_meta, tensor_version
+from .function import Ctx, Function, SavedOutput, has_setup_context
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TRANSFORMED = (
+NO_SETUP_MESSAGE = (
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
     "the setup_context staticmethod."
 )
 
 
-def called(cls: type[Function], args: tuple, kwargs: dict, for_jvp: bool = False) -> tuple[Any, Any]:
-    """(Node, output) of a Function in the current Context. `for_jvp`: ctx is set up also where nothing is recorded."""
+def apply_function(cls: type[Function], args: tuple, kwargs: dict, for_jvp: bool = False) -> tuple[Any, Any]:
+    """Apply a Function in the current Context; return (Node, output). `for_jvp`: ctx is set up in any case."""
     tape = current_tape()
     node = cls._backward_cls(tape, tuple([isinstance(a, Tensor) and a.requires_grad for a in args]))
     ctx = Ctx(node)
-    recording = current_modes().recording and any(node.needs_input_grad)
-    quiet = within(with_modes(CURRENT.get(), grad=False, forward=False))
-    if tape is BASE:
+    recording = current_modes().is_recording and any(node.needs_input_grad)
+    quiet = use_context(with_modes(CURRENT.get(), grad=False, forward=False))
+    if tape is BASE_TAPE:
         with quiet:
-            if has_setup(cls):
+            if has_setup_context(cls):
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args, **kwargs)
     else:
-        if not has_setup(cls):
+        if not has_setup_context(cls):
             raise TensorError(
-                TRANSFORMED, hint="forward(*args) without ctx, and setup_context(ctx, inputs, output)"
+                NO_SETUP_MESSAGE, hint="forward(*args) without ctx, and setup_context(ctx, inputs, output)"
             )
-        output, dirty = further_out(tape, cls, args)
+        output, dirty = apply_in_outer(tape, cls, args)
         if recording or for_jvp:
             with quiet:
                 cls.setup_context(ctx, args, output)
         ctx.dirty_tensors = dirty
-    finished = recorded(node, ctx, args, output if isinstance(output, tuple) else (output,), recording)
-    if tape is BASE:
-        follow(node, args, finished)
+    finished = record_outputs(node, ctx, args, output if isinstance(output, tuple) else (output,), recording)
+    if tape is BASE_TAPE:
+        set_output_tangents(node, args, finished)
     if not for_jvp:
         ctx.saved_for_forward = ()
     return node, tuple(finished) if isinstance(output, tuple) else finished[0]
 
 
-def further_out(tape: TapeInterpreter, cls: type[Function], args: tuple) -> tuple[Any, tuple]:
-    """(output of a Function by the levels outside a tape, as Tensors of the tape; arguments modified in place)."""
-    values = [lower(a, tape) for a in args if isinstance(a, Tensor)]
+def apply_in_outer(tape: TapeInterpreter, cls: type[Function], args: tuple) -> tuple[Any, tuple]:
+    """Apply a Function at the levels outside a tape; return (its output as Tensors of the tape, modified arguments)."""
+    values = [to_outer(a, tape) for a in args if isinstance(a, Tensor)]
     box: dict[str, Any] = {}
     layout = [None if isinstance(a, Tensor) else (a,) for a in args]
-    with within(tape.outer):
+    with use_context(tape.outer):
         params = {"cls": cls, "layout": layout, "box": box, "randomness": "error"}
         results = iter(CURRENT.get().interpreter.process(APPLICATION, tuple(values), params))
     outputs, dirty = [], []
@@ -85,8 +95,8 @@ def further_out(tape: TapeInterpreter, cls: type[Function], args: tuple) -> tupl
             continue
         value = next(results)
         if entry is None:
-            made = new_tensor(Tensor)
-            made.tape, made.value, made.node, made.aspect = tape, value, None, None
+            made = allocate_tensor(Tensor)
+            made.tape, made.value, made.node, made.view_meta = tape, value, None, None
         else:  # an argument that was modified in place
             made = [a for a in args if isinstance(a, Tensor)][entry]
             made.value = value
@@ -96,49 +106,49 @@ def further_out(tape: TapeInterpreter, cls: type[Function], args: tuple) -> tupl
 
 
 # -- the Node ------------------------------------------
-def recorded(node: Any, ctx: Any, args: tuple, outputs: tuple, recording: bool) -> list[Any]:
-    """The outputs; those that have a gradient with the Node as their history."""
+def record_outputs(node: Any, ctx: Any, args: tuple, outputs: tuple, recording: bool) -> list[Any]:
+    """Return the outputs; those that have a gradient get the Node as their history."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     inputs = {id(t) for t in tensors}
-    dirty = marked(ctx.dirty_tensors, "mark_dirty")
-    constant = marked(ctx.non_differentiable, "mark_non_differentiable")
+    dirty = marked_ids(ctx.dirty_tensors, "mark_dirty")
+    constant = marked_ids(ctx.non_differentiable, "mark_non_differentiable")
     check_dirty(dirty, inputs, outputs)
     node.dirty = {i for i, a in enumerate(args) if id(a) in dirty}
     node.origins = [next((i for i, a in enumerate(args) if a is t), None) for t in outputs]
     node.constant = {i for i, t in enumerate(outputs) if id(t) in constant}
     if recording:
         node.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        node.parents = [parent_of(current(t)) if t.tape is node.tape else None for t in tensors]
+        node.next_edges = [gradient_edge(refresh(t)) if t.tape is node.tape else None for t in tensors]
         node.operands = [aval_of(t.value) for t in tensors]
-        node.avals = [aval_of(t.value) if isinstance(t, Tensor) else None for t in outputs]
-        node.count = len(outputs)
+        node.result_avals = [aval_of(t.value) if isinstance(t, Tensor) else None for t in outputs]
+        node.num_results = len(outputs)
         for t in ctx.dirty_tensors:
             if is_array(t.value):
-                MEMORIES.modified(t.value, node.name(), source_info.caller())
-        node.order = serial()
+                VERSIONS.record_change(t.value, node.name(), source_info.user_frame())
+        node.order = next_serial()
     finished = []
     for i, t in enumerate(outputs):
         if isinstance(t, Tensor):
             has_gradient = recording and id(t) not in constant and is_differentiable(aval_of(t.value).dtype)
             if id(t) not in inputs:
-                produced(t, Edge(node, i) if has_gradient else None, outputs)
+                set_history(t, Edge(node, i) if has_gradient else None, outputs)
             elif id(t) not in dirty:  # returned as it is: the input keeps its own history
                 source, t = t, t.detach()
                 if has_gradient:
-                    t.aspect = derived(source, Same())
-                    produced(t, Edge(node, i), outputs)
+                    t.view_meta = make_view_meta(source, IdentityStep())
+                    set_history(t, Edge(node, i), outputs)
             elif has_gradient:
-                modified(t, Edge(node, i), outputs)
+                set_inplace_history(t, Edge(node, i), outputs)
         finished.append(t)
     if recording:
         own = {id(t): i for i, t in enumerate(outputs) if id(t) not in inputs or id(t) in dirty}
-        node.saved = tuple([saved(t, own, i) for i, t in enumerate(ctx.to_save)])
+        node.saved_entries = tuple([saved_entry(t, own, i) for i, t in enumerate(ctx.to_save)])
     ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
     return finished
 
 
-def marked(tensors: Sequence[Any], method: str) -> set[int]:
-    """The identities of the Tensors that were marked."""
+def marked_ids(tensors: Sequence[Any], method: str) -> set[int]:
+    """The ids of the Tensors that were marked."""
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TensorError(
@@ -162,22 +172,22 @@ def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
         )
 
 
-def produced(output: Tensor, edge: Any, outputs: tuple) -> None:
+def set_history(output: Tensor, edge: Any, outputs: tuple) -> None:
     """Give an output its history."""
-    aspect = output.aspect
+    aspect = output.view_meta
     if aspect is not None and aspect.base is not None:
         if edge is not None:
             several = sum(isinstance(t, Tensor) for t in outputs) > 1
             creation = "multiple" if several else "custom"
-            output.aspect = Aspect(aspect.base, aspect.steps, creation, aspect.tangent)
+            output.view_meta = ViewMeta(aspect.base, aspect.chain, creation, aspect.tangent)
         elif aspect.creation != "detached":
             return  # a view that was made under no_grad
     output.node = edge
 
 
-def modified(target: Tensor, edge: Edge, outputs: tuple) -> None:
+def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
     """Give an input that was modified in place its new history."""
-    aspect = target.aspect
+    aspect = target.view_meta
     if target.node is LEAF:
         raise TensorError(
             "a leaf Variable that requires grad has been used in an in-place operation.",
@@ -191,50 +201,50 @@ def modified(target: Tensor, edge: Edge, outputs: tuple) -> None:
             "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single Tensor "
             "and a second one that does the other operations).",
         )
-    rebase(target, make(target.tape, target.value, edge), edge.node.name())
+    rebase_history(target, make_tensor(target.tape, target.value, edge), edge.node.name())
 
 
-def saved(tensor: Any, own: dict[int, int], position: int) -> Any:
-    """What a Node keeps of a Tensor: see `BackwardCFunction.saved`."""
+def saved_entry(tensor: Any, own: dict[int, int], position: int) -> Any:
+    """The entry that a Node saves for a Tensor: see `BackwardCFunction.saved_entries`."""
     if tensor is None:
         return None
     if not isinstance(tensor, Tensor):
         raise ArgumentError(
             f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}"
         )
-    return Output(own[id(tensor)], tensor.value) if id(tensor) in own else tensor
+    return SavedOutput(own[id(tensor)], tensor.value) if id(tensor) in own else tensor
 
 
 # -- backward ------------------------------------------
-def pulled(node: Any, cts: dict) -> list[Any]:
-    """Cotangents for the Tensors among the inputs, by the user's `backward`."""
+def apply_backward(node: Any, cts: dict) -> list[Any]:
+    """Compute the cotangents of the Tensors among the inputs by the user's `backward`."""
     context, tape = CURRENT.get(), node.tape
-    create = tape is not BASE or any(level is BASE for level in levels())
+    create = tape is not BASE_TAPE or any(level is BASE_TAPE for level in levels())
     if (
-        tape is not BASE
+        tape is not BASE_TAPE
     ):  # what was saved may belong to a tape that is closed, which operations have to look at
-        inside = Context(context.interpreter, context.watching, context.modes)
+        inside = Context(context.interpreter, context.observer, context.modes)
     else:
-        at_base = context.interpreter is EVAL.interpreter or context.interpreter is BASE
+        at_base = context.interpreter is EVAL.interpreter or context.interpreter is BASE_TAPE
         inside = with_modes(EVAL if at_base else context, grad=create)
-    with within(inside):
-        given = [gradient_of(node, cts.get(i), aval) for i, aval in enumerate(node.avals)]
+    with use_context(inside):
+        given = [as_grad_output(node, cts.get(i), aval) for i, aval in enumerate(node.result_avals)]
         results = node.apply(*given)
         results = results if isinstance(results, tuple) else (results,)
-        return cotangents(node, results, create)
+        return check_cotangents(node, results, create)
 
 
-def gradient_of(node: Any, ct: Any, aval: Any) -> Tensor | None:
-    """A cotangent of an output for the user; zeros where there is none."""
+def as_grad_output(node: Any, ct: Any, aval: Any) -> Tensor | None:
+    """Wrap a cotangent of an output for the user; zeros where there is none."""
     if ct is not None:
-        return handed_out(ct)
+        return to_gradient(ct)
     if aval is None or not node.materialize_grads:
         return None
-    return make(current_tape(), np.zeros(aval.shape, aval.dtype))
+    return make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype))
 
 
-def cotangents(node: Any, results: tuple, create: bool) -> list[Any]:
-    """What `backward` returned as cotangents of the inputs that want one."""
+def check_cotangents(node: Any, results: tuple, create: bool) -> list[Any]:
+    """Check what `backward` returned, and convert it to cotangents of the inputs that need one."""
     count = len(node.needs_input_grad)
     if len(results) < count or any(r is not None for r in results[count:]):
         raise TensorError(
@@ -247,14 +257,14 @@ def cotangents(node: Any, results: tuple, create: bool) -> list[Any]:
                 "corresponding forward input was not a Variable"
             )
     found = []
-    for k, (place, parent, aval) in enumerate(zip(node.places, node.parents, node.operands)):
+    for k, (place, parent, aval) in enumerate(zip(node.places, node.next_edges, node.operands)):
         result = results[place]
         if result is not None and not isinstance(result, Tensor):
             raise TensorError(f"expected Variable or None (got {type(result).__name__})")
         if result is None or parent is None:
             found.append(None)
             continue
-        if not expands(aval.shape, result.shape):
+        if not is_expandable(aval.shape, result.shape):
             raise TensorError(
                 f"Function {node.name()} returned an invalid gradient at index {k} - got {list(result.shape)} but "
                 f"expected shape compatible with {list(aval.shape)}"
@@ -265,39 +275,43 @@ def cotangents(node: Any, results: tuple, create: bool) -> list[Any]:
                 "real",
                 hint="return gradient.real, which is the gradient of a real input",
             )
-        ct = taken(result, create)
+        ct = to_cotangent(result, create)
         have = aval_of(ct)
         found.append(ct if have.shape == aval.shape and have.dtype == aval.dtype else project(ct, aval))
     return found
 
 
-def expands(shape: Sequence[int], to: Sequence[int]) -> bool:
+def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:
     """Whether a Tensor of a shape could be expanded to another."""
     extra = len(to) - len(shape)
     return extra >= 0 and all(m in (1, n) for m, n in zip(shape, to[extra:]))
 
 
 # -- forward mode ------------------------------------------
-def follow(node: Any, args: tuple, outputs: Sequence[Any]) -> None:
-    """Give the outputs of an application to duals their tangents."""
-    cells = [duals.cell_of(a) if isinstance(a, Tensor) and a.aspect is not None else None for a in args]
+def set_output_tangents(node: Any, args: tuple, outputs: Sequence[Any]) -> None:
+    """Set the tangents of the outputs where inputs are duals."""
+    cells = [
+        duals.tangent_cell(a) if isinstance(a, Tensor) and a.view_meta is not None else None for a in args
+    ]
     level = next((cell.level for cell in cells if cell is not None), None)
     if level is None:
         return
     given = [None if cell is None else cell.tensor for cell in cells]
-    for output, origin, tangent in zip(outputs, node.origins, pushed(node, args, given, outputs)):
+    for output, origin, tangent in zip(outputs, node.origins, jvp_outputs(node, args, given, outputs)):
         if tangent is None:
             continue
         if origin not in node.dirty:
-            base = base_of(output if origin is None else args[origin])
+            base = base_tensor(output if origin is None else args[origin])
             if base is not output:
-                check_view(tangent, [t for a, t in zip(args, given) if t is not None and base_of(a) is base])
+                check_view_tangent(
+                    tangent, [t for a, t in zip(args, given) if t is not None and base_tensor(a) is base]
+                )
             duals.set_tangent(output, tangent, level)
         elif given[origin] is None:
-            write_tangent(output, duals.Tangent(level, tangent), None)
+            write_tangent(output, duals.TangentCell(level, tangent), None)
 
 
-def check_view(tangent: Tensor, given: Sequence[Tensor]) -> None:
+def check_view_tangent(tangent: Tensor, given: Sequence[Tensor]) -> None:
     """Raise unless the tangent of a view is a view of the tangent."""
     if not is_view(tangent):
         raise TensorError(
@@ -305,23 +319,27 @@ def check_view(tangent: Tensor, given: Sequence[Tensor]) -> None:
             hint="t.view_as(t), for an input that is returned as it is",
         )
     for t in given:
-        if base_of(t) is not base_of(tangent):
+        if base_tensor(t) is not base_tensor(tangent):
             raise TensorError(
                 "A custom Function is returning a view but the jvp is not returning a view of the "
                 f"{'same base as the ' * is_view(t)}given grad input."
             )
 
 
-def pushed(node: Any, args: tuple, tangents: Sequence[Any], outputs: Sequence[Any]) -> list[Tensor | None]:
-    """The tangents of the outputs, by the user's `jvp`."""
-    versions = {i: version(tangents[i]) for i in node.dirty if tangents[i] is not None}
+def jvp_outputs(
+    node: Any, args: tuple, tangents: Sequence[Any], outputs: Sequence[Any]
+) -> list[Tensor | None]:
+    """Compute the tangents of the outputs by the user's `jvp`."""
+    versions = {i: tensor_version(tangents[i]) for i in node.dirty if tangents[i] is not None}
     given = []
     for a, t in zip(args, tangents):
         wanted = (
             isinstance(a, Tensor) and node.materialize_grads and is_differentiable(aval_of(a.value).dtype)
         )
         given.append(
-            make(current_tape(), np.zeros(a.shape, aval_of(a.value).dtype)) if t is None and wanted else t
+            make_tensor(current_tape(), np.zeros(a.shape, aval_of(a.value).dtype))
+            if t is None and wanted
+            else t
         )
     found = node.apply_jvp(*given)
     found = found if isinstance(found, tuple) else (found,)
@@ -338,7 +356,7 @@ def pushed(node: Any, args: tuple, tangents: Sequence[Any], outputs: Sequence[An
                 check_tangent(t, output, i, i in node.constant)
             origin = node.origins[i]
             if origin in versions:
-                check_modified(t, tangents[origin], versions[origin])
+                check_tangent_modified(t, tangents[origin], versions[origin])
     return [t if isinstance(o, Tensor) else None for t, o in zip(found, outputs)]
 
 
@@ -360,9 +378,9 @@ def check_tangent(tangent: Tensor, output: Tensor, position: int, constant: bool
         raise TensorError("Trying to set a complex forward gradient of a real Tensor, this is not supported.")
 
 
-def check_modified(found: Tensor | None, tangent: Tensor, before: int) -> None:
+def check_tangent_modified(found: Tensor | None, tangent: Tensor, before: int) -> None:
     """Raise unless `jvp` has modified the tangent of an input that is modified in place, and returned it."""
-    if found is None or version(found) == before:
+    if found is None or tensor_version(found) == before:
         raise TensorError(
             "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
             "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
@@ -376,7 +394,7 @@ def check_modified(found: Tensor | None, tangent: Tensor, before: int) -> None:
 
 # -- inside transforms ------------------------------------------
 class Application(Primitive):
-    """The application of a Function as an operation on values, for the levels that are not the innermost.
+    """The primitive that applies a Function, for the levels that are not the innermost.
 
     Its params are the Function, the layout of its arguments (those that are no Tensors, in tuples), a box for the
     layout of its outputs, and the randomness of the level that maps.
@@ -389,34 +407,34 @@ class Application(Primitive):
 
     def kernel(self, *values: Any, cls: Any, layout: Any, box: dict, randomness: str) -> list[Any]:
         """Apply it in the current Context, at the tape or at the bottom."""
-        args = filled(layout, values)
-        return spilled(called(cls, args, {})[1], args, box)
+        args = merge_arguments(layout, values)
+        return split_outputs(apply_function(cls, args, {})[1], args, box)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
-        args = filled(params["layout"], primals)
-        node, output = called(params["cls"], args, {}, for_jvp=True)
+        args = merge_arguments(params["layout"], primals)
+        node, output = apply_function(params["cls"], args, {}, for_jvp=True)
         outputs = output if isinstance(output, tuple) else (output,)
         rest = iter(tangents)
         given = [next(rest) if isinstance(a, Tensor) else None for a in args]
         wrapped = [None if t is None else wrap(t) for t in given]
         for i in node.dirty:  # `jvp` modifies their tangents, which belong to others
             wrapped[i] = None if wrapped[i] is None else wrapped[i].clone()
-        found = pushed(node, args, wrapped, outputs)
-        ys = spilled(output, args, params["box"])
+        found = jvp_outputs(node, args, wrapped, outputs)
+        ys = split_outputs(output, args, params["box"])
         ts = [None if t is None else unwrap(t) for t, o in zip(found, outputs) if isinstance(o, Tensor)]
         return ys, ts
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        from .vmapped import mapped  # which calls Functions
+        from .vmapped import apply_to_entries  # which calls Functions
 
-        args = filled(params["layout"], values)
-        flags = iter(batched)
+        args = merge_arguments(params["layout"], values)
+        flags = iter(is_batched)
         dims = tuple([(0 if next(flags) else None) if isinstance(a, Tensor) else None for a in args])
-        output, out_dims = mapped(params["cls"], args, dims, size, params["randomness"])
+        output, out_dims = apply_to_entries(params["cls"], args, dims, size, params["randomness"])
         moved = [None if d is None else d for d in out_dims]
-        ys = spilled(output, args, params["box"])
+        ys = split_outputs(output, args, params["box"])
         places = [
             d
             for o, d in zip(output if isinstance(output, tuple) else (output,), moved)
@@ -427,14 +445,14 @@ class Application(Primitive):
         ]
 
 
-def filled(layout: Sequence[Any], values: Sequence[Any]) -> tuple:
-    """Arguments of a Function: see `Application`."""
+def merge_arguments(layout: Sequence[Any], values: Sequence[Any]) -> tuple:
+    """Merge values into the layout of a Function's arguments: see `Application`."""
     rest = iter(values)
     return tuple([wrap(next(rest)) if entry is None else entry[0] for entry in layout])
 
 
-def spilled(output: Any, args: tuple, box: dict) -> list[Any]:
-    """The Tensors among the outputs as values. What the others are goes into the box, and which inputs are outputs."""
+def split_outputs(output: Any, args: tuple, box: dict) -> list[Any]:
+    """Return the Tensors among the outputs as values. The box takes the other outputs, and which inputs are outputs."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     outputs = output if isinstance(output, tuple) else (output,)
     box["single"] = not isinstance(output, tuple)

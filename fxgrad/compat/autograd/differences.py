@@ -1,4 +1,4 @@
-"""What gradcheck compares: the derivatives of a function at some inputs, by finite differences and by both modes.
+"""The derivatives that gradcheck compares: by finite differences, by reverse mode and by forward mode.
 
 A Jacobian is a NumPy matrix with a row for every element of an input and a column for every element of an output. Of
 complex outputs the real and the imaginary part are checked one after the other, as two real outputs. The row of a
@@ -15,7 +15,7 @@ import numpy as np
 from ...core.aval import kind_of
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
-from .._core.tensor import Tensor, current
+from .._core.tensor import Tensor, refresh
 from .._make.creation import from_numpy
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
@@ -59,7 +59,7 @@ class Problem:
                     UserWarning,
                     stacklevel=5,
                 )
-            value = current(x).value
+            value = refresh(x).value
             if not is_array(value):
                 raise TensorError(
                     "gradcheck perturbs its inputs in place, which a Tensor of a transform does not allow"
@@ -81,9 +81,9 @@ class Problem:
         results = self.results()
         return [as_array(results[i]).reshape(-1) for i in places]
 
-    def differences(self, x: Tensor, step: Any, places: Sequence[int]) -> list[np.ndarray]:
+    def central_differences(self, x: Tensor, step: Any, places: Sequence[int]) -> list[np.ndarray]:
         """The central differences of some results for a step of an input in memory, per eps."""
-        memory, eps = current(x).value, self.options["eps"]
+        memory, eps = refresh(x).value, self.options["eps"]
         before = memory.copy()
         try:
             memory[...] = before + eps * step
@@ -94,15 +94,17 @@ class Problem:
             memory[...] = before
         return [(a - b) / (2 * eps) for a, b in zip(above, below)]
 
-    def numerical(self, places: Sequence[int], x: Tensor) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        """For each result its derivatives by the real and the imaginary parts of an input."""
+    def numerical_jacobians(
+        self, places: Sequence[int], x: Tensor
+    ) -> list[tuple[np.ndarray, np.ndarray | None]]:
+        """The numerical Jacobians of some results, by the real and by the imaginary parts of an input."""
         real, imaginary = [], []
-        for step in unit_steps(x):
-            real.append(self.differences(x, step, places))
+        for step in unit_arrays(x):
+            real.append(self.central_differences(x, step, places))
             if x.dtype.is_complex:
-                imaginary.append(self.differences(x, 1j * step, places))
+                imaginary.append(self.central_differences(x, 1j * step, places))
         return [
-            (stacked(real, k), stacked(imaginary, k) if x.dtype.is_complex else None)
+            (stack_entries(real, k), stack_entries(imaginary, k) if x.dtype.is_complex else None)
             for k in range(len(places))
         ]
 
@@ -111,32 +113,33 @@ class Problem:
         found = self.random.standard_normal(tensor.shape)
         return found + 1j * self.random.standard_normal(tensor.shape) if tensor.dtype.is_complex else found
 
-    def agree(self, analytical: Any, numerical: Any, slack: float = 1.0) -> bool:
+    def is_close(self, analytical: Any, numerical: Any, slack: float = 1.0) -> bool:
         """Whether two Jacobians, or two products with them, are close enough."""
         atol, rtol = self.options["atol"] * slack, self.options["rtol"]
         return bool(np.allclose(analytical, numerical, rtol, atol, equal_nan=True))
 
     def pulled(self, index: int, weight: np.ndarray, **options: Any) -> list[np.ndarray]:
-        """The gradients of the inputs for a gradient of one output; zeros where there is none."""
+        """The gradients of the inputs for a gradient of one output, as arrays; zeros where there is none."""
         output = self.outputs[index]
         found = grad(
-            output, self.inputs, like(weight, output), retain_graph=True, allow_unused=True, **options
+            output, self.inputs, tensor_like(weight, output), retain_graph=True, allow_unused=True, **options
         )
         return [np.zeros(x.shape) if g is None else self.checked(g, x) for g, x in zip(found, self.inputs)]
 
     def checked(self, gradient: Tensor, x: Tensor) -> np.ndarray:
-        """A gradient as an array, if it has the dtype and the shape of its input."""
+        """Convert a gradient to an array, or raise unless it has the dtype and the shape of its input."""
         if self.options["check_grad_dtypes"] and gradient.dtype is not x.dtype:
             raise GradcheckError("Gradient has dtype mismatch")
         if gradient.shape != x.shape:
             raise GradcheckError("Gradient has incorrect size")
         return as_array(gradient)
 
-    def pushed(self, tangents: dict[int, np.ndarray]) -> list[np.ndarray]:
-        """The flat tangents of the differentiable outputs, for tangents of the inputs at these positions."""
+    def jvp_arrays(self, tangents: dict[int, np.ndarray]) -> list[np.ndarray]:
+        """The flat tangents of the differentiable outputs, for tangents of the inputs at some positions."""
         with dual_level():
             duals = iter(
-                make_dual(x, like(tangents[i], x)) if i in tangents else x for i, x in enumerate(self.inputs)
+                make_dual(x, tensor_like(tangents[i], x)) if i in tangents else x
+                for i, x in enumerate(self.inputs)
             )
             args = [next(duals) if any(x is y for y in self.inputs) else x for x in self.args]
             results = self.results(args)
@@ -146,35 +149,39 @@ class Problem:
 
 def as_array(tensor: Tensor) -> np.ndarray:
     """A copy of the entries of a Tensor, in double precision."""
-    value = current(tensor).value
+    value = refresh(tensor).value
     return np.array(value, dtype=complex if kind_of(value.dtype) == "c" else float)
 
 
-def like(array: np.ndarray, tensor: Tensor) -> Tensor:
-    """An array as a Tensor of the shape and dtype of another."""
+def tensor_like(array: np.ndarray, tensor: Tensor) -> Tensor:
+    """Convert an array to a Tensor of the shape and dtype of another."""
     array = np.asarray(array).reshape(tensor.shape)
-    return from_numpy(array.astype(current(tensor).value.dtype))
+    return from_numpy(array.astype(refresh(tensor).value.dtype))
 
 
-def unit_steps(x: Tensor) -> Iterator[np.ndarray]:
-    """For every element an array that is 1 there and 0 elsewhere."""
+def unit_arrays(x: Tensor) -> Iterator[np.ndarray]:
+    """Yield for every element an array that is 1 there and 0 elsewhere."""
     for k in range(x.shape.numel()):
         step = np.zeros(x.shape.numel())
         step[k] = 1
         yield step.reshape(x.shape)
 
 
-def stacked(rows: Sequence[Sequence[np.ndarray]], k: int) -> np.ndarray:
+def stack_entries(rows: Sequence[Sequence[np.ndarray]], k: int) -> np.ndarray:
     """The k-th entries of all rows as a matrix."""
     return np.array([row[k] for row in rows]) if rows else np.zeros((0, 0))
 
 
-def part_of(array: np.ndarray, part: str) -> np.ndarray:
+def complex_part(array: np.ndarray, part: str) -> np.ndarray:
     """The real or the imaginary part of an array."""
     return np.imag(array) if part == "imag" else np.real(array)
 
 
-def combined(derivatives: tuple[np.ndarray, np.ndarray | None], part: str) -> np.ndarray:
-    """The gradients of one part of an output, from its derivatives by both parts of an input."""
+def combine_parts(derivatives: tuple[np.ndarray, np.ndarray | None], part: str) -> np.ndarray:
+    """Combine the derivatives by both parts of an input to the gradients of one part of an output."""
     real, imaginary = derivatives
-    return part_of(real, part) if imaginary is None else part_of(real, part) + 1j * part_of(imaginary, part)
+    return (
+        complex_part(real, part)
+        if imaginary is None
+        else complex_part(real, part) + 1j * complex_part(imaginary, part)
+    )

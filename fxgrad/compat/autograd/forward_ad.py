@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...core.interpreter import CURRENT, boundary, within
-from .._core.duals import LEVEL, Level, ensure_outermost, set_tangent, tangent_of
+from ...core.interpreter import CURRENT, api_boundary, use_context
+from .._core.duals import DUAL_LEVEL, DualLevel, ensure_no_dual_level, get_tangent, set_tangent
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
-from .._core.memory import address, is_array, root
+from .._core.memory import is_array, memory_address, memory_owner
 from .._core.modes import current_modes, with_modes
 from .._core.tensor import Tensor
 from ..ops.slicing import alias
@@ -20,26 +20,26 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-@boundary
+@api_boundary
 def enter_dual_level() -> int:
     """Open the level in which duals are made; its number is returned, which is 0: there is one level only.
 
     Raises:
         TensorError: a level is open.
     """
-    ensure_outermost()
-    LEVEL.set(Level())
+    ensure_no_dual_level()
+    DUAL_LEVEL.set(DualLevel())
     return 0
 
 
-@boundary
+@api_boundary
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level: what was a dual has no tangent any more.
+    """Close the level; duals lose their tangents.
 
     Raises:
         TensorError: no level is open, or not this one.
     """
-    opened = LEVEL.get()
+    opened = DUAL_LEVEL.get()
     if opened is None:
         raise TensorError("Dual level must be a positive number.", hint="enter_dual_level() comes first")
     if level not in (None, 0):
@@ -47,7 +47,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported.",
             hint="the level that is open is 0",
         )
-    LEVEL.set(None)
+    DUAL_LEVEL.set(None)
     opened.close()
 
 
@@ -62,7 +62,7 @@ class dual_level:
     array([2., 0.], dtype=float32)
     """
 
-    @boundary
+    @api_boundary
     def __enter__(self) -> int:
         return enter_dual_level()
 
@@ -70,7 +70,7 @@ class dual_level:
         exit_dual_level()
 
 
-@boundary
+@api_boundary
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A dual of a value and its tangent: a view of `tensor`, differentiable with respect to both.
 
@@ -81,7 +81,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         TensorError: no level is open; the sizes differ; one of them is a dual.
         ArgumentValueError: one of them is neither floating nor complex.
     """
-    opened = LEVEL.get()
+    opened = DUAL_LEVEL.get()
     if opened is None:
         raise TensorError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.",
@@ -94,7 +94,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ArgumentValueError(
                 f"Expected {name} to be floating point or complex, but got: {given.dtype}"
             )
-    if tangent_of(tensor) is not None or tangent_of(tangent) is not None:
+    if get_tangent(tensor) is not None or get_tangent(tangent) is not None:
         raise TensorError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported.",
@@ -114,26 +114,30 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         tangent = tangent.to(tensor.dtype)
     dual = alias(tensor)
     if current_modes().forward:
-        set_tangent(dual, laid_out(tangent, dual), opened)
+        set_tangent(dual, match_layout(tangent, dual), opened)
     return dual
 
 
-def laid_out(tangent: Tensor, tensor: Tensor) -> Tensor:
-    """The tangent, or a copy of it in the layout of the value: views of the one must be views of the other."""
-    if not is_array(tensor.value) or (is_array(tangent.value) and alike(tangent.value, tensor.value)):
+def match_layout(tangent: Tensor, tensor: Tensor) -> Tensor:
+    """Return the tangent, or a copy in the layout of the value: views of the one must be views of the other."""
+    if not is_array(tensor.value) or (
+        is_array(tangent.value) and has_same_layout(tangent.value, tensor.value)
+    ):
         return tangent
     copy = alias(tensor).detach().clone()
     copy.copy_(tangent)
     return copy
 
 
-def alike(a: Any, b: Any) -> bool:
+def has_same_layout(a: Any, b: Any) -> bool:
     """Whether two arrays have the same strides, and lie at the same place in memories of one size."""
-    starts = [address(x) - address(root(x)) for x in (a, b)]
-    return a.strides == b.strides and starts[0] == starts[1] and root(a).nbytes == root(b).nbytes
+    starts = [memory_address(x) - memory_address(memory_owner(x)) for x in (a, b)]
+    return (
+        a.strides == b.strides and starts[0] == starts[1] and memory_owner(a).nbytes == memory_owner(b).nbytes
+    )
 
 
-@boundary
+@api_boundary
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a dual, as a view without tangent, and its tangent; of another Tensor itself and None.
 
@@ -145,10 +149,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         raise ArgumentError(
             f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}"
         )
-    if LEVEL.get() is None:
+    if DUAL_LEVEL.get() is None:
         return UnpackedDualTensor(tensor, None)
-    tangent = tangent_of(tensor)
-    with within(with_modes(CURRENT.get(), forward=False)):
+    tangent = get_tangent(tensor)
+    with use_context(with_modes(CURRENT.get(), forward=False)):
         primal = alias(tensor)
     set_tangent(primal, None, None)
     return UnpackedDualTensor(primal, tangent)

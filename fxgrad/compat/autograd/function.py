@@ -12,13 +12,13 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from ...core import pytree, source_info
-from ...core.interpreter import boundary
+from ...core.interpreter import api_boundary
 from ...core.pullback import PullbackRule
 from .._core.errors import NotSupportedError, TensorError
 from .._core.memory import ensure_unmodified
 from .._core.modes import current_modes
 from .._core.tape import FREED, FREED_MESSAGE, Edge, Node
-from .._core.tensor import Tensor, current, make
+from .._core.tensor import Tensor, make_tensor, refresh
 from .grad_mode import no_grad
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FunctionCtx:
-    """What `forward` or `setup_context` may tell about an application of a Function."""
+    """The part of `ctx` with which `forward` or `setup_context` describe an application of a Function."""
 
     to_save: tuple = ()
     saved_for_forward: tuple = ()
@@ -58,7 +58,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Nothing; deprecated."""
+        """Do nothing; deprecated."""
         warnings.warn(
             "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that "
             "calls to `set_()` are not tracked",
@@ -67,11 +67,11 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` (and `jvp`) are given zeros where there is no gradient; None otherwise."""
+        """Set whether `backward` (and `jvp`) are given zeros where there is no gradient; None otherwise."""
         self.materialize_grads = value
 
 
-class Output:
+class SavedOutput:
     """An output that was saved: its place among the outputs, and its value. A Tensor would keep its own Node alive."""
 
     __slots__ = ("index", "value")
@@ -84,22 +84,22 @@ class BackwardCFunction(Node, PullbackRule):
     """The base of the Nodes of Functions. For each Function `F` there is a class `FBackward`.
 
     It is its own rule. What it keeps are Tensors, not values, since user code asks for those: of its operands, which
-    lead to the rest of the graph, and never of its results. `attributes` are those of its `ctx`: see `Ctx`.
+    lead to the rest of the graph, and never of its results. `ctx_attributes` are those of its `ctx`: see `Ctx`.
     """
 
     _forward_cls: Any
-    plain = None
-    kept = (0,)
-    saved: tuple = ()
-    pushing = False  # `jvp` is running
-    freed = False
+    pull_plain = None
+    saved_from = (0,)
+    saved_entries: tuple = ()
+    is_in_jvp = False  # `jvp` is running
+    is_freed = False
 
     def __init__(self, tape: Any, needs_input_grad: tuple) -> None:
         """The other parts of a Node come with the outputs."""
-        site = source_info.caller()
+        site = source_info.user_frame()
         self.code, self.lasti = site.code, site.lasti
         self.tape, self.needs_input_grad = tape, needs_input_grad
-        self.attributes: dict[str, Any] = {"needs_input_grad": needs_input_grad}
+        self.ctx_attributes: dict[str, Any] = {"needs_input_grad": needs_input_grad}
 
     rule = property(lambda self: self)  # type: ignore[assignment]
     operation = property(lambda self: self)  # type: ignore[assignment]
@@ -109,69 +109,69 @@ class BackwardCFunction(Node, PullbackRule):
         return type(self).__name__
 
     def __getattr__(self, name: str) -> Any:
-        """What the user has set on `ctx`, or may ask of it."""
-        if name != "attributes" and (name in self.attributes or hasattr(FunctionCtx, name)):
+        """Look up what the user has set on `ctx`, or may ask of it."""
+        if name != "attributes" and (name in self.ctx_attributes or hasattr(FunctionCtx, name)):
             return getattr(Ctx(self), name)
         return super().__getattr__(name)
 
     def __dir__(self) -> list[str]:
-        return [*object.__dir__(self), *self.attributes]
+        return [*object.__dir__(self), *self.ctx_attributes]
 
     @property
     def residuals(self) -> tuple:  # type: ignore[override]
-        """None that backward has to know of: `saved_tensors` are asked for by the user's code."""
+        """No residuals that backward has to check: the user's code asks for `saved_tensors`."""
         return ()
 
     @residuals.setter
     def residuals(self, value: Any) -> None:
         if value is FREED:
-            self.saved, self.freed = (), True
+            self.saved_entries, self.is_freed = (), True
 
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`: there are none."""
         return residuals
 
     @property
     def saved_tensors(self) -> tuple:
         """The Tensors given to `save_for_backward`; in `jvp` those given to `save_for_forward`."""
-        if self.pushing:
+        if self.is_in_jvp:
             return self.saved_for_forward
-        if self.freed:
+        if self.is_freed:
             raise TensorError(
                 FREED_MESSAGE,
                 hint="retain_graph=True in all calls of backward() and autograd.grad() but the last",
             )
-        return tuple([self.restored(entry) for entry in self.saved])
+        return tuple([self.unpack_saved(entry) for entry in self.saved_entries])
 
     saved_variables = saved_tensors
 
-    def restored(self, entry: Any) -> Tensor | None:
-        """A saved Tensor, unless it was modified in place since."""
-        if type(entry) is Output:
+    def unpack_saved(self, entry: Any) -> Tensor | None:
+        """Return a saved Tensor, or raise if it was modified in place since."""
+        if type(entry) is SavedOutput:
             edge = Edge(self, entry.index)
             ensure_unmodified(entry.value, self.order, edge, self)
-            return make(self.tape, entry.value, edge)
+            return make_tensor(self.tape, entry.value, edge)
         if entry is not None:
-            ensure_unmodified(current(entry).value, self.order, None, self)
+            ensure_unmodified(refresh(entry).value, self.order, None, self)
         return entry
 
     def pull(self, cts: dict) -> list[Any]:
-        """See `Node`: the user's `backward`."""
-        from .custom import pulled  # which records Functions
+        """Run the user's `backward`: see `Node`."""
+        from .custom import apply_backward  # which records Functions
 
-        return pulled(self, cts)
+        return apply_backward(self, cts)
 
     def apply(self, *args: Any) -> Any:
-        """The user's `backward`, on gradients of the outputs."""
-        return backward_of(self._forward_cls)(Ctx(self), *args)
+        """Call the user's `backward` with gradients of the outputs."""
+        return user_backward(self._forward_cls)(Ctx(self), *args)
 
     def apply_jvp(self, *args: Any) -> Any:
-        """The user's `jvp`, on tangents of the inputs."""
-        self.pushing = True
+        """Call the user's `jvp` with tangents of the inputs."""
+        self.is_in_jvp = True
         try:
             return self._forward_cls.jvp(Ctx(self), *args)
         finally:
-            self.pushing = False
+            self.is_in_jvp = False
 
 
 class Ctx(FunctionCtx):
@@ -181,13 +181,13 @@ class Ctx(FunctionCtx):
 
     def __init__(self, node: BackwardCFunction):
         self.__node = node
-        self.__dict__ = node.attributes
+        self.__dict__ = node.ctx_attributes
 
     __class__ = property(lambda self: type(self.__node))  # type: ignore[assignment]
     saved_tensors = saved_variables = property(lambda self: self.__node.saved_tensors)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in OF_NODES:
+        if name not in NODE_ATTRIBUTES:
             raise AttributeError(f"'{type(self.__node).__name__}' object has no attribute '{name}'")
         return getattr(self.__node, name)
 
@@ -196,7 +196,7 @@ class Ctx(FunctionCtx):
 
 
 # What a `ctx` has of its Node.
-OF_NODES = {
+NODE_ATTRIBUTES = {
     "_forward_cls",
     "_sequence_nr",
     "apply",
@@ -209,7 +209,7 @@ OF_NODES = {
 }
 
 
-def backward_of(cls: type[Function]) -> Callable[..., Any]:
+def user_backward(cls: type[Function]) -> Callable[..., Any]:
     """The user's `backward`, or `vjp` as it may be called."""
     backward, vjp = cls.backward, cls.vjp
     if backward is not Function.backward and vjp is not Function.vjp:
@@ -273,7 +273,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             stacklevel=2,
         )
 
-    @boundary
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TensorError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
@@ -317,25 +317,25 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @classmethod
-    @boundary
+    @api_boundary
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """The outputs of `forward`, with a history that leads to `backward`."""
-        from .custom import called  # which records Functions
+        from .custom import apply_function  # which records Functions
 
-        if has_setup(cls):
+        if has_setup_context(cls):
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, {}
-        return called(cls, args, kwargs)[1]
+        return apply_function(cls, args, kwargs)[1]
 
 
-def has_setup(cls: type[Function]) -> bool:
-    """Whether `forward` does without `ctx`."""
+def has_setup_context(cls: type[Function]) -> bool:
+    """Whether `forward` takes no `ctx`, so that `setup_context` is there."""
     return cls.setup_context is not Function.setup_context
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of a `backward` that cannot be differentiated itself: that is an error, not a wrong result."""
+    """Decorate a `backward` that cannot be differentiated itself: that raises, instead of giving wrong results."""
 
     @wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -344,13 +344,13 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not current_modes().grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         single = not isinstance(outputs, tuple)
-        made = TwiceForbidden.apply(*((outputs,) if single else outputs), *args)
+        made = NotTwiceDifferentiable.apply(*((outputs,) if single else outputs), *args)
         return made[0] if single else made[: len(outputs)]
 
     return wrapper
 
 
-class TwiceForbidden(Function):
+class NotTwiceDifferentiable(Function):
     """The identity, which cannot be differentiated."""
 
     @staticmethod

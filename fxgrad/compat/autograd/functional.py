@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import CURRENT, boundary, within
+from ...core.interpreter import CURRENT, api_boundary, use_context
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.modes import current_modes, with_modes
-from .._core.tape import BASE, current_tape
+from .._core.tape import BASE_TAPE, current_tape
 from .._core.tensor import Tensor
 from .._make.creation import from_numpy, ones_like, zeros_like
 from ..ops.joining import stack
@@ -42,15 +42,15 @@ STRICT = {
 }
 
 
-def ensure_recorded(tensors: Sequence[Tensor | None], kind: str, output: int = 0) -> None:
+def check_recorded(tensors: Sequence[Tensor | None], kind: str, output: int = 0) -> None:
     """Raise the error of strict mode about the first of some Tensors that has no history, or is none."""
     for i, tensor in enumerate(tensors):
         if tensor is None or not tensor.requires_grad:
             raise TensorError(STRICT[kind].format(i, output))
 
 
-def as_tuple(given: Any, what: str, name: str) -> tuple[Tensor, ...]:
-    """A Tensor or a tuple of Tensors as a tuple."""
+def tensor_tuple(given: Any, what: str, name: str) -> tuple[Tensor, ...]:
+    """Convert a Tensor or a tuple of Tensors to a tuple."""
     tensors = given if isinstance(given, tuple) else (given,)
     for i, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
@@ -62,18 +62,18 @@ def as_tuple(given: Any, what: str, name: str) -> tuple[Tensor, ...]:
     return tensors
 
 
-def like(given: Any, tensors: Sequence[Any]) -> Any:
-    """A tuple where a tuple was given, otherwise the one Tensor."""
+def match_structure(given: Any, tensors: Sequence[Any]) -> Any:
+    """Return a tuple where a tuple was given, otherwise the one Tensor."""
     return tuple(tensors) if isinstance(given, tuple) else tensors[0]
 
 
-def lasting(create_graph: bool) -> bool:
-    """Whether what is computed keeps its history: if it is asked to, and inside transforms, which differentiate it."""
-    return create_graph or (current_tape() is not BASE and current_modes().recording)
+def is_history_kept(create_graph: bool) -> bool:
+    """Whether results keep their history: where that is asked for, and inside transforms, which differentiate them."""
+    return create_graph or (current_tape() is not BASE_TAPE and current_modes().is_recording)
 
 
-def prepared(tensors: Sequence[Tensor], keep: bool, required: bool = True) -> tuple[Tensor, ...]:
-    """The Tensors by which the function is differentiated, with their own history where that is to be kept."""
+def prepare_inputs(tensors: Sequence[Tensor], keep: bool, required: bool = True) -> tuple[Tensor, ...]:
+    """Prepare the Tensors by which the function is differentiated; they keep their own history where `keep`."""
     made = []
     for x in tensors:
         own = x.view_as(x) if keep else x.detach()
@@ -81,21 +81,23 @@ def prepared(tensors: Sequence[Tensor], keep: bool, required: bool = True) -> tu
     return tuple(made)
 
 
-def called(func: Callable[..., Any], inputs: Sequence[Tensor], name: str) -> tuple[Any, tuple[Tensor, ...]]:
-    """(what the function returned, as a tuple)."""
+def call_function(
+    func: Callable[..., Any], inputs: Sequence[Tensor], name: str
+) -> tuple[Any, tuple[Tensor, ...]]:
+    """Call the function; return (its result, the result as a tuple)."""
     returned = func(*inputs)
-    return returned, as_tuple(returned, "outputs of the user-provided function", name)
+    return returned, tensor_tuple(returned, "outputs of the user-provided function", name)
 
 
-def finished(tensors: Sequence[Tensor], keep: bool) -> list[Tensor]:
-    """Results: without history unless that is to be kept."""
+def detach_results(tensors: Sequence[Tensor], keep: bool) -> list[Tensor]:
+    """Detach results, unless their history is to be kept."""
     return [t if keep or not t.requires_grad else t.detach() for t in tensors]
 
 
-def gradients(
+def grad_or_none(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Any, keep: bool, **options: Any
 ) -> list[Any]:
-    """As `autograd.grad`, None for what is independent."""
+    """Call `autograd.grad`, which gives None for inputs on which nothing depends."""
     chosen = [i for i, y in enumerate(outputs) if y.requires_grad]
     if not chosen:
         return [None] * len(inputs)
@@ -111,32 +113,32 @@ def gradients(
     )
 
 
-def filled(found: Sequence[Any], inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Zeros for None."""
+def replace_none(found: Sequence[Any], inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Replace None by zeros."""
     return [zeros_like(x) if g is None else g for g, x in zip(found, inputs)]
 
 
-def pushed(
+def jvp_by_reverse(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], keep: bool
 ) -> tuple[list[Any], list[Any]]:
-    """(gradients, derivatives of the outputs along vectors): what `grad` gives is linear in its `grad_outputs`, and the
+    """Return (gradients, derivatives of the outputs along vectors): `grad` is linear in its `grad_outputs`, and the
     transpose of this map is the derivative. It takes reverse rules only, of functions without forward rule, too."""
     weights = [zeros_like(y).requires_grad_() for y in outputs]
-    found = gradients(outputs, inputs, weights, True)
+    found = grad_or_none(outputs, inputs, weights, True)
     given = [(g, v) for g, v in zip(found, vectors) if g is not None]
     pulled, along = [g for g, _ in given], [v for _, v in given]
-    return found, gradients(pulled, weights, along, keep) if pulled else [None] * len(outputs)
+    return found, grad_or_none(pulled, weights, along, keep) if pulled else [None] * len(outputs)
 
 
 def vectors_for(given: Any, tensors: Sequence[Tensor], keep: bool, name: str, missing: str) -> tuple:
-    """`v`, or where it is not given and there is one number only, 1."""
+    """The vectors `v`, or 1 where none are given and there is a single number."""
     if given is None:
         if len(tensors) != 1 or tensors[0].shape.numel() != 1:
             raise TensorError(
                 f"The vector v can only be None if {missing} a single Tensor with a single element."
             )
         return (ones_like(tensors[0].detach()),)
-    vectors = as_tuple(given, "v", name)
+    vectors = tensor_tuple(given, "v", name)
     if len(vectors) != len(tensors):
         if len(tensors) == 1:
             raise TensorError("The given v should contain a single Tensor.")
@@ -145,18 +147,18 @@ def vectors_for(given: Any, tensors: Sequence[Tensor], keep: bool, name: str, mi
         if v.shape != t.shape:
             entry = f"Entry {i} in v" if len(tensors) > 1 else "v"
             raise TensorError(f"{entry} has invalid size: should be {t.shape} but got {v.shape}.")
-    return prepared(vectors, keep, required=False)
+    return prepare_inputs(vectors, keep, required=False)
 
 
 OF_INPUT, OF_OUTPUT = "the input to the user-provided function is", "the user-provided function returns"
 
 
-def recording() -> Any:
-    """Context manager: operations are recorded, whatever the caller has set."""
-    return within(with_modes(CURRENT.get(), grad=True))
+def enable_recording() -> Any:
+    """A context manager in which operations are recorded, whatever the caller has set."""
+    return use_context(with_modes(CURRENT.get(), grad=True))
 
 
-@boundary
+@api_boundary
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -174,21 +176,21 @@ def vjp(
     >>> torch.autograd.functional.vjp(lambda x: x * x, x, torch.tensor([1.0, 0.0]))[1].numpy()
     array([2., 0.], dtype=float32)
     """
-    keep = lasting(create_graph)
-    with recording():
-        xs = prepared(as_tuple(inputs, "inputs", "vjp"), keep)
-        returned, ys = called(func, xs, "vjp")
+    keep = is_history_kept(create_graph)
+    with enable_recording():
+        xs = prepare_inputs(tensor_tuple(inputs, "inputs", "vjp"), keep)
+        returned, ys = call_function(func, xs, "vjp")
         if strict:
-            ensure_outputs(ys)
+            check_outputs(ys)
         vectors = vectors_for(v, ys, keep, "vjp", OF_OUTPUT)
-        found = gradients(ys, xs, vectors, keep)
+        found = grad_or_none(ys, xs, vectors, keep)
         if strict:
-            ensure_connected(found, "input", "jacobian" * create_graph)
-        results = finished(filled(found, xs), keep)
-        return like(returned, finished(ys, keep)), like(inputs, results)
+            check_connected(found, "input", "jacobian" * create_graph)
+        results = detach_results(replace_none(found, xs), keep)
+        return match_structure(returned, detach_results(ys, keep)), match_structure(inputs, results)
 
 
-@boundary
+@api_boundary
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -196,34 +198,34 @@ def jvp(
 
     Args are those of `vjp`, but for `v`, which has the shapes of the inputs.
     """
-    keep = lasting(create_graph)
-    with recording():
-        xs = prepared(as_tuple(inputs, "inputs", "jvp"), keep)
+    keep = is_history_kept(create_graph)
+    with enable_recording():
+        xs = prepare_inputs(tensor_tuple(inputs, "inputs", "jvp"), keep)
         vectors = vectors_for(v, xs, keep, "jvp", OF_INPUT)
-        returned, ys = called(func, xs, "jvp")
+        returned, ys = call_function(func, xs, "jvp")
         if strict:
-            ensure_outputs(ys)
-        pulled, found = pushed(ys, xs, vectors, keep)
+            check_outputs(ys)
+        pulled, found = jvp_by_reverse(ys, xs, vectors, keep)
         if strict:
-            ensure_connected(pulled, "input")
-            ensure_recorded(found if create_graph else (), "jacobian")
-        results = finished(filled(found, ys), keep)
-        return like(returned, finished(ys, keep)), like(returned, results)
+            check_connected(pulled, "input")
+            check_recorded(found if create_graph else (), "jacobian")
+        results = detach_results(replace_none(found, ys), keep)
+        return match_structure(returned, detach_results(ys, keep)), match_structure(returned, results)
 
 
-@boundary
+@api_boundary
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """(output, vᵀH) of a function with one number as its output and its Hessian. Args are those of `jvp`."""
 
     def product(slopes: list, xs: tuple, vectors: tuple, keep: bool) -> list:
-        return gradients(filled(slopes, xs), xs, vectors, keep)
+        return grad_or_none(replace_none(slopes, xs), xs, vectors, keep)
 
     return hessian_product("vhp", product, func, inputs, v, create_graph, strict)
 
 
-@boundary
+@api_boundary
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -231,7 +233,7 @@ def hvp(
     the same at less cost where second derivatives are continuous."""
 
     def product(slopes: list, xs: tuple, vectors: tuple, keep: bool) -> list:
-        return pushed(filled(slopes, xs), xs, vectors, keep)[1]
+        return jvp_by_reverse(replace_none(slopes, xs), xs, vectors, keep)[1]
 
     return hessian_product("hvp", product, func, inputs, v, create_graph, strict)
 
@@ -245,26 +247,28 @@ def hessian_product(
     create_graph: bool,
     strict: bool,
 ) -> tuple[Any, Any]:
-    """(output, a product of the Hessian, made of the gradients)."""
-    keep = lasting(create_graph)
-    with recording():
-        xs = prepared(as_tuple(inputs, "inputs", name), keep)
+    """Return (output, a product with the Hessian), where `product` makes that of the gradients."""
+    keep = is_history_kept(create_graph)
+    with enable_recording():
+        xs = prepare_inputs(tensor_tuple(inputs, "inputs", name), keep)
         vectors = vectors_for(v, xs, keep, name, OF_INPUT)
-        returned, ys = called(func, xs, name)
-        ensure_number(returned, ys, name)
+        returned, ys = call_function(func, xs, name)
+        check_number(returned, ys, name)
         if strict:
-            ensure_outputs(ys)
-        slopes = gradients(ys, xs, None, True)
+            check_outputs(ys)
+        slopes = grad_or_none(ys, xs, None, True)
         if strict:
-            ensure_connected(slopes, "input")
-            ensure_recorded(slopes, "linear")
+            check_connected(slopes, "input")
+            check_recorded(slopes, "linear")
         found = product(slopes, xs, vectors, keep)
         if strict:
-            ensure_connected(found, "pair", "hessian" * create_graph)
-        return finished(ys, keep)[0], like(inputs, finished(filled(found, xs), keep))
+            check_connected(found, "pair", "hessian" * create_graph)
+        return detach_results(ys, keep)[0], match_structure(
+            inputs, detach_results(replace_none(found, xs), keep)
+        )
 
 
-def ensure_number(returned: Any, outputs: Sequence[Tensor], name: str) -> None:
+def check_number(returned: Any, outputs: Sequence[Tensor], name: str) -> None:
     """Raise unless the function returned one Tensor with one element."""
     if isinstance(returned, tuple):
         raise TensorError(f"The function given to {name} should return a single Tensor")
@@ -274,13 +278,13 @@ def ensure_number(returned: Any, outputs: Sequence[Tensor], name: str) -> None:
         )
 
 
-def ensure_outputs(outputs: Sequence[Tensor]) -> None:
-    """Strict mode: all outputs depend on something."""
-    ensure_recorded(outputs, "constant")
+def check_outputs(outputs: Sequence[Tensor]) -> None:
+    """Raise, in strict mode, unless all outputs depend on something."""
+    check_recorded(outputs, "constant")
 
 
-def ensure_connected(found: Sequence[Any], kind: str, order: str = "", output: int = 0) -> None:
-    """Strict mode: there is a derivative by each input; with `order`, the kind of error, one that has a history."""
+def check_connected(found: Sequence[Any], kind: str, order: str = "", output: int = 0) -> None:
+    """Raise, in strict mode, unless each input has a derivative, which with `order` (a kind of error) has a history."""
     for i, g in enumerate(found):
         if g is None:
             raise TensorError(STRICT[kind].format(i, output))
@@ -288,7 +292,7 @@ def ensure_connected(found: Sequence[Any], kind: str, order: str = "", output: i
             raise TensorError(STRICT[order].format(i))
 
 
-@boundary
+@api_boundary
 def jacobian(
     func: Callable[..., Any],
     inputs: Any,
@@ -334,21 +338,21 @@ def jacobian(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
             "Please either set `strict=False` or `vectorize=False`."
         )
-    given, keep = as_tuple(inputs, "inputs", "jacobian"), lasting(create_graph)
-    with recording():
+    given, keep = tensor_tuple(inputs, "inputs", "jacobian"), is_history_kept(create_graph)
+    with enable_recording():
         if strategy == "forward-mode":
-            returned, blocks = jacobian_forward(func, prepared(given, keep, required=False))
+            returned, blocks = jacobian_forward(func, prepare_inputs(given, keep, required=False))
         else:
-            xs = prepared(given, keep)
-            returned, ys = called(func, xs, "jacobian")
+            xs = prepare_inputs(given, keep)
+            returned, ys = call_function(func, xs, "jacobian")
             if strict:
-                ensure_outputs(ys)
+                check_outputs(ys)
             if vectorize:
-                blocks = jacobian_vectorized(ys, xs, keep)
+                blocks = vectorized_jacobian(ys, xs, keep)
             else:
                 blocks = [jacobian_rows(i, y, xs, keep, strict, create_graph) for i, y in enumerate(ys)]
-        blocks = [finished(row, keep) for row in blocks]
-    return like(returned, [like(inputs, row) for row in blocks])
+        blocks = [detach_results(row, keep) for row in blocks]
+    return match_structure(returned, [match_structure(inputs, row) for row in blocks])
 
 
 def jacobian_rows(
@@ -362,10 +366,10 @@ def jacobian_rows(
         )
     rows: list[list[Tensor]] = []
     for element in output.reshape(-1).unbind():
-        found = gradients([element], inputs, None, keep, retain_graph=True)
+        found = grad_or_none([element], inputs, None, keep, retain_graph=True)
         if strict:
-            ensure_connected(found, "pair", "jacobian" * create_graph, position)
-        rows.append(filled(found, inputs))
+            check_connected(found, "pair", "jacobian" * create_graph, position)
+        rows.append(replace_none(found, inputs))
     if not rows:
         return [zeros_like(x).expand(0, *x.shape).reshape(*output.shape, *x.shape) for x in inputs]
     return [
@@ -373,7 +377,7 @@ def jacobian_rows(
     ]
 
 
-def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
+def basis_batches(tensors: Sequence[Tensor]) -> list[Tensor]:
     """For each Tensor a batch of Tensors like it: among them all, every element is 1 once."""
     sizes = [t.shape.numel() for t in tensors]
     columns = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
@@ -382,11 +386,11 @@ def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
     ]
 
 
-def jacobian_vectorized(
+def vectorized_jacobian(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], keep: bool
 ) -> list[list[Tensor]]:
     """The Jacobian of all outputs from one backward pass, batched over their elements."""
-    found = gradients(outputs, inputs, basis(outputs), keep, is_grads_batched=True)
+    found = grad_or_none(outputs, inputs, basis_batches(outputs), keep, is_grads_batched=True)
     sizes = [y.shape.numel() for y in outputs]
     blocks: list[list[Tensor]] = [[] for _ in outputs]
     for g, x in zip(found, inputs):
@@ -403,16 +407,16 @@ def jacobian_forward(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tupl
     shapes: list[Any] = []
     returned: Any = None
 
-    def along(*tangents: Tensor) -> tuple[Tensor, ...]:
+    def jvp_along(*tangents: Tensor) -> tuple[Tensor, ...]:
         nonlocal returned
         with dual_level():
             duals = [make_dual(x, t) for x, t in zip(inputs, tangents)]
-            returned, ys = called(func, duals, "jacobian")
+            returned, ys = call_function(func, duals, "jacobian")
             shapes[:] = [y.shape for y in ys]
             pairs = [unpack_dual(y) for y in ys]
             return tuple(zeros_like(p) if t is None else t for p, t in pairs)
 
-    columns = vmap(along)(*basis(inputs))
+    columns = vmap(jvp_along)(*basis_batches(inputs))
     sizes = [x.shape.numel() for x in inputs]
     blocks = []
     for column, shape in zip(columns, shapes):
@@ -421,7 +425,7 @@ def jacobian_forward(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tupl
     return returned, blocks
 
 
-@boundary
+@api_boundary
 def hessian(
     func: Callable[..., Any],
     inputs: Any,
@@ -441,20 +445,20 @@ def hessian(
     """
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
-    as_tuple(inputs, "inputs", "hessian")
+    tensor_tuple(inputs, "inputs", "hessian")
 
-    def gradient(*xs: Tensor) -> tuple[Tensor, ...]:
+    def gradients_of_inputs(*xs: Tensor) -> tuple[Tensor, ...]:
         xs = tuple(x if x.requires_grad else x.view_as(x).requires_grad_() for x in xs)
-        returned, ys = called(func, xs, "hessian")
-        ensure_number(returned, ys, "hessian")
+        returned, ys = call_function(func, xs, "hessian")
+        check_number(returned, ys, "hessian")
         if strict:
-            ensure_outputs(ys)
-        slopes = gradients(ys, xs, None, True)
+            check_outputs(ys)
+        slopes = grad_or_none(ys, xs, None, True)
         if strict:
-            ensure_recorded(slopes, "linear")
-        return tuple(filled(slopes, xs))
+            check_recorded(slopes, "linear")
+        return tuple(replace_none(slopes, xs))
 
-    blocks = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    blocks = jacobian(gradients_of_inputs, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return blocks if isinstance(inputs, tuple) else blocks[0]
 
 

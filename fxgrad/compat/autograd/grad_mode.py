@@ -15,20 +15,20 @@ from ...core.interpreter import CURRENT
 from .._core.errors import ArgumentError
 from .._core.modes import current_modes, with_modes
 from .._core.tensor import Tensor
-from .._declare.operation import exposed
+from .._declare.operation import expose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def change(**changes: Any) -> dict[str, Any]:
+def switch_modes(**changes: Any) -> dict[str, Any]:
     """Change switches of the current Context; returns what they were."""
     modes = current_modes()
     CURRENT.set(with_modes(CURRENT.get(), **changes))
     return {name: getattr(modes, name) for name in changes}
 
 
-class Switch:
+class ModeSwitch:
     """A context manager and decorator under which some modes have other values.
 
     An instance may be entered any number of times, within itself, too. On generators, coroutines and asynchronous
@@ -41,14 +41,14 @@ class Switch:
         self.previous: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
-        self.previous.append(change(**self.changes))
+        self.previous.append(switch_modes(**self.changes))
 
     def __exit__(self, *exc: object) -> None:
-        change(**self.previous.pop())
+        switch_modes(**self.previous.pop())
 
-    def clone(self) -> Switch:
+    def clone(self) -> ModeSwitch:
         """A switch of the same modes that is in use nowhere."""
-        made = Switch()
+        made = ModeSwitch()
         made.changes = self.changes
         return made
 
@@ -64,25 +64,25 @@ class Switch:
         for applies, decorate in DECORATORS:
             if applies(function):
                 return decorate(self, function)
-        return decorated(self, function)
+        return decorate_function(self, function)
 
 
-def decorated(switch: Switch, function: Callable[..., Any]) -> Any:
-    """A plain function under a switch."""
+def decorate_function(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
+    """Decorate a plain function with a switch."""
 
     @wraps(function)
-    def under(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         with switch.clone():
             return function(*args, **kwargs)
 
-    return under
+    return wrapper
 
 
-def decorated_generator(switch: Switch, function: Callable[..., Any]) -> Any:
-    """A generator function under a switch, which is off between its steps."""
+def decorate_generator(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
+    """Decorate a generator function with a switch, which is off between its steps."""
 
     @wraps(function)
-    def under(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         with switch.clone():
             generator = function(*args, **kwargs)
         step, given = generator.send, None
@@ -103,25 +103,25 @@ def decorated_generator(switch: Switch, function: Callable[..., Any]) -> Any:
             with switch.clone():
                 generator.close()
 
-    return under
+    return wrapper
 
 
-def decorated_coroutine(switch: Switch, function: Callable[..., Any]) -> Any:
-    """A coroutine function under a switch; a task that runs meanwhile has a Context of its own."""
+def decorate_coroutine(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
+    """Decorate a coroutine function with a switch; a task that runs meanwhile has a Context of its own."""
 
     @wraps(function)
-    async def under(*args: Any, **kwargs: Any) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
         with switch.clone():
             return await function(*args, **kwargs)
 
-    return under
+    return wrapper
 
 
-def decorated_async_generator(switch: Switch, function: Callable[..., Any]) -> Any:
-    """An asynchronous generator function under a switch, which is off between its steps."""
+def decorate_async_generator(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
+    """Decorate an asynchronous generator function with a switch, which is off between its steps."""
 
     @wraps(function)
-    async def under(*args: Any, **kwargs: Any) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
         generator = function(*args, **kwargs)
         step, given = generator.asend, None
         try:
@@ -141,25 +141,25 @@ def decorated_async_generator(switch: Switch, function: Callable[..., Any]) -> A
             with switch.clone():
                 await generator.aclose()
 
-    return under
+    return wrapper
 
 
 DECORATORS = (
-    (inspect.isgeneratorfunction, decorated_generator),
-    (inspect.iscoroutinefunction, decorated_coroutine),
-    (inspect.isasyncgenfunction, decorated_async_generator),
+    (inspect.isgeneratorfunction, decorate_generator),
+    (inspect.iscoroutinefunction, decorate_coroutine),
+    (inspect.isasyncgenfunction, decorate_async_generator),
 )
 
 
-class BareSwitch(Switch):
+class BareModeSwitch(ModeSwitch):
     """A switch without arguments, which decorates without parentheses as well."""
 
     def __new__(cls, function: Any = None) -> Any:
         return object.__new__(cls) if function is None else cls()(function)
 
 
-@exposed()
-class no_grad(BareSwitch):
+@expose()
+class no_grad(BareModeSwitch):
     """Operations are not recorded: results do not require a gradient.
 
     >>> import fxgrad.compat as torch
@@ -178,8 +178,8 @@ class no_grad(BareSwitch):
     changes = {"grad": False}  # noqa: RUF012
 
 
-@exposed()
-class enable_grad(BareSwitch):
+@expose()
+class enable_grad(BareModeSwitch):
     """Operations are recorded, inside `no_grad` too.
 
     >>> import fxgrad.compat as torch
@@ -194,8 +194,8 @@ class enable_grad(BareSwitch):
     changes = {"grad": True}  # noqa: RUF012
 
 
-class FunctionSwitch(Switch):
-    """A switch that acts when it is called already: as a function, a context manager or a decorator."""
+class ImmediateModeSwitch(ModeSwitch):
+    """A switch that acts as soon as it is made: as a function, a context manager or a decorator."""
 
     mode_name: str
 
@@ -207,7 +207,7 @@ class FunctionSwitch(Switch):
             )
         self.mode = mode
         self.changes = {self.mode_name: mode}
-        self.before: dict[str, Any] | None = change(**self.changes)  # until it is used in another way
+        self.before: dict[str, Any] | None = switch_modes(**self.changes)  # until it is used in another way
 
     def __enter__(self) -> None:
         super().__enter__()
@@ -216,13 +216,13 @@ class FunctionSwitch(Switch):
 
     def __call__(self, function: Any) -> Any:
         if self.before is not None:
-            change(**self.before)
+            switch_modes(**self.before)
             self.before = None
         return super().__call__(function)
 
 
-@exposed()
-class set_grad_enabled(FunctionSwitch):
+@expose()
+class set_grad_enabled(ImmediateModeSwitch):
     """Turn recording on or off: as a function from now on, as a context manager or decorator inside it.
 
     >>> import fxgrad.compat as torch
@@ -237,15 +237,15 @@ class set_grad_enabled(FunctionSwitch):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
-class set_multithreading_enabled(FunctionSwitch):
+class set_multithreading_enabled(ImmediateModeSwitch):
     """torch's switch of multithreaded backward. It is remembered and has no effect: backward always runs in the thread
     that calls it."""
 
     mode_name = "multithreading"
 
 
-@exposed()
-class inference_mode(Switch):
+@expose()
+class inference_mode(ModeSwitch):
     """Operations are not recorded, and their results can never take part in what is: as `no_grad` for code whose
     results are only looked at. `inference_mode(False)` undoes an enclosing one.
 
@@ -266,26 +266,26 @@ class inference_mode(Switch):
         self.changes = {"grad": not mode, "inference": mode, "forward": not mode}
 
 
-@exposed()
+@expose()
 def is_grad_enabled() -> bool:
     """Whether grad mode is on."""
     return current_modes().grad
 
 
-@exposed()
+@expose()
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on."""
     return current_modes().inference
 
 
-@exposed("function method")
+@expose("function method")
 def is_inference(input: Tensor) -> bool:
     """Whether the Tensor was made in inference mode."""
     return input.is_inference_tensor
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` was told last."""
+    """Whether `set_multithreading_enabled` was last called with True."""
     return current_modes().multithreading
 
 

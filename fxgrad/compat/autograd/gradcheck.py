@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import CURRENT, boundary, within
+from ...core.interpreter import CURRENT, api_boundary, use_context
 from .._core.modes import with_modes
-from .._core.tensor import Tensor, current
+from .._core.tensor import Tensor, refresh
 from .._make.creation import from_numpy, zeros_like
 from ..ops.joining import stack
 from .differences import (
     GradcheckError,
     Problem,
     as_array,
-    combined,
-    like,
-    part_of,
-    stacked,
-    unit_steps,
+    combine_parts,
+    complex_part,
+    stack_entries,
+    tensor_like,
+    unit_arrays,
 )
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
@@ -44,7 +44,7 @@ UNITS = {"real": 1, "imag": 1j}  # the gradient of an output by which its part i
 PARTS = {"real": "real part of complex {} only, ", "imag": "imaginary part of complex {} only, "}
 
 
-def mismatch(
+def jacobian_mismatch(
     analytical: Any, numerical: Any, output: int, input: int, mode: str, part: str, note: str = ""
 ) -> GradcheckError:
     """The error for two Jacobians, or products with them, that are not close."""
@@ -57,8 +57,8 @@ def mismatch(
 
 
 # -- the checks ------------------------------------------
-def parts(tensors: Sequence[Tensor], what: str) -> list[tuple[str, str, list[int]]]:
-    """(part, its name for messages, the Tensors to be checked): the imaginary parts of complex ones come first."""
+def parts_to_check(tensors: Sequence[Tensor], what: str) -> list[tuple[str, str, list[int]]]:
+    """List (part, its name for messages, the Tensors to be checked); the imaginary parts of complex ones come first."""
     chosen = [i for i, t in enumerate(tensors) if t.dtype.is_complex]
     everything = list(range(len(tensors)))
     if not chosen:
@@ -70,16 +70,16 @@ def parts(tensors: Sequence[Tensor], what: str) -> list[tuple[str, str, list[int
 
 
 def check_constant(problem: Problem) -> None:
-    """Without differentiable outputs: nothing may change."""
+    """Check a function without differentiable outputs: nothing may change."""
     for x in problem.inputs:
-        for real, imaginary in problem.numerical(problem.floating, x):
+        for real, imaginary in problem.numerical_jacobians(problem.floating, x):
             if real.any() or (imaginary is not None and imaginary.any()):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
 def backward_jacobian(problem: Problem, index: int, unit: Any) -> list[np.ndarray]:
     """The Jacobians of one output by all inputs, or of its imaginary part (unit=1j)."""
-    steps = unit_steps(problem.outputs[index])
+    steps = unit_arrays(problem.outputs[index])
     columns = [problem.pulled(index, unit * step) for step in steps]
     return [
         np.array([column[j] for column in columns]).reshape(len(columns), x.shape.numel()).T
@@ -88,16 +88,16 @@ def backward_jacobian(problem: Problem, index: int, unit: Any) -> list[np.ndarra
 
 
 def check_backward(problem: Problem) -> None:
-    """All entries of all Jacobians by reverse mode."""
-    numerical = [problem.numerical(problem.places, x) for x in problem.inputs]
-    for part, name, chosen in parts(problem.outputs, "outputs"):
+    """Compare all entries of all Jacobians by reverse mode."""
+    numerical = [problem.numerical_jacobians(problem.places, x) for x in problem.inputs]
+    for part, name, chosen in parts_to_check(problem.outputs, "outputs"):
         for i in chosen:
             found = backward_jacobian(problem, i, UNITS[part])
             again = backward_jacobian(problem, i, UNITS[part])
             for j, analytical in enumerate(found):
-                expected = combined(numerical[j][i], part)
-                if not problem.agree(analytical, expected):
-                    raise mismatch(analytical, expected, i, j, "backward", name)
+                expected = combine_parts(numerical[j][i], part)
+                if not problem.is_close(analytical, expected):
+                    raise jacobian_mismatch(analytical, expected, i, j, "backward", name)
                 check_reentrant(problem, analytical, again[j])
 
 
@@ -113,58 +113,60 @@ def check_reentrant(problem: Problem, first: np.ndarray, second: np.ndarray) -> 
 
 
 def check_forward(problem: Problem) -> None:
-    """All entries of all Jacobians by forward mode."""
-    for part, name, chosen in parts(problem.inputs, "inputs"):
+    """Compare all entries of all Jacobians by forward mode."""
+    for part, name, chosen in parts_to_check(problem.inputs, "inputs"):
         for j in chosen:
             x = problem.inputs[j]
-            numerical = problem.numerical(problem.places, x)
-            rows = [problem.pushed({j: UNITS[part] * step}) for step in unit_steps(x)]
+            numerical = problem.numerical_jacobians(problem.places, x)
+            rows = [problem.jvp_arrays({j: UNITS[part] * step}) for step in unit_arrays(x)]
             for i in range(len(problem.outputs)):
-                expected, analytical = numerical[i][part == "imag"], stacked(rows, i)
-                if not problem.agree(analytical, expected):
-                    raise mismatch(analytical, expected, i, j, "forward", name)
+                expected, analytical = numerical[i][part == "imag"], stack_entries(rows, i)
+                if not problem.is_close(analytical, expected):
+                    raise jacobian_mismatch(analytical, expected, i, j, "forward", name)
 
 
-def direction(problem: Problem, x: Tensor) -> np.ndarray:
+def unit_direction(problem: Problem, x: Tensor) -> np.ndarray:
     """A random direction of length 1."""
     found = problem.draw(x)
     return found / max(float(np.linalg.norm(found)), 1e-30)
 
 
 def check_backward_fast(problem: Problem) -> None:
-    """One number for every output and input: the derivative of a random combination of an output's elements along a
-    random direction of the input."""
-    directions = [direction(problem, x) for x in problem.inputs]
-    numerical = [problem.differences(x, u, problem.places) for x, u in zip(problem.inputs, directions)]
-    for part, name, chosen in parts(problem.outputs, "outputs"):
+    """Compare one number for every output and input: the derivative of a random combination of an output's elements
+    along a random direction of the input."""
+    directions = [unit_direction(problem, x) for x in problem.inputs]
+    numerical = [
+        problem.central_differences(x, u, problem.places) for x, u in zip(problem.inputs, directions)
+    ]
+    for part, name, chosen in parts_to_check(problem.outputs, "outputs"):
         for i in chosen:
             weight = problem.random.standard_normal(problem.outputs[i].shape)
             found, again = (problem.pulled(i, UNITS[part] * weight) for _ in range(2))
             for j, u in enumerate(directions):
                 analytical = float(np.real(np.vdot(found[j], u)))
-                expected = float(weight.reshape(-1) @ part_of(numerical[j][i], part))
+                expected = float(weight.reshape(-1) @ complex_part(numerical[j][i], part))
                 slack = float(np.abs(u).sum() * np.abs(weight).sum())
-                if not problem.agree(analytical, expected, slack):
-                    note = slow_note(problem, i, j, part)
-                    raise mismatch(analytical, expected, i, j, "backward", name, note)
+                if not problem.is_close(analytical, expected, slack):
+                    note = slow_mode_note(problem, i, j, part)
+                    raise jacobian_mismatch(analytical, expected, i, j, "backward", name, note)
                 check_reentrant(problem, found[j], again[j])
 
 
 def check_forward_fast(problem: Problem) -> None:
-    """For every input one random direction."""
-    for part, name, chosen in parts(problem.inputs, "inputs"):
+    """Compare the derivatives along one random direction of every input."""
+    for part, name, chosen in parts_to_check(problem.inputs, "inputs"):
         for j in chosen:
             x = problem.inputs[j]
-            u = UNITS[part] * part_of(direction(problem, x), part)
-            numerical = problem.differences(x, u, problem.places)
-            for i, analytical in enumerate(problem.pushed({j: u})):
-                if not problem.agree(analytical, numerical[i], float(np.abs(u).sum())):
-                    raise mismatch(analytical, numerical[i], i, j, "forward", name)
+            u = UNITS[part] * complex_part(unit_direction(problem, x), part)
+            numerical = problem.central_differences(x, u, problem.places)
+            for i, analytical in enumerate(problem.jvp_arrays({j: u})):
+                if not problem.is_close(analytical, numerical[i], float(np.abs(u).sum())):
+                    raise jacobian_mismatch(analytical, numerical[i], i, j, "forward", name)
 
 
-def slow_note(problem: Problem, i: int, j: int, part: str) -> str:
-    """The whole Jacobians, where products with them did not agree."""
-    expected = combined(problem.numerical(problem.places, problem.inputs[j])[i], part)
+def slow_mode_note(problem: Problem, i: int, j: int, part: str) -> str:
+    """Write out the whole Jacobians, where products with them did not agree."""
+    expected = combine_parts(problem.numerical_jacobians(problem.places, problem.inputs[j])[i], part)
     analytical = backward_jacobian(problem, i, UNITS[part])[j]
     return (
         "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode. Below, "
@@ -175,52 +177,52 @@ def slow_note(problem: Problem, i: int, j: int, part: str) -> str:
 
 
 def check_linear(problem: Problem) -> None:
-    """Backward of zeros gives zeros."""
+    """Check that backward of zeros gives zeros."""
     zeros = [np.zeros(y.shape) for y in problem.outputs]
-    found = pulled_together(problem, range(len(zeros)), zeros)
+    found = joint_gradients(problem, range(len(zeros)), zeros)
     if any(g is not None and as_array(g).any() for g in found):
         raise GradcheckError("backward not multiplied by grad_output")
 
 
 def check_undefined(problem: Problem) -> None:
-    """An output that has no gradient counts as one whose gradient is zero."""
+    """Check that an output without gradient counts as one whose gradient is zero."""
     count = len(problem.outputs)
     zeros = [np.zeros(y.shape) for y in problem.outputs]
     for left_out in range(count if count > 1 else 0):
-        found = pulled_together(problem, [i for i in range(count) if i != left_out], zeros)
+        found = joint_gradients(problem, [i for i in range(count) if i != left_out], zeros)
         if any(g is not None and as_array(g).any() for g in found):
             raise GradcheckError(UNDEFINED)
 
 
-def pulled_together(problem: Problem, chosen: Any, weights: Sequence[np.ndarray]) -> Sequence[Tensor | None]:
+def joint_gradients(problem: Problem, chosen: Any, weights: Sequence[np.ndarray]) -> Sequence[Tensor | None]:
     """The gradients of the inputs for gradients of several outputs."""
     return grad(
         [problem.outputs[i] for i in chosen],
         problem.inputs,
-        [like(weights[i], problem.outputs[i]) for i in chosen],
+        [tensor_like(weights[i], problem.outputs[i]) for i in chosen],
         retain_graph=True,
         allow_unused=True,
     )
 
 
 def check_undefined_forward(problem: Problem) -> None:
-    """An input that has no tangent counts as one whose tangent is zero."""
+    """Check that an input without tangent counts as one whose tangent is zero."""
     tangents = {i: problem.draw(x) for i, x in enumerate(problem.inputs)}
     for i, x in enumerate(problem.inputs if len(problem.inputs) > 1 else []):
         others = {k: t for k, t in tangents.items() if k != i}
-        for a, b in zip(problem.pushed(others), problem.pushed(others | {i: np.zeros(x.shape)})):
-            if not problem.agree(a, b):
+        for a, b in zip(problem.jvp_arrays(others), problem.jvp_arrays(others | {i: np.zeros(x.shape)})):
+            if not problem.is_close(a, b):
                 raise GradcheckError(
                     "Expected all output tangents to be the same for undefined tangents as for zeros."
                 )
 
 
 def check_batched_backward(problem: Problem) -> None:
-    """A batch of gradients gives the batch of what each of them gives."""
+    """Check that a batch of gradients gives the batch of what each of them gives."""
     for i, output in enumerate(problem.outputs):
         weights = [problem.draw(output) for _ in range(2)]
         expected = [problem.pulled(i, w) for w in weights]
-        batch = stack([like(w, output) for w in weights])
+        batch = stack([tensor_like(w, output) for w in weights])
         try:
             found = grad(
                 output, problem.inputs, batch, retain_graph=True, allow_unused=True, is_grads_batched=True
@@ -231,19 +233,19 @@ def check_batched_backward(problem: Problem) -> None:
             ) from error
         for j, g in enumerate(found):
             one_by_one = np.array([e[j] for e in expected])
-            if g is not None and not problem.agree(as_array(g), one_by_one):
+            if g is not None and not problem.is_close(as_array(g), one_by_one):
                 raise GradcheckError(f"{BATCHED['backward']}\nGot:\n{as_array(g)}\nExpected:\n{one_by_one}")
 
 
 def check_batched_forward(problem: Problem) -> None:
-    """A batch of tangents gives the batch of what each of them gives."""
+    """Check that a batch of tangents gives the batch of what each of them gives."""
     from ..func import vmap
 
     for j, x in enumerate(problem.inputs):
         tangents = [problem.draw(x) for _ in range(2)]
-        expected = [problem.pushed({j: t}) for t in tangents]
+        expected = [problem.jvp_arrays({j: t}) for t in tangents]
 
-        def along(tangent: Tensor, x: Tensor = x) -> tuple[Tensor, ...]:
+        def jvp_along(tangent: Tensor, x: Tensor = x) -> tuple[Tensor, ...]:
             with dual_level():
                 dual = make_dual(x, tangent)
                 results = problem.results([dual if a is x else a for a in problem.args])
@@ -251,22 +253,22 @@ def check_batched_forward(problem: Problem) -> None:
                 return tuple([zeros_like(p) if t is None else t for p, t in pairs])
 
         try:
-            found = vmap(along)(stack([like(t, x) for t in tangents]))
+            found = vmap(jvp_along)(stack([tensor_like(t, x) for t in tangents]))
         except RuntimeError as error:
             raise GradcheckError(
                 f"While computing batched gradients, got: {error}\n\n{BATCHED['forward']}"
             ) from error
         for i, batch in enumerate(found):
             one_by_one = np.array([e[i] for e in expected])
-            if not problem.agree(as_array(batch).reshape(one_by_one.shape), one_by_one):
+            if not problem.is_close(as_array(batch).reshape(one_by_one.shape), one_by_one):
                 raise GradcheckError(
                     f"{BATCHED['forward']}\nGot:\n{as_array(batch)}\nExpected:\n{one_by_one}"
                 )
 
 
-def check(func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> bool:
-    """All checks that the options ask for; raises where one fails."""
-    with within(with_modes(CURRENT.get(), grad=True)):
+def run_checks(func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> bool:
+    """Run all checks that the options ask for, which raise where they fail."""
+    with use_context(with_modes(CURRENT.get(), grad=True)):
         problem = Problem(func, inputs, options)
         if not problem.outputs:
             check_constant(problem)
@@ -287,7 +289,7 @@ def check(func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> boo
         return True
 
 
-@boundary
+@api_boundary
 def gradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -340,14 +342,14 @@ def gradcheck(
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     options = {name: value for name, value in locals().items() if name not in ("func", "inputs")}
     try:
-        return check(func, inputs, options)
+        return run_checks(func, inputs, options)
     except GradcheckError:
         if raise_exception:
             raise
         return False
 
 
-@boundary
+@api_boundary
 def gradgradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -381,7 +383,7 @@ def gradgradcheck(
     """
     args = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     if grad_outputs is None:
-        weights = random_weights(differentiable(func, args), gen_non_contig_grad_outputs)
+        weights = random_weights(differentiable_results(func, args), gen_non_contig_grad_outputs)
     else:
         weights = tuple(grad_outputs) if isinstance(grad_outputs, tuple | list) else (grad_outputs,)
 
@@ -389,7 +391,11 @@ def gradgradcheck(
         inner = given[: len(args)]
         sources = [x for x in inner if isinstance(x, Tensor) and x.requires_grad]
         found = grad(
-            differentiable(func, inner), sources, given[len(args) :], create_graph=True, allow_unused=True
+            differentiable_results(func, inner),
+            sources,
+            given[len(args) :],
+            create_graph=True,
+            allow_unused=True,
         )
         return tuple([g for g in found if g is not None])
 
@@ -411,7 +417,7 @@ def gradgradcheck(
     )
 
 
-def differentiable(func: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]:
+def differentiable_results(func: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]:
     """The results of a function that require a gradient."""
     found = func(*args)
     return [y for y in (found if isinstance(found, tuple | list) else [found]) if y.requires_grad]
@@ -427,7 +433,7 @@ def random_weights(outputs: Sequence[Tensor], scattered: bool) -> tuple[Tensor, 
         values = random.standard_normal(shape)
         if y.dtype.is_complex:
             values = values + 1j * random.standard_normal(shape)
-        values = values.astype(current(y).value.dtype)[..., 0]
+        values = values.astype(refresh(y).value.dtype)[..., 0]
         array = values if scattered else values.copy()
         made.append(from_numpy(array).requires_grad_())
     return tuple(made)

@@ -1,4 +1,4 @@
-"""`backward` and `grad`: gradients into `.grad`, or handed out."""
+"""`backward`, which accumulates gradients in `.grad`, and `grad`, which returns them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.aval import Aval, aval_of, kind_of
-from ...core.interpreter import boundary
-from .._core.backward.accumulation import apart, memories, of_output, own, taken
-from .._core.backward.engine import run
+from ...core.interpreter import api_boundary
+from .._core.backward.accumulation import (
+    cast_to_output,
+    memory_ids,
+    separate_memory,
+    take_tensor,
+    to_cotangent,
+)
+from .._core.backward.engine import run_backward
 from .._core.dtypes import from_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.modes import current_modes
-from .._core.tape import BASE, LEAF, Edge, as_edge, current_tape
-from .._core.tensor import Size, Tensor, current, make, parent_of
-from .._declare.operation import exposed
+from .._core.tape import BASE_TAPE, LEAF, Edge, current_tape, node_and_index
+from .._core.tensor import Size, Tensor, gradient_edge, make_tensor, refresh
+from .._declare.operation import expose
 from .graph import GradientEdge
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ TensorOrEdge = Tensor | GradientEdge
 
 
 def as_sequence(given: Any) -> list[Any]:
-    """The argument as a list; one alone stands for a list of one."""
+    """Convert the argument to a list; one alone stands for a list of one."""
     return [given] if isinstance(given, TensorOrEdge) else list(given)
 
 
@@ -46,19 +52,19 @@ def as_gradients(given: Any, count: int) -> list[Any]:
     return gradients
 
 
-def parent_at(given: Any) -> Any:
-    """What stands for an output or input in the graph, or None: see `Node.parents`."""
+def edge_at(given: Any) -> Any:
+    """The gradient edge of an output or input, or None: see `Node.next_edges`."""
     if isinstance(given, GradientEdge):
-        return given.node if given.node.avals is None else Edge(given.node, given.output_nr)
-    return parent_of(current(given))
+        return given.node if given.node.result_avals is None else Edge(given.node, given.output_nr)
+    return gradient_edge(refresh(given))
 
 
 def aval_at(given: Any) -> Aval:
     """The shape and dtype of an output or input."""
     if not isinstance(given, GradientEdge):
-        return aval_of(current(given).value)
+        return aval_of(refresh(given).value)
     node, index = given.node, given.output_nr
-    aval = node.avals[index] if node.avals is not None else node.__dict__.get("aval")
+    aval = node.result_avals[index] if node.result_avals is not None else node.__dict__.get("aval")
     if aval is None:
         raise TensorError(
             f"the shape of the output of {node.name()} is not known", hint="graph.get_gradient_edge(tensor)"
@@ -66,18 +72,18 @@ def aval_at(given: Any) -> Aval:
     return aval
 
 
-def seeded(
-    outputs: Sequence[Any], gradients: Sequence[Any], create: bool, batched: bool
+def make_seeds(
+    outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool, is_grads_batched: bool
 ) -> list[tuple[Any, Any]]:
-    """(parent, cotangent) of each output."""
+    """Make the seeds of backward: (edge, cotangent) for each output."""
     seeds = []
     for i, (output, gradient) in enumerate(zip(outputs, gradients)):
         aval = aval_at(output)
         if gradient is None:
-            ct = implicit(aval, batched) if parent_at(output) is not None else None
+            ct = implicit_cotangent(aval, is_grads_batched) if edge_at(output) is not None else None
         else:
-            ct = checked(i, aval, gradient, create, batched)
-        seeds.append((parent_at(output), ct))
+            ct = output_cotangent(i, aval, gradient, create_graph, is_grads_batched)
+        seeds.append((edge_at(output), ct))
     for i, (parent, _) in enumerate(seeds):
         if parent is None:
             raise TensorError(
@@ -87,9 +93,9 @@ def seeded(
     return seeds
 
 
-def implicit(aval: Any, batched: bool) -> Any:
-    """The cotangent of an output for which none was given: one."""
-    if batched:
+def implicit_cotangent(aval: Any, is_grads_batched: bool) -> Any:
+    """The cotangent 1 of an output for which none was given."""
+    if is_grads_batched:
         raise ArgumentValueError(
             "is_grads_batched=True: every output needs a grad_output with a batch axis in front"
         )
@@ -105,17 +111,19 @@ def implicit(aval: Any, batched: bool) -> Any:
     return np.ones(aval.shape, aval.dtype)
 
 
-def checked(position: int, aval: Any, gradient: Tensor, create: bool, batched: bool) -> Any:
-    """The cotangent for an output: a gradient of its shape, converted to its dtype."""
-    ct = taken(gradient, create)
+def output_cotangent(
+    position: int, aval: Any, gradient: Tensor, create_graph: bool, is_grads_batched: bool
+) -> Any:
+    """Convert a given gradient to the cotangent of an output, whose shape it must have."""
+    ct = to_cotangent(gradient, create_graph)
     have = aval_of(ct)
-    shape = have.shape[1:] if batched else have.shape
+    shape = have.shape[1:] if is_grads_batched else have.shape
     if shape != aval.shape:
         shapes = (
             f"grad_output[{position}] has a shape of {Size(shape)} and output[{position}] has a shape of "
             f"{Size(aval.shape)}."
         )
-        if not batched:
+        if not is_grads_batched:
             raise TensorError(f"Mismatch in shape: {shapes}")
         raise TensorError(
             "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
@@ -123,7 +131,7 @@ def checked(position: int, aval: Any, gradient: Tensor, create: bool, batched: b
             f"mismatch was detected: {shapes} If you only want some tensors in `grad_output` to be considered batched, "
             "consider using vmap."
         )
-    return of_output(ct, aval.dtype, position)
+    return cast_to_output(ct, aval.dtype, position)
 
 
 def tape_of(given: Sequence[Any]) -> Any:
@@ -131,16 +139,16 @@ def tape_of(given: Sequence[Any]) -> Any:
     tapes = {t.tape for t in given if isinstance(t, Tensor)}
     if len(tapes) > 1:
         raise TensorError("outputs of different transforms", hint="backward() from each of them")
-    return tapes.pop() if tapes else BASE
+    return tapes.pop() if tapes else BASE_TAPE
 
 
-def recorded(tape: Any, create_graph: bool) -> bool:
-    """Whether gradients on a tape are recorded: if they are asked to be, and where a transform differentiates all that
+def is_graph_recorded(tape: Any, create_graph: bool) -> bool:
+    """Whether gradients on a tape are recorded: where that is asked for, and where a transform differentiates all that
     is done inside it."""
-    return create_graph or (tape.differentiates and current_modes().recording)
+    return create_graph or (tape.is_differentiating and current_modes().is_recording)
 
 
-@boundary
+@api_boundary
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -189,17 +197,17 @@ def backward(
         for x in given:
             if isinstance(x, Tensor) and x.node is not LEAF:
                 x.retain_grad()
-        wanted = [as_edge(parent_at(x)) for x in given]
+        wanted = [node_and_index(edge_at(x)) for x in given]
     if not outputs:
         return
     tape = tape_of(outputs)
-    create = recorded(tape, create_graph)
-    seeds = seeded(outputs, as_gradients(grad_tensors, len(outputs)), create, False)
+    create = is_graph_recorded(tape, create_graph)
+    seeds = make_seeds(outputs, as_gradients(grad_tensors, len(outputs)), create, False)
     retain = create if retain_graph is None else retain_graph
-    run(tape, seeds, retain=retain, create=create, wanted=wanted)
+    run_backward(tape, seeds, retain_graph=retain, create_graph=create, targets=wanted)
 
 
-@exposed("method", "backward")
+@expose("method", "backward")
 def backward_from(
     self: Any,
     gradient: Any = None,
@@ -211,7 +219,7 @@ def backward_from(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-@boundary
+@api_boundary
 def grad(
     outputs: Any,
     inputs: Any,
@@ -263,28 +271,28 @@ def grad(
     if not inputs:
         raise TensorError("`inputs` argument to `grad()` cannot be empty.")
     tape = tape_of(outputs)
-    create = recorded(tape, create_graph)
+    create = is_graph_recorded(tape, create_graph)
     given = as_gradients(grad_outputs, len(outputs))
-    seeds = seeded(outputs, given, create, is_grads_batched)
-    parents = [parent_at(x) for x in inputs]
+    seeds = make_seeds(outputs, given, create, is_grads_batched)
+    parents = [edge_at(x) for x in inputs]
     if any(parent is None for parent in parents):
         raise TensorError("One of the differentiated Tensors does not require grad")
-    captured = run(
+    captured = run_backward(
         tape,
         seeds,
-        retain=create if retain_graph is None else retain_graph,
-        create=create,
-        wanted=[as_edge(parent) for parent in parents],
+        retain_graph=create if retain_graph is None else retain_graph,
+        create_graph=create,
+        targets=[node_and_index(parent) for parent in parents],
         capture=True,
-        batched=is_grads_batched,
+        is_grads_batched=is_grads_batched,
     )
     found: list[Any] = []
-    held = memories([*outputs, *inputs, *given])
+    held = memory_ids([*outputs, *inputs, *given])
     for i, x in enumerate(inputs):
         if i in captured:
-            found.append(apart(own([captured.pop(i)]), held, alone=False))
+            found.append(separate_memory(take_tensor([captured.pop(i)]), held, sole_owner=False))
         elif materialize_grads:
-            found.append(zeros(x, create_graph))
+            found.append(zero_gradient(x, create_graph))
         elif allow_unused:
             found.append(None)
         else:
@@ -295,7 +303,7 @@ def grad(
     return tuple(found)
 
 
-def zeros(unused: Any, create_graph: bool) -> Tensor:
+def zero_gradient(unused: Any, create_graph: bool) -> Tensor:
     """The gradient with respect to an input that was not used; a leaf where it may be differentiated in turn."""
     aval = aval_at(unused)
-    return make(current_tape(), np.zeros(aval.shape, aval.dtype), LEAF if create_graph else None)
+    return make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype), LEAF if create_graph else None)

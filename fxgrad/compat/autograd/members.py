@@ -1,4 +1,4 @@
-"""What a Tensor has of autograd: `grad`, `requires_grad_`, `detach`, `data`, and hooks."""
+"""The members of a Tensor that belong to autograd: `grad`, `requires_grad_`, `detach`, `data`, and hooks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ...core.aval import aval_of, is_differentiable, kind_of
-from ...core.interpreter import boundary
+from ...core.interpreter import api_boundary
 from ...transforms.jvp import JVPInterpreter
 from .._core.dtypes import from_numpy_dtype
 from .._core.errors import ArgumentError, TensorError
-from .._core.hooks import HookList, RemovableHandle, hooks_of
-from .._core.memory import alias, is_array
+from .._core.hooks import HookList, RemovableHandle, ensure_hooks
+from .._core.memory import alias_memory, is_array
 from .._core.modes import current_modes
-from .._core.tape import LEAF, as_edge, leaf_of
-from .._core.tensor import Tensor, current, follow_history, parent_of
-from .._core.views import detached, exchange, replace, stopped
-from .._declare.operation import exposed
+from .._core.tape import LEAF, grad_accumulator, node_and_index
+from .._core.tensor import Tensor, attach_retain_hook, gradient_edge, refresh
+from .._core.views import make_detached, rebind_value, replace_memory, stop_outer_gradient
+from .._declare.operation import expose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CHANGE = "you can only change requires_grad flags of leaf variables."
 
 
-@exposed("method")
+@expose("method")
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Have a leaf require a gradient, or not; the Tensor itself is returned.
 
@@ -53,31 +53,31 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
-@boundary
+@api_boundary
 def set_requires_grad(self: Tensor, requires_grad: bool) -> None:
-    """As `requires_grad_`; what is no leaf cannot be asked at all."""
+    """Set `requires_grad`; a Tensor that is no leaf raises in any case."""
     if requires_grad and not self.is_leaf:
         raise TensorError(CHANGE)
     requires_grad_(self, requires_grad)
 
 
-exposed("method", "requires_grad")(Tensor.requires_grad.setter(set_requires_grad))
+expose("method", "requires_grad")(Tensor.requires_grad.setter(set_requires_grad))
 
 
-@exposed("function method")
+@expose("function method")
 def detach(input: Tensor) -> Tensor:
     """A Tensor that shares the memory and has no history."""
-    return detached(input, current(input).value)
+    return make_detached(input, refresh(input).value)
 
 
-@exposed("function method")
+@expose("function method")
 def detach_(self: Tensor) -> Tensor:
     """Take the history from this Tensor, which becomes a leaf.
 
     Raises:
         RuntimeError: it is a view.
     """
-    if self.aspect is not None and self.aspect.base is not None:
+    if self.view_meta is not None and self.view_meta.base is not None:
         raise TensorError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
@@ -85,13 +85,16 @@ def detach_(self: Tensor) -> Tensor:
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
         )
     self.node = None
-    if self.aspect is not None:
-        self.aspect.tangent = None
-    if not is_array(self.value) and not self.tape.differentiates:
+    if self.view_meta is not None:
+        self.view_meta.tangent = None
+    if not is_array(self.value) and not self.tape.is_differentiating:
         level = self.tape.outer.interpreter
         # Like the history, a tangent is that of the innermost level.
         own = isinstance(level, JVPInterpreter)
-        replace(self, level.pair(self.value)[0] if own else stopped(self.value, self.tape))
+        rebind_value(
+            self,
+            level.primal_and_tangent(self.value)[0] if own else stop_outer_gradient(self.value, self.tape),
+        )
     return self
 
 
@@ -110,9 +113,9 @@ def get_grad(self: Tensor) -> Tensor | None:
     return grad
 
 
-@boundary
+@api_boundary
 def set_grad(self: Tensor, grad: Any) -> None:
-    """Take a Tensor of the same shape and dtype, or None. Later gradients are added to it in place."""
+    """Set the gradient: a Tensor of the same shape and dtype, or None. Later gradients are added to it in place."""
     if grad is not None:
         if not isinstance(grad, Tensor):
             raise ArgumentError(
@@ -120,7 +123,7 @@ def set_grad(self: Tensor, grad: Any) -> None:
             )
         if grad is self:
             raise TensorError("can't assign Variable as its own grad")
-        have, want = aval_of(current(grad).value), aval_of(current(self).value)
+        have, want = aval_of(refresh(grad).value), aval_of(refresh(self).value)
         if have.dtype != want.dtype:
             raise TensorError(
                 f"attempting to assign a gradient with dtype '{from_numpy_dtype(have.dtype)}' to a tensor with dtype "
@@ -137,42 +140,42 @@ def set_grad(self: Tensor, grad: Any) -> None:
 
 
 def delete_grad(self: Tensor) -> None:
-    """The same as to set it to None."""
+    """Set the gradient to None."""
     self._grad = None
 
 
-exposed("method", "grad")(property(get_grad, set_grad, delete_grad))
+expose("method", "grad")(property(get_grad, set_grad, delete_grad))
 
 
 def get_data(self: Tensor) -> Tensor:
-    """The same memory without history; what is done to it there goes unnoticed: see `detach` for the safe way."""
-    value = current(self).value
-    return detached(self, alias(value) if is_array(value) else value)
+    """A Tensor on the same memory without history; autograd does not see what is written into it: `detach` is safe."""
+    value = refresh(self).value
+    return make_detached(self, alias_memory(value) if is_array(value) else value)
 
 
-@boundary
+@api_boundary
 def set_data(self: Tensor, data: Any) -> None:
-    """Take the value of another Tensor, memory and all, and keep the history."""
+    """Replace the value, memory included, by that of another Tensor, and keep the history."""
     if not isinstance(data, Tensor):
         raise ArgumentError(f"Variable data has to be a tensor, but got {type(data).__name__}")
-    value = current(data).value
+    value = refresh(data).value
     if self.requires_grad and kind_of(aval_of(value).dtype) not in "fc":
         raise TensorError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
     if is_array(value):
-        exchange(self, value)
+        replace_memory(self, value)
     else:
         self.value = value
-    if self.leaf is not None:
-        self.leaf.value = value
+    if self.accumulator is not None:
+        self.accumulator.value = value
 
 
-exposed("method", "data")(property(get_data, set_data))
+expose("method", "data")(property(get_data, set_data))
 
 
 # -- hooks ------------------------------------------
-@exposed("method")
+@expose("method")
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Have `hook(grad)` called whenever the gradient of this Tensor is computed; what it returns, if not None, is used
     in its place.
@@ -192,11 +195,11 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     """
     if not self.requires_grad:
         raise TensorError("cannot register a hook on a tensor that doesn't require gradient")
-    node, index = as_edge(parent_of(self))
-    return hooks_of(node).results.setdefault(index, HookList()).add(hook)
+    node, index = node_and_index(gradient_edge(self))
+    return ensure_hooks(node).result_hooks.setdefault(index, HookList()).add(hook)
 
 
-@exposed("method")
+@expose("method")
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Have `hook(tensor)` called whenever a gradient of this leaf was added to its `.grad`, as soon as it is complete.
 
@@ -207,10 +210,10 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
         raise TensorError("cannot register a hook on a tensor that doesn't require gradient")
     if self.node is not LEAF:
         raise TensorError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return hooks_of(leaf_of(self)).accumulated.add(hook)
+    return ensure_hooks(grad_accumulator(self)).post_accumulate_hooks.add(hook)
 
 
-@exposed("method")
+@expose("method")
 def retain_grad(self: Tensor) -> None:
     """Have `.grad` of a Tensor that is no leaf filled by backward; on a leaf it always is.
 
@@ -218,7 +221,7 @@ def retain_grad(self: Tensor) -> None:
         RuntimeError: the Tensor requires no gradient; or `grad` of torch.func differentiates it, which hands out the
             gradients of its arguments and leaves none behind.
     """
-    if self.tape.differentiates:
+    if self.tape.is_differentiating:
         raise TensorError(
             "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch "
             "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
@@ -228,8 +231,8 @@ def retain_grad(self: Tensor) -> None:
     if not self.requires_grad:
         raise TensorError("can't retain_grad on Tensor that has requires_grad=False")
     if self.node is not LEAF:
-        self.retains = True
-        follow_history(self)
+        self.is_grad_retained = True
+        attach_retain_hook(self)
 
 
-exposed("method", "retains_grad")(property(lambda self: self.retains and not self.is_leaf))
+expose("method", "retains_grad")(property(lambda self: self.is_grad_retained and not self.is_leaf))

@@ -1,4 +1,4 @@
-"""Functions under `vmap`: by their own rule, or by one that is made of their other methods."""
+"""Functions under `vmap`: by the user's rule, or by one that is made of their other methods."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from ...core.aval import aval_of
 from ...ops.projection import project
 from .._core.errors import TensorError
 from .._core.tensor import Tensor, unwrap
-from ..func.transform_levels import flatten, returned
-from ..func.vectorize import entered, spread
-from .function import Function, FunctionCtx, backward_of
+from ..func.transform_levels import flatten_tree, wrap_tree
+from ..func.vectorize import broadcast_dims, call_in_batch
+from .function import Function, FunctionCtx, user_backward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
 class VmapInfo(NamedTuple):
-    """What `Function.vmap` is told of the level that maps."""
+    """The description of the mapping level that `Function.vmap` gets."""
 
     batch_size: int
     randomness: str
 
 
-def mapped(
+def apply_to_entries(
     cls: type[Function], args: tuple, dims: tuple, size: int, randomness: str
 ) -> tuple[Any, list[Any]]:
-    """(output, mapped dimension of each output) of a Function applied to a batch."""
+    """Apply a Function to a batch; return (output, mapped dimension of each output)."""
     own = cls.vmap is not Function.vmap
     name = cls.__name__
     if own and cls.generate_vmap_rule:
@@ -37,9 +37,9 @@ def mapped(
             "ambiguity."
         )
     if cls.generate_vmap_rule:
-        how = Batch(cls, dims, size, randomness)
-        output = Vmapped.apply(how, *args)
-        return output[0] if how.single else output, [0 if flag else None for flag in how.batched]
+        how = BatchCall(cls, dims, size, randomness)
+        output = MappedFunction.apply(how, *args)
+        return output[0] if how.single else output, [0 if flag else None for flag in how.is_batched]
     if not own:
         raise TensorError(
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
@@ -54,68 +54,70 @@ def mapped(
     output, out_dims = result
     outputs = list(output) if isinstance(output, tuple) else [output]
 
-    def misfit() -> Exception:
+    def misfit_error() -> Exception:
         return TensorError(
             f"out_dims {out_dims} of {name}.vmap is not compatible with the structure of its output"
         )
 
-    return output, spread(out_dims, output if isinstance(output, tuple) else outputs[0], outputs, misfit)
+    return output, broadcast_dims(
+        out_dims, output if isinstance(output, tuple) else outputs[0], outputs, misfit_error
+    )
 
 
-class Batch:
-    """How a Function is applied to a batch: which of its arguments are batched, and then which of its outputs."""
+class BatchCall:
+    """One application of a Function to a batch: which of its arguments are batched, and then which of its outputs."""
 
     def __init__(self, cls: type[Function], dims: tuple, size: int, randomness: str):
         self.cls, self.dims, self.size, self.randomness = cls, list(dims), size, randomness
         self.single = True
-        self.batched: list[bool] = []
+        self.is_batched: list[bool] = []
 
     def run(
         self, function: Callable[..., Any], leaves: Sequence[Any], dims: Sequence[Any]
     ) -> tuple[list, list[bool]]:
-        """(results, whether each is batched) of a function of entries that returns a flat sequence."""
-        outside, _, values = entered(function, leaves, dims, self.size, self.randomness)
+        """Map a function of entries that returns a flat sequence; return (results, whether each is batched)."""
+        outside, _, values = call_in_batch(function, leaves, dims, self.size, self.randomness)
         flags = [outside.interpreter.owns(v) for v in values]
-        return [returned(v.value if f else v) for v, f in zip(values, flags)], flags
+        return [wrap_tree(v.value if f else v) for v, f in zip(values, flags)], flags
 
 
-class Entry(FunctionCtx):
+class EntryCtx(FunctionCtx):
     """The `ctx` of one entry of a batch."""
 
     saved_tensors: tuple = ()
     needs_input_grad: tuple = ()
 
 
-class State(NamedTuple):
-    """What an Entry has besides saved Tensors: the leaves of its attributes, which are batched, their structure."""
+class EntryState(NamedTuple):
+    """The attributes of an entry's `ctx` besides saved Tensors: leaves, their mapped dimensions, structure."""
 
     leaves: list[Any]
     dims: list[Any]
     structure: Any
 
 
-class Vmapped(Function):
+class MappedFunction(Function):
     """A Function with `generate_vmap_rule` on a batch: each of its methods mapped. The first argument is the Batch."""
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(how: Batch, *args: Any) -> tuple:
+    def forward(how: BatchCall, *args: Any) -> tuple:
         def forward(*entries: Any) -> tuple:
             output = how.cls.forward(*entries)
             how.single = not isinstance(output, tuple)
             return (output,) if how.single else output
 
-        results, how.batched = how.run(forward, args, how.dims)
+        results, how.is_batched = how.run(forward, args, how.dims)
         return tuple(results)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
         how, *args = inputs
-        entry = Entry()
+        entry = EntryCtx()
         entry.needs_input_grad = ctx.needs_input_grad[1:]
         originals = [*args, *output]
-        dims = [*how.dims, *(0 if flag else None for flag in how.batched)]
+        dims = [*how.dims, *(0 if flag else None for flag in how.is_batched)]
         box: dict[str, Any] = {}
 
         def setup(*entries: Any) -> list[Any]:
@@ -126,8 +128,8 @@ class Vmapped(Function):
                 raise TensorError(
                     f"{how.cls.__name__}: mark_dirty is not supported with generate_vmap_rule=True"
                 )
-            attributes = {k: v for k, v in vars(entry).items() if k not in OWN}
-            leaves, box["structure"] = flatten(attributes)
+            attributes = {k: v for k, v in vars(entry).items() if k not in CTX_FIELDS}
+            leaves, box["structure"] = flatten_tree(attributes)
             kept = [*entry.to_save, *entry.saved_for_forward, *leaves]
             box["origins"] = [next((i for i, e in enumerate(entries) if e is t), None) for t in kept]
             box["constant"] = [
@@ -150,40 +152,40 @@ class Vmapped(Function):
         ctx.set_materialize_grads(entry.materialize_grads)
         ctx.how = how
         ctx.dims_to_save, ctx.dims_for_forward = places[:first], places[first:second]
-        ctx.state = State(kept[second:], places[second:], box["structure"])
+        ctx.state = EntryState(kept[second:], places[second:], box["structure"])
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple:
         how = ctx.how
-        dims = [0 if flag else None for flag in how.batched]
+        dims = [0 if flag else None for flag in how.is_batched]
 
         def backward(entry: Any, *given: Any) -> tuple:
-            results = backward_of(how.cls)(entry, *given)
+            results = user_backward(how.cls)(entry, *given)
             results = results if isinstance(results, tuple) else (results,)
-            return (*map(fitted, results, ctx.entry_avals), *results[len(ctx.entry_avals) :])
+            return (*map(project_gradient, results, ctx.entry_avals), *results[len(ctx.entry_avals) :])
 
-        results, flags = resumed(ctx, backward, ctx.dims_to_save, grads, dims)
+        results, flags = map_method(ctx, backward, ctx.dims_to_save, grads, dims)
         found = []
         for result, flag, dim in zip(results, flags, how.dims):
             if isinstance(result, Tensor) and flag and dim is None:
-                result = returned(ops.reduce_sum(unwrap(result), axes=(0,)))
-            found.append(spread_out(result, how.size) if dim == 0 and not flag else result)
+                result = wrap_tree(ops.reduce_sum(unwrap(result), axes=(0,)))
+            found.append(expand_to_batch(result, how.size) if dim == 0 and not flag else result)
         return (None, *found, *results[len(found) :])
 
     @staticmethod
     def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple:
         how = ctx.how
         dims = [d if isinstance(t, Tensor) else None for t, d in zip(tangents, how.dims)]
-        results, flags = resumed(ctx, how.cls.jvp, ctx.dims_for_forward, tangents, dims)
+        results, flags = map_method(ctx, how.cls.jvp, ctx.dims_for_forward, tangents, dims)
         return tuple(
             [
-                spread_out(result, how.size) if wanted and not flag else result
-                for result, flag, wanted in zip(results, flags, how.batched)
+                expand_to_batch(result, how.size) if wanted and not flag else result
+                for result, flag, wanted in zip(results, flags, how.is_batched)
             ]
         )
 
 
-OWN = {
+CTX_FIELDS = {
     "to_save",
     "saved_for_forward",
     "non_differentiable",
@@ -193,34 +195,34 @@ OWN = {
 }
 
 
-def resumed(
+def map_method(
     ctx: Any, method: Callable[..., Any], saved_dims: Sequence[Any], given: Sequence[Any], dims: Sequence[Any]
 ) -> tuple[list, list[bool]]:
-    """A method of a Function mapped over what `setup_context` left, and over gradients or tangents."""
+    """Map a method of a Function over what `setup_context` saved, and over gradients or tangents."""
     how, state, saved = ctx.how, ctx.state, ctx.saved_tensors
     first, second = len(saved), len(saved) + len(state.leaves)
 
-    def run(*entries: Any) -> tuple:
-        entry = Entry()
+    def run_entry(*entries: Any) -> tuple:
+        entry = EntryCtx()
         entry.__dict__.update(state.structure.unflatten(entries[first:second]))
         entry.saved_tensors = entries[:first]
         entry.needs_input_grad = ctx.needs_input_grad[1:]
         result = method(entry, *entries[second:])
         return result if isinstance(result, tuple) else (result,)
 
-    return how.run(run, [*saved, *state.leaves, *given], [*saved_dims, *state.dims, *dims])
+    return how.run(run_entry, [*saved, *state.leaves, *given], [*saved_dims, *state.dims, *dims])
 
 
-def fitted(result: Any, aval: Any) -> Any:
-    """A gradient in the shape of its entry, to which it may be expanded."""
+def project_gradient(result: Any, aval: Any) -> Any:
+    """Reduce a gradient to the shape of its entry, from which it may have been expanded."""
     if not isinstance(result, Tensor) or aval is None or result.shape == aval.shape:
         return result
-    return returned(project(unwrap(result), aval.update(dtype=result.dtype.numpy)))
+    return wrap_tree(project(unwrap(result), aval.update(dtype=result.dtype.numpy)))
 
 
-def spread_out(result: Any, size: int) -> Any:
-    """A result that is the same for all entries as a batch."""
+def expand_to_batch(result: Any, size: int) -> Any:
+    """Expand a result that is the same for all entries to a batch."""
     if not isinstance(result, Tensor):
         return result
     value = unwrap(result)
-    return returned(ops.broadcast_to(value, shape=(size, *aval_of(value).shape)))
+    return wrap_tree(ops.broadcast_to(value, shape=(size, *aval_of(value).shape)))

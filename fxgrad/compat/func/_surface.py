@@ -1,11 +1,11 @@
-"""What `torch.func` has."""
+"""The names of `torch.func`."""
 
 from .. import _surface  # Tensors have all their methods
 from .forward import jvp, linearize
-from .functional_call import functional_call, stack_module_state
 from .functionalization import functionalize
 from .jacobian import hessian, jacfwd, jacrev
 from .reverse import grad, grad_and_value, vjp
+from .stateless import functional_call, stack_module_state
 from .vectorize import vmap
 
 __all__ = [

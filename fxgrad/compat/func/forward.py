@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING, Any
 from ... import ops
 from ...core import pytree, source_info
 from ...core.aval import aval_of
-from ...core.interpreter import boundary, opened
+from ...core.interpreter import api_boundary, opened
 from ...transforms import jvp as forward
 from ...transforms.jvp import JVPTracer
-from .._core.backward.accumulation import apart, memories
+from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.dtypes import from_numpy_dtype
-from .._core.duals import ensure_outermost
+from .._core.duals import ensure_no_dual_level
 from .._core.errors import TensorError
-from .._core.memory import MEMORIES, ensure_unmodified
-from .._core.tape import serial
-from .._core.tensor import Size, Tensor, lower, make, unwrap, wrap
-from .sharing import Outside
+from .._core.memory import VERSIONS, ensure_unmodified
+from .._core.tape import next_serial
+from .._core.tensor import Size, Tensor, make_tensor, to_outer, unwrap, wrap
+from .sharing import OuterTensors
 from .transform_levels import (
     InnerTape,
-    PushInterpreter,
+    TangentInterpreter,
     ensure_tensors,
-    entering,
-    flatten,
+    enter_tape,
+    flatten_tree,
     is_none,
-    left,
-    pair,
-    returned,
+    leave_tape,
+    output_and_aux,
+    wrap_tree,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-@boundary
+@api_boundary
 def jvp(
     func: Callable[..., Any], primals: tuple, tangents: tuple, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
@@ -59,10 +59,10 @@ def jvp(
     >>> y.numpy(), t.numpy()
     (array(0., dtype=float32), array(2., dtype=float32))
     """
-    return pushed(func, primals, tangents, strict, has_aux)
+    return jvp_with_constants(func, primals, tangents, strict, has_aux)
 
 
-def pushed(
+def jvp_with_constants(
     func: Callable[..., Any],
     primals: tuple,
     tangents: tuple,
@@ -70,34 +70,36 @@ def pushed(
     has_aux: bool = False,
     constants: tuple = (),
 ) -> Any:
-    """See `jvp`. `constants` are arguments in front of the primals that are not differentiated."""
-    ensure_outermost()
+    """Compute `jvp`; `constants` are arguments in front of the primals that are not differentiated."""
+    ensure_no_dual_level()
     name = "jvp(f, primals, tangents)"
-    leaves, structure = checked_primals(primals, name)
-    given, tangent_structure = flatten(tangents)
+    leaves, structure = flatten_primals(primals, name)
+    given, tangent_structure = flatten_tree(tangents)
     if tangent_structure != structure:
         raise TensorError(
             f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
             f"structure {tangent_structure}"
         )
-    interpreter = PushInterpreter(source_info.caller())
-    duals = [JVPTracer(interpreter, unwrap(x), fitting(t, x)) for x, t in zip(leaves, given)]
+    interpreter = TangentInterpreter(source_info.user_frame())
+    duals = [JVPTracer(interpreter, unwrap(x), match_tangent(t, x)) for x, t in zip(leaves, given)]
     with opened(interpreter):
         tape = InnerTape(interpreter.site)
         with opened(tape):
-            inputs = [make(tape, d) for d in duals]
-            others = pytree.map(partial(entering, tape), constants, is_leaf=is_none)
-            outside = OutsideTangents(tape, [*leaves, *given, *flatten(constants)[0]], interpreter)
-            for x, stand_in in zip([*leaves, *flatten(constants)[0]], [*inputs, *flatten(others)[0]]):
+            inputs = [make_tensor(tape, d) for d in duals]
+            others = pytree.map(partial(enter_tape, tape), constants, is_leaf=is_none)
+            outside = OuterPrimals(tape, [*leaves, *given, *flatten_tree(constants)[0]], interpreter)
+            for x, stand_in in zip(
+                [*leaves, *flatten_tree(constants)[0]], [*inputs, *flatten_tree(others)[0]]
+            ):
                 outside.note(stand_in, x)
             result = func(*others, *structure.unflatten(inputs))
-            result, aux = pair(result, name) if has_aux else (result, None)
-            results, out_structure = flatten(result)
+            result, aux = output_and_aux(result, name) if has_aux else (result, None)
+            results, out_structure = flatten_tree(result)
             ensure_tensors(results, f"{name}: expected f(*primals) to return only tensors")
-            values, aux_values = [lower(r, tape) for r in results], left(tape, aux)
-    outside.restore()
-    ts = [interpreter.pair(v)[1] for v in values]
+            values, aux_values = [to_outer(r, tape) for r in results], leave_tape(tape, aux)
+    outside.write_back_arguments()
+    ts = [interpreter.primal_and_tangent(v)[1] for v in values]
     if strict and any(t is None for t in ts):
         raise TensorError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
@@ -105,31 +107,34 @@ def pushed(
         )
     ys = [outside.release(r, v) for r, v in zip(results, values)]
     ts = [
-        apart(returned(ops.zeros_like(interpreter.pair(v)[0]) if t is None else t), outside.taken)
+        separate_memory(
+            wrap_tree(ops.zeros_like(interpreter.primal_and_tangent(v)[0]) if t is None else t),
+            outside.used_ids,
+        )
         for v, t in zip(values, ts)
     ]
     out = out_structure.unflatten(ys), out_structure.unflatten(ts)
-    return (*out, outside.released(aux, aux_values)) if has_aux else out
+    return (*out, outside.release_tree(aux, aux_values)) if has_aux else out
 
 
-class OutsideTangents(Outside):
-    """What the Tensors with tangents that a function gets have to do with its results."""
+class OuterPrimals(OuterTensors):
+    """The outer Tensors for which the primals inside `jvp` stand."""
 
-    def __init__(self, tape: InnerTape, given: Sequence[Any], interpreter: PushInterpreter):
+    def __init__(self, tape: InnerTape, given: Sequence[Any], interpreter: TangentInterpreter):
         super().__init__(tape, given)
         self.interpreter = interpreter
 
-    def tensor_of(self, value: Any, place: int | None) -> Any:
-        return returned(self.interpreter.pair(value)[0])
+    def wrap_outer(self, value: Any, place: int | None) -> Any:
+        return wrap_tree(self.interpreter.primal_and_tangent(value)[0])
 
 
-def checked_primals(primals: Any, name: str) -> tuple[list[Tensor], Any]:
-    """The leaves and the structure of a tuple of arguments, all of them Tensors."""
+def flatten_primals(primals: Any, name: str) -> tuple[list[Tensor], Any]:
+    """Flatten a tuple of arguments, all of which must be Tensors, to its leaves and its structure."""
     if not isinstance(primals, tuple):
         raise TensorError(
             f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
-    leaves, structure = flatten(primals)
+    leaves, structure = flatten_tree(primals)
     for x in leaves:
         if not isinstance(x, Tensor):
             raise TensorError(f"{name}: Expected primals to only contain Tensors, got {type(x)}")
@@ -138,8 +143,8 @@ def checked_primals(primals: Any, name: str) -> tuple[list[Tensor], Any]:
     return leaves, structure
 
 
-def fitting(tangent: Any, primal: Tensor) -> Any:
-    """A tangent as a value of the primal's dtype."""
+def match_tangent(tangent: Any, primal: Tensor) -> Any:
+    """Check a tangent against its primal, and convert it to the primal's dtype."""
     if not isinstance(tangent, Tensor):
         raise TensorError(
             f"jvp(f, primals, tangents): Expected tangents to only contain Tensors, got {type(tangent)}"
@@ -156,7 +161,7 @@ def fitting(tangent: Any, primal: Tensor) -> Any:
     return value if aval_of(value).dtype == dtype else ops.convert(value, dtype=dtype)
 
 
-@boundary
+@api_boundary
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The output of `func` and its derivative at `primals` as a linear function of the tangents.
 
@@ -177,22 +182,22 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> jvp_fn(torch.tensor(1.0), torch.tensor(0.0)).numpy()
     array(4., dtype=float32)
     """
-    ensure_outermost()
-    leaves, structure = checked_primals(primals, "linearize(f, *primals)")
+    ensure_no_dual_level()
+    leaves, structure = flatten_primals(primals, "linearize(f, *primals)")
     box: dict[str, Any] = {}
 
-    def on_values(*values: Any) -> list[Any]:
-        results, box["structure"] = flatten(func(*structure.unflatten([wrap(v) for v in values])))
+    def call_on_values(*values: Any) -> list[Any]:
+        results, box["structure"] = flatten_tree(func(*structure.unflatten([wrap(v) for v in values])))
         ensure_tensors(results, "linearize(f, *primals): expected f(*primals) to return only tensors")
         return [unwrap(r) for r in results]
 
-    outputs, push = forward.linearize(on_values, *[unwrap(x) for x in leaves])
-    then = serial()
+    outputs, push = forward.linearize(call_on_values, *[unwrap(x) for x in leaves])
+    then = next_serial()
     avals = [aval_of(x.value) for x in leaves]
 
-    @boundary
+    @api_boundary
     def jvp_fn(*tangents: Any) -> Any:
-        given, given_structure = flatten(tangents)
+        given, given_structure = flatten_tree(tangents)
         if given_structure != structure:
             raise TensorError(
                 f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}"
@@ -207,14 +212,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                         f"tangent:{i} with {what} {mine} in flattened pytree doesn't match the {what} {theirs} of the "
                         "corresponding primal."
                     )
-        if MEMORIES.latest > then:
+        if VERSIONS.latest_change > then:
             for kept in push.graph.captured.values():
                 ensure_unmodified(kept, then)
-        held = memories(given)
-        results = [apart(returned(t), held) for t in push(*[unwrap(t) for t in given])]
+        held = memory_ids(given)
+        results = [separate_memory(wrap_tree(t), held) for t in push(*[unwrap(t) for t in given])]
         return box["structure"].unflatten(results)
 
-    results = [returned(y) for y in outputs]
-    held = memories(results)  # what the results are made of is kept
-    results = [y if y.value is v else apart(y, held) for y, v in zip(results, outputs)]
+    results = [wrap_tree(y) for y in outputs]
+    held = memory_ids(results)  # what the results are made of is kept
+    results = [y if y.value is v else separate_memory(y, held) for y, v in zip(results, outputs)]
     return box["structure"].unflatten(results), jvp_fn

@@ -14,7 +14,7 @@ REMOVABLE = ("mutations", "mutations_and_views")
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """`func` as it is: what writes in place and makes views is recorded as pure operations by every transform here.
+    """Return `func` as it is: every transform here records in-place writes and views as pure operations.
 
     Args:
         func: a function of Tensors.
@@ -27,7 +27,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         )
 
     @wraps(func)
-    def functionalized(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         return func(*args, **kwargs)
 
-    return functionalized
+    return wrapper

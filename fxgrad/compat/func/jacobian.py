@@ -1,4 +1,4 @@
-"""Whole Jacobians and Hessians of functions of Tensors: `vjp` or `jvp`, mapped over a basis."""
+"""Jacobians and Hessians of functions of Tensors: `vjp` or `jvp`, mapped over a basis."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ... import numpy as fnp
 from ...core.aval import aval_of
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, make, unwrap
-from .forward import pushed
+from .._core.tensor import Tensor, make_tensor, unwrap
+from .forward import jvp_with_constants
 from .reverse import pullback_of
-from .transform_levels import flatten, partial_call, returned, selected
+from .transform_levels import flatten_tree, partial_call, select_arguments, wrap_tree
 from .vectorize import vmap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
+def tensor_basis(tensors: Sequence[Tensor]) -> list[Tensor]:
     """The standard basis of the space of all these Tensors' entries together, a row for each of its vectors."""
     avals = [aval_of(x.value) for x in tensors]
     sizes = [prod(a.shape) for a in avals]
@@ -30,7 +30,7 @@ def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
     for aval, size in zip(avals, sizes):
         part = np.zeros((total, size), aval.dtype)
         part[start : start + size] = np.eye(size, dtype=aval.dtype)
-        rows.append(make(current_tape(), part.reshape(total, *aval.shape)))
+        rows.append(make_tensor(current_tape(), part.reshape(total, *aval.shape)))
         start += size
     return rows
 
@@ -75,20 +75,20 @@ def jacrev(
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         output, pullback, *aux = pullback_of(lambda *a: func(*a, **kwargs), args, argnums, has_aux)
-        results, structure = flatten(output)
-        columns, inputs = flatten(selected(args, argnums))
+        results, structure = flatten_tree(output)
+        columns, inputs = flatten_tree(select_arguments(args, argnums))
         ensure_real(columns, "jacrev", "inputs")
         ensure_real(results, "jacrev", "outputs")
-        rows = basis(results)
+        rows = tensor_basis(results)
 
-        def pulled(*cts: Tensor) -> list[Tensor]:
-            return flatten(pullback(structure.unflatten(cts)))[0]
+        def vjp_row(*cts: Tensor) -> list[Tensor]:
+            return flatten_tree(pullback(structure.unflatten(cts)))[0]
 
         if chunk_size == 1:
-            each = [pulled(*[row.select(0, i) for row in rows]) for i in range(len(rows[0]))]
-            found = [returned(fnp.stack([unwrap(g) for g in column])) for column in zip(*each)]
+            each = [vjp_row(*[row.select(0, i) for row in rows]) for i in range(len(rows[0]))]
+            found = [wrap_tree(fnp.stack([unwrap(g) for g in column])) for column in zip(*each)]
         else:
-            found = vmap(pulled, chunk_size=chunk_size)(*rows)
+            found = vmap(vjp_row, chunk_size=chunk_size)(*rows)
         blocks, start = [], 0
         for y in results:
             stop = start + y.numel()
@@ -124,24 +124,26 @@ def jacfwd(
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        chosen = selected(args, argnums)
+        chosen = select_arguments(args, argnums)
         primals = chosen if isinstance(argnums, tuple) else (chosen,)
-        columns, inputs = flatten(primals)
+        columns, inputs = flatten_tree(primals)
         ensure_real(columns, "jacfwd", "inputs")
         box: dict[str, Any] = {}
 
         def call(given: tuple, *chosen: Any) -> Any:
             return partial_call(func, given, argnums, kwargs)(*chosen)
 
-        def pushed_along(*tangents: Tensor) -> Any:
+        def jvp_along(*tangents: Tensor) -> Any:
             along = inputs.unflatten(tangents)
-            _, derivative, *box["aux"] = pushed(call, primals, along, has_aux=has_aux, constants=(args,))
+            _, derivative, *box["aux"] = jvp_with_constants(
+                call, primals, along, has_aux=has_aux, constants=(args,)
+            )
             return derivative
 
-        derivative = vmap(pushed_along, randomness=randomness)(*basis(columns))
-        outputs, structure = flatten(derivative)
+        derivative = vmap(jvp_along, randomness=randomness)(*tensor_basis(columns))
+        outputs, structure = flatten_tree(derivative)
         ensure_real(outputs, "jacfwd", "outputs")
-        inner = flatten(chosen)[1]
+        inner = flatten_tree(chosen)[1]
         blocks = []
         for t in outputs:
             parts, start = [], 0

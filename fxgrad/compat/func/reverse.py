@@ -10,30 +10,30 @@ import numpy as np
 from ... import ops
 from ...core import pytree, source_info
 from ...core.aval import aval_of, kind_of
-from ...core.interpreter import CURRENT, boundary
+from ...core.interpreter import CURRENT, api_boundary
 from ...numpy import contraction
-from .._core.backward.accumulation import apart, memories, of_output
-from .._core.backward.engine import run
+from .._core.backward.accumulation import cast_to_output, memory_ids, separate_memory
+from .._core.backward.engine import run_backward
 from .._core.dtypes import from_numpy_dtype
-from .._core.duals import handed, in_parts, seed
+from .._core.duals import dual_cotangent, dual_gradient, map_cotangent
 from .._core.errors import TensorError
 from .._core.memory import is_array
-from .._core.tape import leaf_of
-from .._core.tensor import Tensor, current, parent_of, unwrap
-from .sharing import Outside
+from .._core.tape import grad_accumulator
+from .._core.tensor import Tensor, gradient_edge, refresh, unwrap
+from .sharing import OuterTensors
 from .transform_levels import (
     GradTape,
+    as_leaf,
     ensure_tensors,
-    entering,
-    flatten,
+    enter_tape,
+    flatten_tree,
     is_none,
-    leaf,
-    left,
-    pair,
+    leave_tape,
+    output_and_aux,
     partial_call,
-    returned,
-    running,
-    selected,
+    record_in_thread,
+    select_arguments,
+    wrap_tree,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def grad(
     """
     both = grad_and_value(func, argnums, has_aux)
 
-    @boundary
+    @api_boundary
     @wraps(func)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         gradients, value = both(*args, **kwargs)
@@ -85,10 +85,10 @@ def grad_and_value(
     """
     name = "grad_and_value(f)(*args)"
 
-    @boundary
+    @api_boundary
     @wraps(func)
     def compute(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        pulled = Pulled(name, lambda *a: func(*a, **kwargs), args, argnums, has_aux)
+        pulled = RecordedCall(name, lambda *a: func(*a, **kwargs), args, argnums, has_aux)
         output = pulled.result
         if not isinstance(output, Tensor):
             raise TensorError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
@@ -109,63 +109,71 @@ def grad_and_value(
     return compute
 
 
-class Pulled:
-    """A function evaluated on a tape of its own: its results, and the way back through it."""
+class RecordedCall:
+    """A call of a function that was recorded on a tape of its own: its results and its pullback."""
 
     def __init__(self, name: str, func: Callable[..., Any], args: tuple, argnums: Any, has_aux: bool):
-        self.tape = tape = GradTape(source_info.caller())
-        chosen, self.structure = flatten(selected(args, argnums))
-        self.leaves = [leaf(tape, x) for x in chosen]
-        given, structure = flatten(args)
-        others = [entering(tape, x) for x in given]
-        self.outside = Outside(tape, given)
+        self.tape = tape = GradTape(source_info.user_frame())
+        chosen, self.structure = flatten_tree(select_arguments(args, argnums))
+        self.leaves = [as_leaf(tape, x) for x in chosen]
+        given, structure = flatten_tree(args)
+        others = [enter_tape(tape, x) for x in given]
+        self.outside = OuterTensors(tape, given)
         for x, stand_in in zip([*given, *chosen], [*others, *self.leaves]):
             self.outside.note(stand_in, x)
         inputs = self.structure.unflatten(self.leaves)
         call = partial_call(func, structure.unflatten(others), argnums)
-        with running(tape):
+        with record_in_thread(tape):
             result = call(*inputs) if isinstance(argnums, tuple) else call(inputs)
-            self.result, self.aux = pair(result, name) if has_aux else (result, None)
-            self.values, self.aux_values = left(tape, self.result), left(tape, self.aux)
-            results, self.out_structure = flatten(self.result)
-            tensors = [current(r) for r in results if isinstance(r, Tensor)]
-            self.parents = [parent_of(r) if r.tape is tape else None for r in tensors]
+            self.result, self.aux = output_and_aux(result, name) if has_aux else (result, None)
+            self.values, self.outer_aux = leave_tape(tape, self.result), leave_tape(tape, self.aux)
+            results, self.out_structure = flatten_tree(self.result)
+            tensors = [refresh(r) for r in results if isinstance(r, Tensor)]
+            self.edges = [gradient_edge(r) if r.tape is tape else None for r in tensors]
             self.avals = [aval_of(r.value) for r in tensors]
-        self.outside.restore()
+        self.outside.write_back_arguments()
 
     def results(self, has_aux: bool) -> tuple:
-        """(the output, and aux if `has_aux`) as Tensors outside: once, for they belong to the caller then."""
-        found = [self.outside.released(self.result, self.values)]
+        """Return (output,), or (output, aux), as outer Tensors: only once, since they belong to the caller then."""
+        found = [self.outside.release_tree(self.result, self.values)]
         if has_aux:
-            found.append(self.outside.released(self.aux, self.aux_values))
-        del self.outside, self.result, self.values, self.aux, self.aux_values
+            found.append(self.outside.release_tree(self.aux, self.outer_aux))
+        del self.outside, self.result, self.values, self.aux, self.outer_aux
         return tuple(found)
 
     def apply(self, cts: Sequence[Any], retain: bool) -> Any:
-        """The gradients for values that are those of the results; by torch's convention for complex ones."""
+        """Pull cotangents of the results back to gradients, by torch's convention for complex ones."""
         seeds = [
-            (p, in_parts(ct, contraction.conjugated)) for p, ct in zip(self.parents, cts) if p is not None
+            (p, map_cotangent(ct, contraction.conjugate_complex))
+            for p, ct in zip(self.edges, cts)
+            if p is not None
         ]
-        wanted = [(leaf_of(x), 0) for x in self.leaves]
-        found = run(
-            self.tape, seeds, retain=retain, create=False, wanted=wanted, capture=True, context=CURRENT.get()
+        wanted = [(grad_accumulator(x), 0) for x in self.leaves]
+        found = run_backward(
+            self.tape,
+            seeds,
+            retain_graph=retain,
+            create_graph=False,
+            targets=wanted,
+            capture=True,
+            context=CURRENT.get(),
         )
-        return self.structure.unflatten([gradient(x, found.get(i)) for i, x in enumerate(self.leaves)])
+        return self.structure.unflatten([as_gradient(x, found.get(i)) for i, x in enumerate(self.leaves)])
 
 
-def gradient(x: Tensor, found: Any) -> Tensor:
-    """What the engine found for a leaf, as a Tensor; zeros if it was not reached."""
+def as_gradient(x: Tensor, found: Any) -> Tensor:
+    """Wrap the gradient that backward captured for a leaf; zeros if the leaf was not reached."""
     if found is None:
-        return returned(ops.zeros_like(x.value))
+        return wrap_tree(ops.zeros_like(x.value))
 
-    def copied(ct: Any) -> Tensor:
-        ct = contraction.conjugated(ct)
-        return returned(np.array(ct) if is_array(ct) or not hasattr(ct, "shape") else ct)
+    def copy_to_tensor(ct: Any) -> Tensor:
+        ct = contraction.conjugate_complex(ct)
+        return wrap_tree(np.array(ct) if is_array(ct) or not hasattr(ct, "shape") else ct)
 
-    return handed(found, copied)
+    return dual_gradient(found, copy_to_tensor)
 
 
-@boundary
+@api_boundary
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The output of `func` and its pullback at `primals` (vector-Jacobian product).
 
@@ -191,14 +199,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def pullback_of(func: Callable[..., Any], primals: tuple, argnums: Any, has_aux: bool) -> Any:
-    """`vjp` with respect to some of the arguments."""
-    pulled = Pulled("vjp(f, *primals)", func, primals, argnums, has_aux)
-    results, structure = flatten(pulled.result)
+    """Compute `vjp` with respect to some of the arguments."""
+    pulled = RecordedCall("vjp(f, *primals)", func, primals, argnums, has_aux)
+    results, structure = flatten_tree(pulled.result)
     ensure_tensors(results, "vjp(f, *primals): expected f(*primals) to return only tensors")
 
-    @boundary
+    @api_boundary
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        given, given_structure = flatten(cotangents)
+        given, given_structure = flatten_tree(cotangents)
         if given_structure != structure:
             raise TensorError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
@@ -213,11 +221,11 @@ def pullback_of(func: Callable[..., Any], primals: tuple, argnums: Any, has_aux:
                     f"torch.Size({list(aval.shape)})."
                 )
         values = [
-            seed(ct, lambda t, dtype=aval.dtype, i=i: of_output(unwrap(t), dtype, i))
+            dual_cotangent(ct, lambda t, dtype=aval.dtype, i=i: cast_to_output(unwrap(t), dtype, i))
             for i, (ct, aval) in enumerate(zip(given, pulled.avals))
         ]
         gradients = pulled.apply(values, retain=retain_graph)
-        return pytree.map(partial(apart, taken=memories(given)), gradients, is_leaf=is_none)
+        return pytree.map(partial(separate_memory, used_ids=memory_ids(given)), gradients, is_leaf=is_none)
 
     output, *aux = pulled.results(has_aux)
     return output, vjp_fn, *aux

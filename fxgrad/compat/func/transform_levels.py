@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from ...core import pytree
 from ...core.aval import aval_of, is_differentiable
 from ...core.errors import ConcretizationError
-from ...core.interpreter import CURRENT, Context, Interpreter, within
+from ...core.interpreter import CURRENT, Context, Interpreter, use_context
 from ...transforms.jvp import JVPInterpreter
 from ...transforms.vmap import BatchInterpreter, BatchTracer
-from .._core.duals import carried, handed, seed
+from .._core.duals import carry_tangent, dual_cotangent, dual_gradient
 from .._core.errors import ArgumentValueError, TensorError
-from .._core.modes import DEFAULT, Modes, with_modes
+from .._core.modes import DEFAULT_MODES, Modes, with_modes
 from .._core.tape import TapeInterpreter, current_tape
-from .._core.tensor import LEAF, Tensor, current, lower, make, wrap
+from .._core.tensor import LEAF, Tensor, make_tensor, refresh, to_outer, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 OUTER: Any = Interpreter.__dict__["outer"]
 
 
-class Permeable:
-    """A level without modes of its own: what is switched inside it, is further out as well."""
+class SharesModes:
+    """A level without modes of its own: a mode that is switched inside it is switched further out as well."""
 
     __slots__ = ()
 
     def passed(self, modes: Modes, inside: Modes) -> Modes:
-        """The modes one level further out, where they are `modes`, for what is done under `inside`."""
+        """The modes one level further out, where they were `modes`, while `inside` hold here."""
         return inside
 
     @property
@@ -43,20 +43,20 @@ class Permeable:
         modes, inside = context.modes, CURRENT.get().modes
         if modes is inside:
             return context
-        passed = self.passed(modes or DEFAULT, inside or DEFAULT)
+        passed = self.passed(modes or DEFAULT_MODES, inside or DEFAULT_MODES)
         # The tape of `grad` differentiates also the gradients that `backward` inside a batch leaves.
-        passive = passed.passive and not isinstance(context.interpreter, GradTape)
-        return with_modes(context, **passed._asdict() | {"silent": False, "passive": passive})
+        suspended = passed.suspended and not isinstance(context.interpreter, GradTape)
+        return with_modes(context, **passed._asdict() | {"unrecorded": False, "suspended": suspended})
 
     @outer.setter
     def outer(self, context: Context) -> None:
         OUTER.__set__(self, context)
 
 
-class InnerTape(Permeable, TapeInterpreter):
+class InnerTape(SharesModes, TapeInterpreter):
     """The tape above a batch or a tangent."""
 
-    stands_in = True
+    is_stand_in = True
     __slots__ = ()
 
 
@@ -64,8 +64,8 @@ class GradTape(InnerTape):
     """The tape of `grad` and `vjp`. It records also under `no_grad`; inside, that holds for all levels."""
 
     name = "grad"
-    stands_in = False
-    differentiates = True
+    is_stand_in = False
+    is_differentiating = True
     __slots__ = ("thread",)
 
     def __init__(self, site: Any):
@@ -76,7 +76,7 @@ class GradTape(InnerTape):
         return modes._replace(grad=modes.grad and inside.grad)
 
 
-class VmapInterpreter(Permeable, BatchInterpreter):
+class VmapInterpreter(SharesModes, BatchInterpreter):
     """A batch of Tensors. `randomness`: "error", "same" or "different" random numbers for its entries."""
 
     __slots__ = ("randomness",)
@@ -94,7 +94,7 @@ class VmapInterpreter(Permeable, BatchInterpreter):
         """Whether a value is a batch of this level."""
         return type(value) is BatchTracer and value.interpreter is self
 
-    def concrete(self, tracer: Any, operation: str) -> Any:
+    def concretize(self, tracer: Any, operation: str) -> Any:
         if operation == "indexing":
             raise BatchedValueError(
                 "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
@@ -112,28 +112,28 @@ class VmapInterpreter(Permeable, BatchInterpreter):
 
 
 class BatchedValueError(TensorError, ConcretizationError):
-    """One value asked of a batch."""
+    """Code asked for the one value of a batched Tensor."""
 
 
-class PushInterpreter(Permeable, JVPInterpreter):
-    """Tensors with tangents."""
+class TangentInterpreter(SharesModes, JVPInterpreter):
+    """The level of `jvp`: Tensors with tangents."""
 
     __slots__ = ()
 
 
-def recording(tape: TapeInterpreter) -> within:
+def record_on(tape: TapeInterpreter) -> use_context:
     """A context manager: the tape is the innermost level and records, whatever the modes outside are."""
-    return within(Context(tape, OUTER.__get__(tape).watching))
+    return use_context(Context(tape, OUTER.__get__(tape).observer))
 
 
-class running(within):
-    """A context manager: the tape is recording the function of its transform, for whose derivative what other threads
-    do with its Tensors would be lost."""
+class record_in_thread(use_context):
+    """A context manager: the tape records the function of its transform in this thread. What other threads did with its
+    Tensors would be lost to the derivative."""
 
     __slots__ = ("tape",)
 
     def __init__(self, tape: GradTape):
-        super().__init__(recording(tape).context)
+        super().__init__(record_on(tape).context)
         self.tape = tape
 
     def __enter__(self) -> None:
@@ -150,47 +150,49 @@ def is_none(x: Any) -> bool:
     return x is None
 
 
-def flatten(structure: Any) -> tuple[list[Any], Any]:
+def flatten_tree(structure: Any) -> tuple[list[Any], Any]:
     """The leaves of a pytree and its structure; None is a leaf, as it is to torch."""
     return pytree.flatten(structure, is_none)
 
 
-def entering(tape: TapeInterpreter, x: Any) -> Any:
-    """A Tensor as one of a tape that was opened just now, in which it may then be given a history; one that has a
-    history further out, and what is no Tensor, as it is."""
-    if not isinstance(x, Tensor) or current(x).node is not None:
+def enter_tape(tape: TapeInterpreter, x: Any) -> Any:
+    """Wrap a Tensor for a tape that was just opened, in which it may get a history. A Tensor with a history further
+    out, and anything else, is returned as it is."""
+    if not isinstance(x, Tensor) or refresh(x).node is not None:
         return x
-    return carried(x, make(tape, lower(x, tape)), lambda t: make(tape, lower(t, tape)))
+    return carry_tangent(
+        x, make_tensor(tape, to_outer(x, tape)), lambda t: make_tensor(tape, to_outer(t, tape))
+    )
 
 
-def leaf(tape: TapeInterpreter, x: Any) -> Tensor:
-    """An argument that is differentiated, as a leaf of a tape."""
+def as_leaf(tape: TapeInterpreter, x: Any) -> Tensor:
+    """Wrap an argument that is differentiated as a leaf of a tape."""
     if not isinstance(x, Tensor):
         raise ArgumentValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
-    value = lower(x, tape)
+    value = to_outer(x, tape)
     if not is_differentiable(aval_of(value).dtype):
         raise TensorError("only Tensors of floating point dtype can require gradients")
-    return carried(x, make(tape, value, LEAF), lambda t: make(tape, lower(t, tape)))
+    return carry_tangent(x, make_tensor(tape, value, LEAF), lambda t: make_tensor(tape, to_outer(t, tape)))
 
 
-def left(tape: TapeInterpreter, result: Any) -> Any:
-    """Results as values for the levels outside a tape; all that is no Tensor as it is."""
-    return pytree.map(lambda r: lowered(r, tape), result, is_leaf=is_none)
+def leave_tape(tape: TapeInterpreter, result: Any) -> Any:
+    """Convert the Tensors of a pytree to values for the levels outside a tape."""
+    return pytree.map(lambda r: to_outer_result(r, tape), result, is_leaf=is_none)
 
 
-def lowered(result: Any, tape: TapeInterpreter) -> Any:
-    """A result as a value for the levels outside a tape, that of a dual with its tangent."""
-    return seed(result, lambda r: lower(r, tape)) if isinstance(result, Tensor) else result
+def to_outer_result(result: Any, tape: TapeInterpreter) -> Any:
+    """Convert a result to a value for the levels outside a tape; a dual keeps its tangent."""
+    return dual_cotangent(result, lambda r: to_outer(r, tape)) if isinstance(result, Tensor) else result
 
 
-def returned(values: Any) -> Any:
-    """Values as Tensors of the tape in charge; what is no value (a number, None) as it is."""
+def wrap_tree(values: Any) -> Any:
+    """Wrap the values of a pytree as Tensors of the current tape; numbers and None stay as they are."""
     tape = current_tape()
 
-    def tensor_of(value: Any) -> Any:
-        return handed(value, lambda v: wrap(v, tape)) if hasattr(value, "shape") else value
+    def wrap_leaf(value: Any) -> Any:
+        return dual_gradient(value, lambda v: wrap(v, tape)) if hasattr(value, "shape") else value
 
-    return pytree.map(tensor_of, values, is_leaf=is_none)
+    return pytree.map(wrap_leaf, values, is_leaf=is_none)
 
 
 def ensure_tensors(results: Sequence[Any], message: str) -> None:
@@ -200,15 +202,15 @@ def ensure_tensors(results: Sequence[Any], message: str) -> None:
             raise TensorError(f"{message}, got unsupported type {type(r)}")
 
 
-def pair(result: Any, name: str) -> tuple[Any, Any]:
-    """(output, aux) of a function with `has_aux`."""
+def output_and_aux(result: Any, name: str) -> tuple[Any, Any]:
+    """Check that a function with `has_aux` returned (output, aux), and return that."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise TensorError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
     return result
 
 
-def positions(argnums: Any, count: int) -> tuple[int, ...]:
-    """The places of the arguments that `argnums` names, none of them negative."""
+def argnum_positions(argnums: Any, count: int) -> tuple[int, ...]:
+    """The non-negative positions of the arguments that `argnums` names."""
     if isinstance(argnums, int):
         chosen: tuple[int, ...] = (argnums,)
     elif isinstance(argnums, tuple) and all(isinstance(i, int) for i in argnums):
@@ -225,9 +227,9 @@ def positions(argnums: Any, count: int) -> tuple[int, ...]:
     return tuple([i % count for i in chosen])
 
 
-def selected(args: Sequence[Any], argnums: Any) -> Any:
+def select_arguments(args: Sequence[Any], argnums: Any) -> Any:
     """The arguments that `argnums` names: one for an int, a tuple of them for a tuple."""
-    chosen = tuple([args[i] for i in positions(argnums, len(args))])
+    chosen = tuple([args[i] for i in argnum_positions(argnums, len(args))])
     return chosen if isinstance(argnums, tuple) else chosen[0]
 
 
@@ -235,12 +237,12 @@ def partial_call(
     func: Callable[..., Any], args: Sequence[Any], argnums: Any, kwargs: dict | None = None
 ) -> Callable[..., Any]:
     """`func` as a function of the arguments that `argnums` names."""
-    places = positions(argnums, len(args))
+    places = argnum_positions(argnums, len(args))
 
-    def called(*chosen: Any) -> Any:
+    def call(*chosen: Any) -> Any:
         filled = list(args)
         for place, x in zip(places, chosen):
             filled[place] = x
         return func(*filled, **(kwargs or {}))
 
-    return called
+    return call

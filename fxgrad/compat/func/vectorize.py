@@ -1,4 +1,4 @@
-"""`vmap`: a function of Tensors, for all entries of a batch at once."""
+"""`vmap`: a function of Tensors applied to all entries of a batch at once."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from ... import ops
 from ...core import pytree, source_info
 from ...core.aval import aval_of
 from ...core.errors import StructureError
-from ...core.interpreter import boundary, opened, within
+from ...core.interpreter import api_boundary, opened, use_context
 from ...transforms.vmap import BatchTracer
-from .._core.duals import carried, handed, is_pair
+from .._core.duals import carry_tangent, dual_gradient, has_tangent
 from .._core.errors import ArgumentValueError, DimensionError, TensorError
 from .._core.memory import is_array
 from .._core.modes import with_modes
-from .._core.tensor import Tensor, current, lower, make, unwrap
-from .._core.views import Steps, context_of
-from .._declare.operation import exposed
+from .._core.tensor import Tensor, make_tensor, refresh, to_outer, unwrap
+from .._core.views import ViewChain, tensor_context
+from .._declare.operation import expose
 from .._make import generators
-from .sharing import Outside
-from .transform_levels import InnerTape, VmapInterpreter, entering, flatten, lowered, returned
+from .sharing import OuterTensors
+from .transform_levels import InnerTape, VmapInterpreter, enter_tape, flatten_tree, to_outer_result, wrap_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-@exposed()
+@expose()
 def vmap(
     func: Callable[..., Any],
     in_dims: Any = 0,
@@ -62,16 +62,16 @@ def vmap(
     if chunk_size is not None and chunk_size < 1:
         raise ArgumentValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
-    @boundary
+    @api_boundary
     @wraps(func)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def call_mapped(*args: Any, **kwargs: Any) -> Any:
         name = getattr(func, "__name__", repr(func))
-        leaves, structure = flatten(args)
-        dims = dims_of(in_dims, args, leaves, name)
+        leaves, structure = flatten_tree(args)
+        dims = mapped_dims(in_dims, args, leaves, name)
         size = common_size(leaves, dims)
 
-        def batch(given: Sequence[Any], count: int) -> tuple[list[Any], list[Any], Any]:
-            return run(
+        def map_chunk(given: Sequence[Any], count: int) -> tuple[list[Any], list[Any], Any]:
+            return run_mapped(
                 lambda *xs: func(*structure.unflatten(xs), **kwargs),
                 given,
                 dims,
@@ -82,7 +82,7 @@ def vmap(
             )
 
         if chunk_size is None or chunk_size >= size:
-            results, _, out_structure = batch(leaves, size)
+            results, _, out_structure = map_chunk(leaves, size)
             return out_structure.unflatten(results)
         state = generators.get_rng_state()
         parts = []
@@ -91,21 +91,23 @@ def vmap(
                 generators.set_rng_state(state)
             count = min(chunk_size, size - start)
             parts.append(
-                batch([x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims)], count)
+                map_chunk(
+                    [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims)], count
+                )
             )
         _, places, out_structure = parts[0]
         joined = [
             column[0]
             if place is None
-            else returned(ops.concatenate(*map(unwrap, column), axis=place % len(column[0].shape)))
+            else wrap_tree(ops.concatenate(*map(unwrap, column), axis=place % len(column[0].shape)))
             for place, *column in zip(places, *[results for results, *_ in parts])
         ]
         return out_structure.unflatten(joined)
 
-    return mapped
+    return call_mapped
 
 
-def run(
+def run_mapped(
     func: Callable[..., Any],
     leaves: Sequence[Any],
     dims: Sequence[int | None],
@@ -114,26 +116,26 @@ def run(
     randomness: str,
     name: str,
 ) -> tuple[list[Any], list[Any], Any]:
-    """(results, their mapped dimensions, their structure) of a function of a flat sequence of arguments."""
-    outside, result, values = entered(func, leaves, dims, size, randomness, name)
-    results, structure = flatten(result)
+    """Map a function of flat arguments; return (results, their mapped dimensions, their structure)."""
+    outside, result, values = call_in_batch(func, leaves, dims, size, randomness, name)
+    results, structure = flatten_tree(result)
     if isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(result, Tensor):
         (out_dims,) = out_dims
-    places = spread(out_dims, result, results, out_dims_error(out_dims, result, name))
+    places = broadcast_dims(out_dims, result, results, out_dims_error(out_dims, result, name))
     return [outside.release(r, v, p) for r, v, p in zip(results, values, places)], places, structure
 
 
-def entered(
+def call_in_batch(
     func: Callable[..., Any],
     leaves: Sequence[Any],
     dims: Sequence[int | None],
     size: int,
     randomness: str,
     name: str = "f",
-) -> tuple[OutsideBatch, Any, list[Any]]:
-    """(what Tensors inside stand for, result, leaves of the result as values for the level) of a function of a flat
-    sequence of arguments."""
-    interpreter = VmapInterpreter(source_info.caller(), size, randomness)
+) -> tuple[OuterBatches, Any, list[Any]]:
+    """Call a function of flat arguments inside a batch level; return (the outer Tensors, the result, its leaves as
+    values of the level)."""
+    interpreter = VmapInterpreter(source_info.user_frame(), size, randomness)
     batches = [
         None if d is None else BatchTracer(interpreter, ops.move_axis(unwrap(x), d, 0))
         for x, d in zip(leaves, dims)
@@ -141,128 +143,136 @@ def entered(
     entries: dict[Any, Any] = {}  # one for an argument that is given more than once
     with opened(interpreter):
         tape = InnerTape(interpreter.site)
-        outside = OutsideBatch(tape, leaves, interpreter, name)
+        outside = OuterBatches(tape, leaves, interpreter, name)
         with opened(tape):
             for x, d, b in zip(leaves, dims, batches):
                 if (id(x), d) not in entries:
-                    entries[id(x), d] = entry = entered_at(tape, interpreter, x, d, b)
+                    entries[id(x), d] = entry = enter_entry(tape, interpreter, x, d, b)
                     outside.note(entry, x, d)
             result = func(*[entries[id(x), d] for x, d in zip(leaves, dims)])
-            values = [lowered(r, tape) for r in flatten(result)[0]]
+            values = [to_outer_result(r, tape) for r in flatten_tree(result)[0]]
     for (_, d), entry in entries.items():
-        if d is None and isinstance(entry, Tensor) and interpreter.owns(current(entry).value):
+        if d is None and isinstance(entry, Tensor) and interpreter.owns(refresh(entry).value):
             raise TensorError(
                 "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
                 "extra_args that has more elements than `self`: an argument that is not mapped was given mapped values",
                 hint="map over it as well, or modify a clone",
             )
-    outside.restore()
+    outside.write_back_arguments()
     return outside, result, values
 
 
-def entered_at(tape: Any, interpreter: VmapInterpreter, x: Any, dim: int | None, batch: Any) -> Any:
-    """An argument as the function gets it: one entry of its batch, where it has one."""
+def enter_entry(tape: Any, interpreter: VmapInterpreter, x: Any, dim: int | None, batch: Any) -> Any:
+    """Wrap an argument for the mapped function: one entry of its batch, if it is mapped."""
     if dim is None:
-        return entering(tape, x)
+        return enter_tape(tape, x)
 
-    def entry(tangent: Tensor) -> Tensor:
-        with within(interpreter.outer):
-            return make(tape, BatchTracer(interpreter, ops.move_axis(unwrap(tangent), dim, 0)))
+    def enter_tangent(tangent: Tensor) -> Tensor:
+        with use_context(interpreter.outer):
+            return make_tensor(tape, BatchTracer(interpreter, ops.move_axis(unwrap(tangent), dim, 0)))
 
-    return carried(x, make(tape, batch), entry)
+    return carry_tangent(x, make_tensor(tape, batch), enter_tangent)
 
 
-def unbatched(value: Any, interpreter: VmapInterpreter) -> Any:
-    """A value of the level as one for the levels outside, with the batch axis leading."""
+def to_batch(value: Any, interpreter: VmapInterpreter) -> Any:
+    """Convert a value of the level to one for the outer levels, with a leading batch axis."""
     if interpreter.owns(value):
         return value.value
     spread_out = ops.broadcast_to(value, shape=(interpreter.size, *aval_of(value).shape))
     return spread_out.copy() if is_array(spread_out) else spread_out  # NumPy's own cannot be written to
 
 
-def placed(value: Any, place: int | None, interpreter: VmapInterpreter, name: str) -> Any:
-    """A result as a Tensor that has its batch axis where `out_dims` wants it."""
-    if is_pair(value):
-        return handed(value, lambda v: placed(v, place, interpreter, name))
+def place_mapped_dim(value: Any, place: int | None, interpreter: VmapInterpreter, name: str) -> Any:
+    """Wrap a result as a Tensor, with the batch axis where `out_dims` wants it."""
+    if has_tangent(value):
+        return dual_gradient(value, lambda v: place_mapped_dim(v, place, interpreter, name))
     if place is None:
         if interpreter.owns(value):
             raise ArgumentValueError(
                 f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None",
                 hint="give the dimension that it is to have, 0 for instance",
             )
-        return returned(value)
+        return wrap_tree(value)
     if not hasattr(value, "shape"):
         raise ArgumentValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
             "out_dims= to None for output?"
         )
-    value = unbatched(value, interpreter)
+    value = to_batch(value, interpreter)
     rank = len(value.shape)
     if not -rank <= place < rank:
         raise DimensionError(
             f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {place})"
         )
-    return returned(ops.move_axis(value, 0, place % rank))
+    return wrap_tree(ops.move_axis(value, 0, place % rank))
 
 
 # -- views ------------------------------------------
-class OutsideBatch(Outside):
-    """What the Tensors of which a function gets entries have to do with its results."""
+class OuterBatches(OuterTensors):
+    """The outer Tensors of whose entries the Tensors inside `vmap` stand."""
 
     def __init__(self, tape: InnerTape, given: Sequence[Any], interpreter: VmapInterpreter, name: str):
         super().__init__(tape, given)
         self.interpreter, self.name = interpreter, name
 
-    def tensor_of(self, value: Any, place: int | None) -> Any:
-        return placed(value, place, self.interpreter, self.name)
+    def wrap_outer(self, value: Any, place: int | None) -> Any:
+        return place_mapped_dim(value, place, self.interpreter, self.name)
 
-    def maps(self, value: Any) -> bool:
+    def is_mapped(self, value: Any) -> bool:
         return self.interpreter.owns(value)
 
-    def steps(self, steps: Steps, dim: int | None, place: int | None) -> Steps:
-        return steps if dim is None else Steps(None, Mapped(steps, dim, place))
+    def steps(self, chain: ViewChain, dim: int | None, place: int | None) -> ViewChain:
+        return chain if dim is None else ViewChain(None, MappedStep(chain, dim, place))
 
 
-class Mapped:
-    """The step from a Tensor to one with the views that some steps make of its entries along a dimension."""
+class MappedStep:
+    """A view step that applies a chain of view steps to every entry along a dimension."""
 
-    __slots__ = ("dim", "place", "steps")
+    __slots__ = ("chain", "dim", "place")
 
-    def __init__(self, steps: Steps, dim: int, place: int | None):
-        self.steps, self.dim, self.place = steps, dim, place
+    def __init__(self, chain: ViewChain, dim: int, place: int | None):
+        self.chain, self.dim, self.place = chain, dim, place
 
     @property
     def operation(self) -> Any:
         """The last operation of the steps."""
-        return self.steps.last.operation
+        return self.chain.last_step.operation
 
     def __call__(self, tensor: Tensor) -> Tensor:
         size = tensor.shape[self.dim]
-        ((view,), *_) = run(self.steps, [tensor], [self.dim], self.place, size, "error", "view")
+        ((view,), *_) = run_mapped(self.chain, [tensor], [self.dim], self.place, size, "error", "view")
         return view
 
-    def restored(self, value: Any, view: Any, tape: InnerTape) -> Any:
-        """See `aspects.Step.restored`."""
+    def write_back(self, value: Any, view: Any, tape: InnerTape) -> Any:
+        """See `ViewStep.write_back`."""
 
-        def written(entry: Tensor, part: Tensor) -> Tensor:
-            self.steps(entry).copy_(part)
+        def write_entry(entry: Tensor, part: Tensor) -> Tensor:
+            self.chain(entry).copy_(part)
             return entry
 
-        whole = make(tape, value)
-        with within(with_modes(context_of(whole), grad=False)):
+        whole = make_tensor(tape, value)
+        with use_context(with_modes(tensor_context(whole), grad=False)):
             dims = [self.dim, self.place]
-            run(written, [whole, make(tape, view)], dims, self.dim, value.shape[self.dim], "error", "view")
-        return lower(whole, tape)
+            run_mapped(
+                write_entry,
+                [whole, make_tensor(tape, view)],
+                dims,
+                self.dim,
+                value.shape[self.dim],
+                "error",
+                "view",
+            )
+        return to_outer(whole, tape)
 
 
 # -- dimensions ------------------------------------------
-def spread(dims: Any, whole: Any, leaves: Sequence[Any], error: Callable[[], Exception]) -> list[Any]:
-    """One dimension for each leaf, where `dims` may have one for a subtree."""
+def broadcast_dims(dims: Any, whole: Any, leaves: Sequence[Any], error: Callable[[], Exception]) -> list[Any]:
+    """Broadcast a prefix tree of dimensions: one for each leaf, where `dims` may have one for a subtree."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(leaves)
     try:
         # In the tree of arguments None is a leaf, so the leaves stand there as their own numbers.
-        numbered = flatten(whole)[1].unflatten(range(len(leaves)))
+        numbered = flatten_tree(whole)[1].unflatten(range(len(leaves)))
         found = pytree.flatten_prefix(dims, numbered, "")
     except StructureError:
         raise error() from None
@@ -271,7 +281,7 @@ def spread(dims: Any, whole: Any, leaves: Sequence[Any], error: Callable[[], Exc
     return found
 
 
-def dims_of(in_dims: Any, args: tuple, leaves: Sequence[Any], name: str) -> list[int | None]:
+def mapped_dims(in_dims: Any, args: tuple, leaves: Sequence[Any], name: str) -> list[int | None]:
     """The mapped dimension of each leaf of the arguments, none of them negative."""
     call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
@@ -285,13 +295,13 @@ def dims_of(in_dims: Any, args: tuple, leaves: Sequence[Any], name: str) -> list
             "function with no inputs. The latter is unsupported."
         )
 
-    def misfit() -> Exception:
+    def misfit_error() -> Exception:
         return ArgumentValueError(
             f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{flatten(in_dims)[1]} but inputs has structure {flatten(args)[1]}."
+            f"{flatten_tree(in_dims)[1]} but inputs has structure {flatten_tree(args)[1]}."
         )
 
-    dims = spread(in_dims, args, leaves, misfit)
+    dims = broadcast_dims(in_dims, args, leaves, misfit_error)
     for i, (x, d) in enumerate(zip(leaves, dims)):
         if d is None:
             continue
@@ -332,7 +342,7 @@ def common_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
 def out_dims_error(out_dims: Any, result: Any, name: str) -> Callable[[], Exception]:
     """What to raise where `out_dims` do not fit the results."""
 
-    def made() -> Exception:
+    def make_error() -> Exception:
         if not isinstance(out_dims, tuple | list | dict):
             return ArgumentValueError(
                 f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of "
@@ -340,7 +350,8 @@ def out_dims_error(out_dims: Any, result: Any, name: str) -> Callable[[], Except
             )
         return ArgumentValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
-            f"`outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure {flatten(result)[1]}."
+            f"`outputs`. out_dims has structure {flatten_tree(out_dims)[1]} but outputs has structure "
+            f"{flatten_tree(result)[1]}."
         )
 
-    return made
+    return make_error

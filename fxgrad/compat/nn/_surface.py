@@ -1,4 +1,4 @@
-"""What `torch.nn` has."""
+"""The names of `torch.nn`."""
 
 from .. import _surface  # Tensors have all their methods
 from . import functional, init, modules, utils

@@ -21,14 +21,14 @@ LINEAR = {f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3
 
 
 def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that writes without being recorded."""
+    """Decorate a function, so that what it writes is not recorded."""
 
     @wraps(function)
-    def unrecorded(*args: Any, **kwargs: Any) -> Tensor:
+    def wrapper(*args: Any, **kwargs: Any) -> Tensor:
         with no_grad():
             return function(*args, **kwargs)
 
-    return unrecorded
+    return wrapper
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
@@ -50,8 +50,8 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     return GAINS[nonlinearity]
 
 
-def fans(tensor: Tensor) -> tuple[int, int]:
-    """How many numbers go into each output of a layer with these weights, and how many outputs each goes into."""
+def fan_in_and_out(tensor: Tensor) -> tuple[int, int]:
+    """Return (fan in, fan out): the numbers that go into each output of a layer, and the outputs of each number."""
     shape = tensor.shape
     if len(shape) < 2:
         raise ArgumentValueError(
@@ -61,25 +61,25 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def fan(tensor: Tensor, mode: str) -> int:
-    """The one that is named "fan_in" or "fan_out"."""
+def fan_by_mode(tensor: Tensor, mode: str) -> int:
+    """The fan that is named "fan_in" or "fan_out"."""
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ArgumentValueError(
             f"Mode {mode.lower()} not supported, please use one of ['fan_in', 'fan_out']"
         )
-    return fans(tensor)[mode.lower() == "fan_out"]
+    return fan_in_and_out(tensor)[mode.lower() == "fan_out"]
 
 
 # -- one distribution ------------------------------------------
 @initializer
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform in [a, b)."""
+    """Fill a Tensor with uniform numbers in [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @initializer
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal."""
+    """Fill a Tensor with normal numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -92,7 +92,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Normal, cut off at a and b: by the inverse of the distribution function."""
+    """Fill a Tensor with normal numbers truncated to [a, b], by the inverse of the distribution function."""
     low, high = (math.erf((bound - mean) / (std * math.sqrt(2))) for bound in (a, b))
     tensor.uniform_(low, high, generator=generator).erfinv_()
     return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(a, b)
@@ -100,37 +100,37 @@ def trunc_normal_(
 
 @initializer
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
+    """Fill a Tensor with one number."""
     return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fill a Tensor with ones."""
     return constant_(tensor, 1)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Fill a Tensor with zeros."""
     return constant_(tensor, 0)
 
 
 # -- matched to the size of the layer ------------------------------------------
 @initializer
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform, of the variance 2 · gain² / (fan_in + fan_out)."""
-    bound = math.sqrt(3) * gain * math.sqrt(2 / sum(fans(tensor)))
+    """Fill a Tensor with uniform numbers of the variance 2 · gain² / (fan_in + fan_out)."""
+    bound = math.sqrt(3) * gain * math.sqrt(2 / sum(fan_in_and_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 @initializer
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal, of the variance 2 · gain² / (fan_in + fan_out)."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator)
+    """Fill a Tensor with normal numbers of the variance 2 · gain² / (fan_in + fan_out)."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fan_in_and_out(tensor))), generator)
 
 
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    """gain / √fan."""
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan(tensor, mode))
+    """The standard deviation gain / √fan."""
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan_by_mode(tensor, mode))
 
 
 @initializer
@@ -141,8 +141,8 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Uniform, of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
-    if empty_warned(tensor):
+    """Fill a Tensor with uniform numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
+    if warn_if_empty(tensor):
         return tensor
     bound = math.sqrt(3) * kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
@@ -156,14 +156,14 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Normal, of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
-    if empty_warned(tensor):
+    """Fill a Tensor with normal numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
+    if warn_if_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
-def empty_warned(tensor: Tensor) -> bool:
-    """Whether there is nothing to write, of which there is a warning."""
+def warn_if_empty(tensor: Tensor) -> bool:
+    """Warn about a Tensor without entries, and return whether it is one."""
     if 0 not in tensor.shape:
         return False
     warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=4)
@@ -173,7 +173,7 @@ def empty_warned(tensor: Tensor) -> bool:
 # -- matrices ------------------------------------------
 @initializer
 def eye_(tensor: Tensor) -> Tensor:
-    """Ones on the diagonal of a matrix, zeros elsewhere."""
+    """Fill a matrix with ones on the diagonal and zeros elsewhere."""
     if len(tensor.shape) != 2:
         raise ArgumentValueError("Only tensors with 2 dimensions are supported")
     tensor.zero_().diagonal().fill_(1)
@@ -182,7 +182,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @initializer
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Kernels of convolutions that return their input, in each of so many groups."""
+    """Fill a Tensor with kernels of convolutions that return their input, in each of so many groups."""
     shape = tensor.shape
     if len(shape) not in (3, 4, 5):
         raise ArgumentValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -199,7 +199,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @initializer
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A random matrix with orthonormal rows or columns, times `gain`; all dimensions but the first are one."""
+    """Fill a Tensor with a random matrix of orthonormal rows or columns, times `gain`; later dimensions are one."""
     if len(tensor.shape) < 2:
         raise ArgumentValueError("Only tensors with 2 or more dimensions are supported")
     if 0 in tensor.shape:
@@ -215,7 +215,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @initializer
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """A normal matrix with this fraction of zeros in each column."""
+    """Fill a matrix with normal numbers, and this fraction of zeros in each column."""
     if len(tensor.shape) != 2:
         raise ArgumentValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
-from .._core.tensor import TENSORS, Tensor, as_subclass, current, make
+from .._core.tensor import TENSOR_CLASSES, Tensor, as_subclass, make_tensor, refresh
 from .._make.creation import empty
-from .._read.printing import text
-from .._read.python_protocols import copied
+from .._read.printing import tensor_text
+from .._read.python_protocols import copy_leaf
 
 
 def as_member(data: Tensor | None, cls: type) -> Any:
-    """The memory of a Tensor as a leaf of another class."""
-    source = current(empty(0) if data is None else data)
-    return as_subclass(make(source.tape, source.value), cls)
+    """Make a leaf of another class on the memory of a Tensor."""
+    source = refresh(empty(0) if data is None else data)
+    return as_subclass(make_tensor(source.tape, source.value), cls)
 
 
 class Parameter(Tensor):
@@ -33,11 +33,11 @@ class Parameter(Tensor):
         return made
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return f"Parameter containing:\n{text(self)}"
+        return f"Parameter containing:\n{tensor_text(self)}"
 
     def __deepcopy__(self, memo: dict) -> Parameter:
         """A copy without the gradient: that belongs to the original."""
-        return memo[id(self)] if id(self) in memo else copied(self, memo)  # type: ignore[return-value]
+        return memo[id(self)] if id(self) in memo else copy_leaf(self, memo)  # type: ignore[return-value]
 
 
 class Buffer(Tensor):
@@ -51,6 +51,6 @@ class Buffer(Tensor):
         return made
 
 
-TENSORS.update({Parameter, Buffer})
+TENSOR_CLASSES.update({Parameter, Buffer})
 
 __all__ = ["Buffer", "Parameter"]

@@ -1,10 +1,10 @@
-"""torch's operations, declared once each: one file a family."""
+"""All operations of torch, each declared once; every file holds one family of them."""
 
 from typing import TYPE_CHECKING
 
-from ...core.face import Face
+from ...core.face import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403
 
-Face.of(__name__)
+LazyPackage.of(__name__)

@@ -1,6 +1,6 @@
-"""All operations: those of each file are declared when it is imported."""
+"""This module imports all files of operations, which declares what is in them."""
 
-from .._declare.operation import SPACES, exposed
+from .._declare.operation import SPACES, expose
 from . import (
     arithmetic,
     arrangement,
@@ -36,4 +36,4 @@ FUNCTIONS_IN_PLACE = """
     reciprocal_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_
 """
 for name in FUNCTIONS_IN_PLACE.split():
-    exposed("function", name)(SPACES["method"][name])
+    expose("function", name)(SPACES["method"][name])

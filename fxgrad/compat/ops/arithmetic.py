@@ -8,20 +8,29 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import SCALARS, aval_of
-from ...ops.kinds import Elementwise, named
+from ...ops.kinds import Elementwise, namespace_function
 from ...ops.masked import Masked
 from .._core.errors import TensorError
-from .._core.precision import dtype_of
-from .._core.primitives import declare
-from .._declare.operation import operation, promoted
-from .declarers import aliased, binary, by_operands, flat, kind, refuse, steps, suited
+from .._core.precision import value_dtype
+from .._core.primitives import declare_primitive
+from .._declare.operation import operation, promote_values
+from .declarers import (
+    add_aliases,
+    binary,
+    kind,
+    number_like,
+    refuse,
+    save_operands_only,
+    step_primitives,
+    zero_partial,
+)
 
 ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True}
 FLOAT: dict[str, Any] = {"promote": "float", "inplace": True}
 
 
 def check_factor(name: str, factor: Any, result: Any) -> None:
-    """Raise for a number of a higher kind than that of the result, and for bool."""
+    """Raise for a factor of a higher kind of dtype than the result, and for bool."""
     kinds = kind(result)
     if type(factor) is bool and kinds != "b":
         raise TensorError(f"Boolean {name} only supported for Boolean results.")
@@ -31,12 +40,12 @@ def check_factor(name: str, factor: Any, result: Any) -> None:
         raise TensorError(f"For non-complex input tensors, argument {name} must not be a complex number.")
 
 
-def scaled(value: Any, alpha: Any, result: Any) -> Any:
-    """alpha · value, for a result of the kind of `result`."""
+def scale_by_alpha(value: Any, alpha: Any, result: Any) -> Any:
+    """Multiply a value by alpha, whose kind has to fit that of `result`."""
     if type(alpha) is int and alpha == 1:
         return value
     check_factor("alpha", alpha, result)
-    return ops.multiply(value, suited(alpha, result))
+    return ops.multiply(value, number_like(alpha, result))
 
 
 @operation("input other", primitive=ops.add, numbers=True, mixed=True, **ARITHMETIC)
@@ -47,10 +56,10 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     >>> torch.add(torch.tensor([1, 2]), 0.5).dtype
     torch.float32
     """
-    return ops.add(input, scaled(other, alpha, input))
+    return ops.add(input, scale_by_alpha(other, alpha, input))
 
 
-def difference(input: Any, other: Any, alpha: Any) -> Any:
+def subtract_scaled(input: Any, other: Any, alpha: Any) -> Any:
     """input - alpha · other."""
     booleans = [kind(v) == "b" for v in (input, other)]
     if all(booleans):
@@ -63,58 +72,62 @@ def difference(input: Any, other: Any, alpha: Any) -> Any:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
         )
-    input, other = promoted((input, other), "arithmetic")
-    return ops.subtract(input, scaled(other, alpha, input))
+    input, other = promote_values((input, other), "arithmetic")
+    return ops.subtract(input, scale_by_alpha(other, alpha, input))
 
 
 @operation("input other", primitive=ops.subtract, numbers=True, mixed=True, inplace=True)
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha · other."""
-    return difference(input, other, alpha)
+    return subtract_scaled(input, other, alpha)
 
 
 @operation("input other", spaces="function", out=False)
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """other - alpha · input."""
-    return difference(other, input, alpha)
+    return subtract_scaled(other, input, alpha)
 
 
 mul = binary("mul", ops.multiply, "input · other.", numbers=True)
 
 
-def real(function: Any, kinds: str = "c") -> Any:
-    """A primitive of two operands that torch does not have for these kinds of dtypes."""
+def require_real(function: Any, kinds: str = "c") -> Any:
+    """Wrap a primitive of two operands, so that it raises for the kinds of dtypes for which torch has none."""
     name = function.primitive.name
 
-    def checked(a: Any, b: Any) -> Any:
+    def call(a: Any, b: Any) -> Any:
         if kind(a) == "c" and kinds == "c":
             raise TensorError(f"{name} not implemented for complex tensors.")
         refuse(kinds, a, operation=name)
         return function(a, b)
 
-    checked.primitive = function.primitive
-    return checked
+    call.primitive = function.primitive
+    return call
 
 
 maximum = binary(
-    "maximum", real(ops.maximum), "The greater; ties share the derivative.", complex=False, inplace=False
+    "maximum",
+    require_real(ops.maximum),
+    "The greater; ties share the derivative.",
+    complex=False,
+    inplace=False,
 )
 minimum = binary(
-    "minimum", real(ops.minimum), "The less; ties share the derivative.", complex=False, inplace=False
+    "minimum", require_real(ops.minimum), "The less; ties share the derivative.", complex=False, inplace=False
 )
-hypot = binary("hypot", real(ops.hypot, "biuc"), "√(input² + other²).", complex=False)
+hypot = binary("hypot", require_real(ops.hypot, "biuc"), "√(input² + other²).", complex=False)
 gcd = binary("gcd", ops.gcd, "The greatest common divisor.")
 lcm = binary("lcm", ops.lcm, "The least common multiple.")
 nextafter = binary(
     "nextafter",
-    lambda a, b: ops.graft(ops.nextafter(a, b), a),
+    lambda a, b: ops.with_derivative_of(ops.nextafter(a, b), a),
     "The next number on the way to the other.",
     own_precision=True,
 )
 logaddexp = binary("logaddexp", ops.logaddexp, "log(eᵃ + eᵇ).", inplace=False)
 logaddexp2 = binary("logaddexp2", ops.logaddexp2, "log₂(2ᵃ + 2ᵇ).", inplace=False)
 # Of torch's convention: the derivatives are 0 at the origin.
-angle = declare(
+atan2_primitive = declare_primitive(
     Elementwise,
     "atan2",
     ops.arctan2.primitive.make_kernel,
@@ -122,76 +135,84 @@ angle = declare(
         lambda t, y, a, b, rule=rule: Masked(
             rule(t, y, a, b), ops.logical_or(ops.not_equal(a, 0), ops.not_equal(b, 0))
         )
-        for rule in ops.arctan2.primitive.rules
+        for rule in ops.arctan2.primitive.partials
     ),
 )
-atan2 = binary("atan2", angle, "The angle of the point (other, input), 0 at the origin.", promote="float")
-aliased(arctan2=atan2)
+atan2 = binary(
+    "atan2", atan2_primitive, "The angle of the point (other, input), 0 at the origin.", promote="float"
+)
+add_aliases(arctan2=atan2)
 
 
-def first_unless(takes: Any) -> Any:
-    """The first operand where takes(first, second) or the second is NaN, else the second: it has the ties."""
-    return lambda a, b: ops.where(ops.logical_or(takes(a, b), ops.isnan(b)), a, b)
+def extremum_without_nan(prefers_first: Any) -> Any:
+    """Make the function that gives the first operand where it is preferred or the second is NaN, else the second."""
+    return lambda a, b: ops.where(ops.logical_or(prefers_first(a, b), ops.isnan(b)), a, b)
 
 
-fmax = binary("fmax", first_unless(ops.greater_equal), "The greater of two that are not NaN.", inplace=False)
-fmin = binary("fmin", first_unless(ops.less_equal), "The less of two that are not NaN.", inplace=False)
+fmax = binary(
+    "fmax", extremum_without_nan(ops.greater_equal), "The greater of two that are not NaN.", inplace=False
+)
+fmin = binary(
+    "fmin", extremum_without_nan(ops.less_equal), "The less of two that are not NaN.", inplace=False
+)
 
 # -- division ------------------------------------------
-floor_quotient = declare(Elementwise, "floor_divide", named("floor_divide"), (flat, flat))
+floor_divide_primitive = declare_primitive(
+    Elementwise, "floor_divide", namespace_function("floor_divide"), (zero_partial, zero_partial)
+)
 
 
-def ensure_divisor(divisor: Any) -> None:
-    """Raise for integers divided by 0, as far as they are known."""
+def check_divisor(divisor: Any) -> None:
+    """Raise where integers are divided by a known 0."""
     if kind(divisor) in "biu" and type(divisor) is np.ndarray and not divisor.all():
         raise TensorError("ZeroDivisionError")
 
 
 def whole_quotient(a: Any, b: Any) -> Any:
-    """The quotient of whole numbers rounded to 0."""
+    """The quotient of integers, rounded towards 0."""
     low = ops.floor_divide(a, b)
     inexact = ops.not_equal(ops.multiply(low, b), a)
     return ops.where(ops.logical_and(ops.less(low, 0), inexact), low + 1, low)
 
 
-quotient = by_operands(ops.divide)
+divide_primitive = save_operands_only(ops.divide)
 
 
-@operation("input other", primitive=quotient, numbers=True, inplace=True)
+@operation("input other", primitive=divide_primitive, numbers=True, inplace=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input / other, with `rounding_mode` "trunc" or "floor" rounded to whole numbers."""
     if rounding_mode is None:
-        return quotient(*promoted((input, other), "float"))
+        return divide_primitive(*promote_values((input, other), "float"))
     if rounding_mode not in ("trunc", "floor"):
         raise TensorError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    a, b = promoted((input, other), "arithmetic")
+    a, b = promote_values((input, other), "arithmetic")
     refuse("bc", a, operation=f"div_{rounding_mode}")
-    ensure_divisor(b)
+    check_divisor(b)
     if rounding_mode == "floor":
-        return floor_quotient(a, b)
+        return floor_divide_primitive(a, b)
     if kind(a) == "f":
-        return steps["trunc"](ops.divide(a, b))
+        return step_primitives["trunc"](ops.divide(a, b))
     return whole_quotient(a, b)
 
 
-aliased(divide=div, true_divide=div, subtract=sub, multiply=mul)
+add_aliases(divide=div, true_divide=div, subtract=sub, multiply=mul)
 
 
 @operation("input other", numbers=True, **ARITHMETIC)
 def floor_divide(input: Any, other: Any) -> Any:
     """The quotient rounded down."""
     refuse("bc", input, operation="floor_divide")
-    ensure_divisor(other)
-    return floor_quotient(input, other)
+    check_divisor(other)
+    return floor_divide_primitive(input, other)
 
 
 @operation("input other", numbers=True, **ARITHMETIC)
 def remainder(input: Any, other: Any) -> Any:
     """The remainder of division rounded down: it has the sign of the divisor."""
     refuse("bc", input, operation="remainder")
-    ensure_divisor(other)
+    check_divisor(other)
     return ops.remainder(input, other)
 
 
@@ -199,7 +220,7 @@ def remainder(input: Any, other: Any) -> Any:
 def fmod(input: Any, other: Any) -> Any:
     """The remainder of division rounded to 0: it has the sign of the dividend."""
     refuse("bc", input, operation="fmod")
-    ensure_divisor(other)
+    check_divisor(other)
     return ops.fmod(input, other)
 
 
@@ -213,36 +234,36 @@ def power_kernel(xp: Any) -> Any:
     return power
 
 
-def without_logarithm(x: Any, p: Any) -> Any:
-    """Where the derivative in the exponent is 0, though log(x) is infinite."""
+def has_zero_slope(x: Any, p: Any) -> Any:
+    """Tell where the derivative by the exponent is 0 although log(x) is infinite."""
     return ops.logical_and(ops.equal(x, 0), ops.greater_equal(ops.real(p), 0))
 
 
-def logarithm(x: Any, y: Any) -> Any:
-    """log(x), which complex powers have of negative numbers as well."""
-    return ops.log(ops.convert(x, dtype=dtype_of(y)) if kind(y) == "c" else x)
+def log_as(x: Any, y: Any) -> Any:
+    """log(x) in the dtype of y: complex powers have it of negative numbers as well."""
+    return ops.log(ops.convert(x, dtype=value_dtype(y)) if kind(y) == "c" else x)
 
 
-# As `ops.power`, but ∂xᵖ/∂p = 0 at x = 0 also for p = 0, as torch has it.
-power = declare(
+# As `ops.pow_primitive`, but ∂xᵖ/∂p = 0 at x = 0 also for p = 0, as torch has it.
+pow_primitive = declare_primitive(
     Elementwise,
     "pow",
     power_kernel,
     (
-        lambda t, y, x, p: t * (p * power(x, ops.where(ops.equal(p, 0), 1, p - 1))),
-        lambda t, y, x, p: t * (y * logarithm(ops.where(without_logarithm(x, p), 1, x), y)),
+        lambda t, y, x, p: t * (p * pow_primitive(x, ops.where(ops.equal(p, 0), 1, p - 1))),
+        lambda t, y, x, p: t * (y * log_as(ops.where(has_zero_slope(x, p), 1, x), y)),
     ),
     symbol="**",
 )
 
 
 def integer_power(x: Any, p: Any) -> Any:
-    """xᵖ, 0 where it is a fraction."""
+    """The integer power xᵖ, which is 0 where it would be a fraction."""
     inverse = ops.where(ops.equal(ops.absolute(x), 1), ops.where(ops.equal(p % 2, 0), 1, x), 0)
     return ops.where(ops.less(p, 0), inverse, ops.power(x, ops.where(ops.less(p, 0), 0, p)))
 
 
-@operation("input exponent", primitive=power, numbers=True, inplace=True)
+@operation("input exponent", primitive=pow_primitive, numbers=True, inplace=True)
 def pow(input: Any, exponent: Any) -> Any:
     """input to the power of exponent.
 
@@ -255,24 +276,24 @@ def pow(input: Any, exponent: Any) -> Any:
     if kind(input) in "biu" and type(exponent) in (int, bool) and exponent < 0:
         raise TensorError("Integers to negative integer powers are not allowed.", hint="x.float() ** …")
     if kind(input) in "iu" and type(exponent) is int:
-        exponent = suited(exponent, input)
-    x, p = promoted((input, exponent), "arithmetic")
+        exponent = number_like(exponent, input)
+    x, p = promote_values((input, exponent), "arithmetic")
     refuse("b", x, operation="pow")
     if kind(x) in "iu":
         return integer_power(x, p)
     # NumPy's arrays keep their precision with Python's numbers, and have faster powers of these; others do not.
-    return power(x, exponent if type(exponent) in (int, float) and x.dtype.kind == "f" else p)
+    return pow_primitive(x, exponent if type(exponent) in (int, float) and x.dtype.kind == "f" else p)
 
 
 @operation("input exponent", numbers=True, inplace=True, node="PowBackward0")
 def float_power(input: Any, exponent: Any) -> Any:
     """input to the power of exponent, in double precision."""
     widest = np.complex128 if "c" in (kind(input), kind(exponent)) else np.float64
-    return power(*(in_precision(v, np.dtype(widest)) for v in (input, exponent)))
+    return pow_primitive(*(convert_operand(v, np.dtype(widest)) for v in (input, exponent)))
 
 
-def in_precision(value: Any, dtype: Any) -> Any:
-    """A value in a dtype; a number stays one."""
+def convert_operand(value: Any, dtype: Any) -> Any:
+    """Convert a value to a dtype; a Python number stays one."""
     return value if type(value) in SCALARS and dtype.kind == "f" else ops.convert(value, dtype=dtype)
 
 
@@ -289,7 +310,7 @@ def ldexp(input: Any, other: Any) -> Any:
 
 # -- signs and limits ------------------------------------------
 # Of torch's convention: the derivative of copysign is 0 at 0.
-copysigned = declare(
+copysign_primitive = declare_primitive(
     Elementwise,
     "copysign",
     lambda xp: xp.copysign,
@@ -300,7 +321,9 @@ copysigned = declare(
         None,
     ),
 )
-copysign = binary("copysign", copysigned, "The first number with the sign of the second.", promote="float")
+copysign = binary(
+    "copysign", copysign_primitive, "The first number with the sign of the second.", promote="float"
+)
 
 
 @operation("input values", inplace=True)
@@ -312,18 +335,18 @@ def heaviside(input: Any, values: Any) -> Any:
     return ops.where(ops.equal(input, 0), b, ops.where(ops.isnan(input), input, a))
 
 
-CHOICE: dict[str, Any] = {"promote": "choice", "inplace": True}
+CHOICE_OPTIONS: dict[str, Any] = {"promote": "choice", "inplace": True}
 
 
-def limited(x: Any, low: Any, high: Any) -> Any:
-    """x in [low, high]; at the limits the derivative is that of x. What is not a number is no limit, but the result."""
+def clamp_values(x: Any, low: Any, high: Any) -> Any:
+    """Limit x to [low, high]; limits have the derivative of x. What is not a number is no limit, but the result."""
     refuse("bc", x, operation="clamp")
     if low is not None:
         x = ops.where(ops.logical_or(ops.less(x, low), ops.isnan(low)), low, x)
     return x if high is None else ops.where(ops.logical_or(ops.greater(x, high), ops.isnan(high)), high, x)
 
 
-@operation("input min max", **CHOICE)
+@operation("input min max", **CHOICE_OPTIONS)
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """Numbers limited to [min, max].
 
@@ -333,26 +356,26 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """
     if min is None and max is None:
         raise TensorError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return limited(input, min, max)
+    return clamp_values(input, min, max)
 
 
-@operation("input min", **CHOICE)
+@operation("input min", **CHOICE_OPTIONS)
 def clamp_min(input: Any, min: Any) -> Any:
     """Numbers of at least `min`."""
-    return limited(input, min, None)
+    return clamp_values(input, min, None)
 
 
-@operation("input max", **CHOICE)
+@operation("input max", **CHOICE_OPTIONS)
 def clamp_max(input: Any, max: Any) -> Any:
     """Numbers of at most `max`."""
-    return limited(input, None, max)
+    return clamp_values(input, None, max)
 
 
-aliased(clip=clamp)
+add_aliases(clip=clamp)
 
 
 # -- several operands ------------------------------------------
-@operation("input end weight", **CHOICE)
+@operation("input end weight", **CHOICE_OPTIONS)
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight · (end - input), exact at both ends."""
     step = ops.subtract(end, input)
@@ -360,15 +383,15 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     return ops.where(near, input + weight * step, end - step * (1 - weight))
 
 
-def times(value: Any, x: Any) -> Any:
-    """value · x for a number of any kind."""
-    return x if type(value) is int and value == 1 else ops.multiply(x, suited(value, x))
+def scale_by_value(value: Any, x: Any) -> Any:
+    """Multiply x by a number of any kind."""
+    return x if type(value) is int and value == 1 else ops.multiply(x, number_like(value, x))
 
 
 @operation("input tensor1 tensor2", mixed=True, **ARITHMETIC)
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 · tensor2."""
-    return ops.add(input, ops.multiply(times(value, tensor1), tensor2))
+    return ops.add(input, ops.multiply(scale_by_value(value, tensor1), tensor2))
 
 
 @operation("input tensor1 tensor2", mixed=True, **ARITHMETIC)
@@ -380,12 +403,12 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             "true division of tensor1 and tensor2.",
             hint="input + value * torch.trunc(tensor1 / tensor2)",
         )
-    return ops.add(input, ops.divide(times(value, tensor1), tensor2))
+    return ops.add(input, ops.divide(scale_by_value(value, tensor1), tensor2))
 
 
 def product_with_log(log: Any, slope: Any) -> Any:
-    """x·log(y), 0 where x is, as a primitive; `slope` is the derivative of the logarithm."""
-    return declare(
+    """Declare the primitive x·log(y), which is 0 where x is; `slope` is the derivative of the logarithm."""
+    return declare_primitive(
         Elementwise,
         f"x{log}y",
         lambda xp: lambda x, y: xp.where((x == 0) & ~xp.isnan(y), 0, x * getattr(xp, log)(y)),
@@ -421,7 +444,7 @@ xlog1py = binary(
     inplace=False,
     spaces="special",
 )
-aliased("special", xlogy=xlogy)
+add_aliases("special", xlogy=xlogy)
 
 
 @operation("input other", name="special_zeta", spaces="special", promote="float", numbers=True)
@@ -430,15 +453,15 @@ def zeta(input: Any, other: Any) -> Any:
     return ops.zeta(input, other, power=0)
 
 
-def incomplete(upper: bool) -> Any:
-    """A regularised incomplete gamma function."""
+def regularized_gamma(upper: bool) -> Any:
+    """Make a regularised incomplete gamma function, the upper or the lower one."""
     return lambda a, x: ops.incomplete_gamma(a, x, upper=upper)
 
 
 igamma = binary(
-    "igamma", incomplete(False), "The regularised lower incomplete gamma function.", promote="float"
+    "igamma", regularized_gamma(False), "The regularised lower incomplete gamma function.", promote="float"
 )
 igammac = binary(
-    "igammac", incomplete(True), "The regularised upper incomplete gamma function.", promote="float"
+    "igammac", regularized_gamma(True), "The regularised upper incomplete gamma function.", promote="float"
 )
-aliased("special", gammainc=igamma, gammaincc=igammac)
+add_aliases("special", gammainc=igamma, gammaincc=igammac)

@@ -1,4 +1,4 @@
-"""Copies in another order: reversed, rolled, repeated, with other entries set to zero."""
+"""Operations that copy entries in another order: flip, roll, repeat, diagonals and triangles."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .._core.dtypes import as_numpy_dtype
 from .._core.errors import TensorError
 from .._core.memory import is_array
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, make
-from .._declare.operation import exposed, operation
+from .._core.tensor import Tensor, make_tensor
+from .._declare.operation import expose, operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Reordering
-from .dimensions import dimension, dimensions
-from .sizes import as_sizes, at, variadic
+from .dimensions import normalize_dim, normalize_dims
+from .sizes import add_variadic_method, as_sizes, dim_index
 from .viewing import movedim, reshape
 
 COPY: dict[str, Any] = {"out": False, "composite": Reordering}
@@ -27,34 +27,34 @@ COPY: dict[str, Any] = {"out": False, "composite": Reordering}
 
 # -- reversed and rolled ------------------------------------------
 @operation("input", spaces="", name="flip", **COPY)
-def flipped(input: Any, dims: Any) -> Any:
+def flip_values(input: Any, dims: Any) -> Any:
     """The entries in reverse order along some dimensions."""
-    return ops.flip, (input,), {"axes": dimensions(dims, input.ndim) if dims and input.ndim else ()}
+    return ops.flip, (input,), {"axes": normalize_dims(dims, input.ndim) if dims and input.ndim else ()}
 
 
-@exposed()
+@expose()
 def flip(input: Tensor, dims: Any) -> Tensor:
     """A copy with the entries in reverse order along some dimensions."""
-    return flipped(input, as_sizes(dims))
+    return flip_values(input, as_sizes(dims))
 
 
-variadic(flip)
+add_variadic_method(flip)
 
 
-@exposed("function method")
+@expose("function method")
 def fliplr(input: Tensor) -> Tensor:
     """`flip` along the second dimension."""
     if len(input.shape) < 2:
         raise TensorError("Input must be >= 2-d.")
-    return flipped(input, (1,))
+    return flip_values(input, (1,))
 
 
-@exposed("function method")
+@expose("function method")
 def flipud(input: Tensor) -> Tensor:
     """`flip` along the first dimension."""
     if not input.shape:
         raise TensorError("Input must be >= 1-d.")
-    return flipped(input, (0,))
+    return flip_values(input, (0,))
 
 
 @operation("input", out=False)
@@ -69,13 +69,13 @@ def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
         raise TensorError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     result = input
     for shift, dim in zip(shifts, dims):
-        d = dimension(dim, input.ndim)
+        d = normalize_dim(dim, input.ndim)
         if input.shape[d]:
             result = fnp.roll(result, shift, d)
     return result
 
 
-@exposed("function method")
+@expose("function method")
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """A copy turned by k right angles in the plane of two dimensions."""
     ndim = len(input.shape)
@@ -83,23 +83,23 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         raise TensorError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if ndim < 2:
         raise TensorError(f"expected total dims >= 2, but got total dims = {ndim}")
-    a, b = (dimension(d, ndim) for d in dims)
+    a, b = (normalize_dim(d, ndim) for d in dims)
     if a == b:
         raise TensorError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
     turns = k % 4
     if turns == 2:
-        return flipped(input, (a, b))
+        return flip_values(input, (a, b))
     if turns == 0:
         return input.clone()
-    turned = flipped(input, (b,) if turns == 1 else (a,))
+    turned = flip_values(input, (b,) if turns == 1 else (a,))
     return turned.transpose(a, b)
 
 
 # -- repeated ------------------------------------------
 @operation("input", spaces="", name="repeat", out=False)
-def repeated(input: Any, sizes: Any) -> Any:
+def repeat_values(input: Any, sizes: Any) -> Any:
     """Copies beside one another, so many along each dimension."""
     extra = len(sizes) - len(input.shape)
     shape = (*(1,) * extra, *input.shape)
@@ -124,41 +124,41 @@ def repeat(self: Tensor, repeats: Any) -> Tensor:
         )
     if any(n < 0 for n in sizes):
         raise TensorError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
-    return repeated(self, sizes)
+    return repeat_values(self, sizes)
 
 
-variadic(repeat)
+add_variadic_method(repeat)
 
 
-@exposed()
+@expose()
 def tile(input: Tensor, dims: Any) -> Tensor:
     """`repeat`; dimensions that `dims` does not reach are not repeated."""
     sizes = as_sizes(dims)
     return repeat(input, (*(1,) * (len(input.shape) - len(sizes)), *sizes))
 
 
-variadic(tile)
+add_variadic_method(tile)
 
 
 @operation("input", spaces="", name="repeat_interleave", **COPY)
-def interleaved(input: Any, places: Any, dim: int) -> Any:
+def repeat_interleave_values(input: Any, places: Any, dim: int) -> Any:
     """The entries at these places along a dimension."""
-    return ops.getitem, (input, places), {"index": at(dim, ops.ARRAY)}
+    return ops.getitem, (input, places), {"index": dim_index(dim, ops.ARRAY)}
 
 
-@exposed("function method")
+@expose("function method")
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
 ) -> Tensor:
     """Every entry along a dimension (of the flattened Tensor, without one) repeated so many times; of counts alone,
     every place as often as its count says."""
     if repeats is None:
-        counts = np.asarray(known(input))
-        return make(current_tape(), np.repeat(np.arange(counts.size), counts))
+        counts = np.asarray(concrete_values(input))
+        return make_tensor(current_tape(), np.repeat(np.arange(counts.size), counts))
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
-    d = dimension(dim, len(input.shape))
-    counts = np.asarray(known(repeats))
+    d = normalize_dim(dim, len(input.shape))
+    counts = np.asarray(concrete_values(repeats))
     if counts.ndim > 1 or counts.dtype.kind not in "iu":
         raise TensorError(
             "repeat_interleave only accept 1D vector as repeat"
@@ -174,36 +174,36 @@ def repeat_interleave(
             f"{counts.size} and input.size({d}) = {size}"
         )
     places = np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
-    return interleaved(input, places, d)
+    return repeat_interleave_values(input, places, d)
 
 
-def known(value: Any) -> Any:
-    """The numbers of a Tensor, which must be known; anything else as it is."""
+def concrete_values(value: Any) -> Any:
+    """The concrete numbers of a Tensor; anything else is returned as it is."""
     return value.numpy() if isinstance(value, Tensor) else value
 
 
 # -- diagonals ------------------------------------------
 @operation("input", spaces="", name="diag_embed", **COPY)
-def on_diagonal(input: Any, offset: int) -> Any:
-    """Vectors in the last dimension as the diagonals of matrices of zeros."""
+def diag_embed_values(input: Any, offset: int) -> Any:
+    """Put vectors from the last dimension on the diagonals of matrices of zeros."""
     n = input.shape[-1]
     size = n + abs(offset)
     rows, columns = np.arange(n) - min(offset, 0), np.arange(n) + max(offset, 0)
     index = (*(slice(None),) * (input.ndim - 1), ops.ARRAY, ops.ARRAY)
-    return ops.put, (input, rows, columns), {"index": index, "shape": (*input.shape[:-1], size, size)}
+    return ops.scatter_add, (input, rows, columns), {"index": index, "shape": (*input.shape[:-1], size, size)}
 
 
-@exposed("function method")
+@expose("function method")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices, in two dimensions of the result, with the vectors in the last dimension as their diagonals."""
     ndim = len(input.shape) + 1
-    a, b = dimension(dim1, ndim), dimension(dim2, ndim)
+    a, b = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
     if a == b:
         raise TensorError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return movedim(on_diagonal(input, offset), (-2, -1), (a, b))
+    return movedim(diag_embed_values(input, offset), (-2, -1), (a, b))
 
 
-@exposed("function method")
+@expose("function method")
 @with_out
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrix with a vector as its diagonal, or a copy of the diagonal of a matrix."""
@@ -211,14 +211,14 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if ndim not in (1, 2):
         raise TensorError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     if ndim == 1:
-        return on_diagonal(input, diagonal)
+        return diag_embed_values(input, diagonal)
     return input.diagonal(diagonal).clone()
 
 
-@exposed("function method")
+@expose("function method")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The matrix with all entries along its diagonal."""
-    return on_diagonal(reshape(input, (prod(input.shape),)), offset)
+    return diag_embed_values(reshape(input, (prod(input.shape),)), offset)
 
 
 @operation("input")
@@ -233,45 +233,45 @@ def trace(input: Any) -> Any:
 
 
 # -- triangles ------------------------------------------
-def triangle_of(input: Any, diagonal: int) -> np.ndarray:
-    """Whether entries of a matrix are not above a diagonal."""
+def triangle_mask(input: Any, diagonal: int) -> np.ndarray:
+    """A mask of the entries of a matrix that are not above a diagonal."""
     rows, columns = input.shape[-2:] if input.ndim > 1 else (0, 0)
     return np.tri(rows, columns, diagonal, dtype=bool)
 
 
-def masked(input: Any, kept: np.ndarray) -> Any:
+def mask_matrix(input: Any, keep: np.ndarray) -> Any:
     if input.ndim < 2:
         raise TensorError("tril/triu: input tensor must have at least 2 dimensions")
-    return ops.where(kept, input, np.zeros((), aval_of(input).dtype))
+    return ops.where(keep, input, np.zeros((), aval_of(input).dtype))
 
 
 @operation("input", inplace=True)
 def tril(input: Any, diagonal: int = 0) -> Any:
     """Matrices with zeros above a diagonal."""
-    return masked(input, triangle_of(input, diagonal))
+    return mask_matrix(input, triangle_mask(input, diagonal))
 
 
 @operation("input", inplace=True)
 def triu(input: Any, diagonal: int = 0) -> Any:
     """Matrices with zeros below a diagonal."""
-    return masked(input, ~triangle_of(input, diagonal - 1))
+    return mask_matrix(input, ~triangle_mask(input, diagonal - 1))
 
 
-def triangle(name: str, places: Any) -> Any:
-    """Make tril_indices or triu_indices."""
+def declare_indices(name: str, places: Any) -> Any:
+    """Declare tril_indices or triu_indices."""
 
     def function(
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
     ) -> Tensor:
         found = np.stack(places(row, offset, col))
-        return make(current_tape(), found.astype(np.int64 if dtype is None else as_numpy_dtype(dtype)))
+        return make_tensor(current_tape(), found.astype(np.int64 if dtype is None else as_numpy_dtype(dtype)))
 
     function.__name__ = name
     function.__doc__ = (
         f"The places of the entries of a matrix that `{name[:4]}` keeps: their rows, and columns."
     )
-    return exposed()(function)
+    return expose()(function)
 
 
-tril_indices = triangle("tril_indices", np.tril_indices)
-triu_indices = triangle("triu_indices", np.triu_indices)
+tril_indices = declare_indices("tril_indices", np.tril_indices)
+triu_indices = declare_indices("triu_indices", np.triu_indices)

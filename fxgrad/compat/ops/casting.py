@@ -11,8 +11,8 @@ from .._core.dtypes import as_numpy_dtype
 from .._declare.operation import operation
 
 
-def copied(value: Any) -> Any:
-    """A value with memory of its own."""
+def fresh_copy(value: Any) -> Any:
+    """Copy a value, so that it has memory of its own."""
     return value.copy() if hasattr(value, "flags") else ops.positive(value)
 
 
@@ -20,7 +20,7 @@ def copied(value: Any) -> Any:
 def to_copy(input: Any, dtype: Any) -> Any:
     """A copy in another dtype."""
     target = as_numpy_dtype(dtype)
-    return ops.convert(input, dtype=target) if aval_of(input).dtype != target else copied(input)
+    return ops.convert(input, dtype=target) if aval_of(input).dtype != target else fresh_copy(input)
 
 
 inplace.to_copy = to_copy

@@ -9,35 +9,39 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import SCALARS, aval_of
-from ...core.interpreter import concrete
-from .._core.dtypes import from_numpy_dtype, number_in, short_name
-from .._core.error_messages import refusal
+from ...core.interpreter import concretize
+from .._core.dtypes import cast_number, from_numpy_dtype, short_name
+from .._core.error_messages import reword_error
 from .._core.errors import TensorError
 from .._core.tensor import Tensor, unwrap
-from .._declare.operation import exposed, in_dtype, operation, promoted
-from .declarers import aliased, binary, kind, refuse, unary
-from .dimensions import flattened
+from .._declare.operation import convert_value, expose, operation, promote_values
+from .declarers import add_aliases, binary, kind, refuse, unary
+from .dimensions import flatten_value
 
 
 # -- order ------------------------------------------
-def ordering(name: str, function: Any) -> Any:
-    """A comparison that complex numbers do not have."""
+def require_ordered(name: str, function: Any) -> Any:
+    """Wrap a comparison, so that it raises for complex numbers, which have no order."""
 
-    def checked(a: Any, b: Any) -> Any:
+    def call(a: Any, b: Any) -> Any:
         refuse("c", a, b, operation=name)
         return function(a, b)
 
-    checked.primitive = function.primitive
-    return checked
+    call.primitive = function.primitive
+    return call
 
 
 eq = binary("eq", ops.equal, "input = other.", promote="comparison")
 ne = binary("ne", ops.not_equal, "input ≠ other.", promote="comparison")
-lt = binary("lt", ordering("lt", ops.less), "input < other.", promote="comparison", complex=False)
-le = binary("le", ordering("le", ops.less_equal), "input ≤ other.", promote="comparison", complex=False)
-gt = binary("gt", ordering("gt", ops.greater), "input > other.", promote="comparison", complex=False)
-ge = binary("ge", ordering("ge", ops.greater_equal), "input ≥ other.", promote="comparison", complex=False)
-aliased(not_equal=ne, less=lt, less_equal=le, greater=gt, greater_equal=ge)
+lt = binary("lt", require_ordered("lt", ops.less), "input < other.", promote="comparison", complex=False)
+le = binary(
+    "le", require_ordered("le", ops.less_equal), "input ≤ other.", promote="comparison", complex=False
+)
+gt = binary("gt", require_ordered("gt", ops.greater), "input > other.", promote="comparison", complex=False)
+ge = binary(
+    "ge", require_ordered("ge", ops.greater_equal), "input ≥ other.", promote="comparison", complex=False
+)
+add_aliases(not_equal=ne, less=lt, less_equal=le, greater=gt, greater_equal=ge)
 
 
 @operation("input other", out=False)
@@ -62,26 +66,26 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
 
 
 def ensure_same_dtype(input: Any, other: Any) -> None:
-    """Raise for two dtypes."""
+    """Raise unless both have one dtype."""
     have, want = (aval_of(v).dtype for v in (input, other))
     if have != want:
         raise TensorError(f"{short_name(have)} did not match {short_name(want)}")
 
 
-@exposed("function method")
+@expose("function method")
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether `isclose` holds everywhere."""
-    return bool(concrete(unwrap(isclose(input, other, rtol, atol, equal_nan)), "allclose").all())
+    return bool(concretize(unwrap(isclose(input, other, rtol, atol, equal_nan)), "allclose").all())
 
 
-@exposed("function method")
+@expose("function method")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two Tensors have the same shape and elements."""
     if input.shape != other.shape:
         return False
-    return bool(concrete(unwrap(eq(input, other)), "equal").all())
+    return bool(concretize(unwrap(eq(input, other)), "equal").all())
 
 
 @operation("elements test_elements", spaces="function", numbers=True)
@@ -99,37 +103,40 @@ logical_xor = binary("logical_xor", ops.logical_xor, "Whether exactly one is tru
 logical_not = unary("logical_not", ops.logical_not, "Whether it is 0.", **LOGIC)
 
 
-def bitwise(name: str, function: Any, kinds: str = "fc") -> Any:
-    """A function of the bits of integers."""
+def require_integers(name: str, function: Any, kinds: str = "fc") -> Any:
+    """Wrap a function of bits, so that it raises for other kinds of dtypes than integers."""
 
-    def checked(*values: Any) -> Any:
+    def call(*values: Any) -> Any:
         refuse(kinds, *values, operation=name)
         return function(*values)
 
-    return checked
+    return call
 
 
 bitwise_and = binary(
-    "bitwise_and", bitwise("bitwise_and", ops.bitwise_and), "The bits that both have.", numbers=True
+    "bitwise_and", require_integers("bitwise_and", ops.bitwise_and), "The bits that both have.", numbers=True
 )
 bitwise_or = binary(
-    "bitwise_or", bitwise("bitwise_or", ops.bitwise_or), "The bits that one has.", numbers=True
+    "bitwise_or", require_integers("bitwise_or", ops.bitwise_or), "The bits that one has.", numbers=True
 )
 bitwise_xor = binary(
-    "bitwise_xor", bitwise("bitwise_xor", ops.bitwise_xor), "The bits that one of them has.", numbers=True
+    "bitwise_xor",
+    require_integers("bitwise_xor", ops.bitwise_xor),
+    "The bits that one of them has.",
+    numbers=True,
 )
 bitwise_not = unary(
-    "bitwise_not", bitwise("bitwise_not", ops.bitwise_not), "The bits that it has not.", **LOGIC
+    "bitwise_not", require_integers("bitwise_not", ops.bitwise_not), "The bits that it has not.", **LOGIC
 )
 bitwise_left_shift = binary(
     "bitwise_left_shift",
-    bitwise("lshift", ops.left_shift, "bfc"),
+    require_integers("lshift", ops.left_shift, "bfc"),
     "input · 2 to the power of other.",
     numbers=True,
 )
 bitwise_right_shift = binary(
     "bitwise_right_shift",
-    bitwise("rshift", ops.right_shift, "bfc"),
+    require_integers("rshift", ops.right_shift, "bfc"),
     "input over 2 to the power of other.",
     numbers=True,
 )
@@ -137,8 +144,8 @@ bitwise_right_shift = binary(
 
 # -- choices ------------------------------------------
 @operation("condition input other", name="where", spaces="")
-def chosen(condition: Any, input: Any, other: Any) -> Any:
-    """input where the condition holds, else other."""
+def where_values(condition: Any, input: Any, other: Any) -> Any:
+    """Select `input` where the condition holds, and `other` elsewhere."""
     if kind(condition) != "b":
         dtype = aval_of(condition).dtype
         if dtype != np.uint8:
@@ -146,10 +153,10 @@ def chosen(condition: Any, input: Any, other: Any) -> Any:
                 f"where expected condition to be a boolean tensor, but got a tensor with dtype {short_name(dtype)}"
             )
         condition = ops.not_equal(condition, 0)
-    return ops.where(condition, *promoted((input, other), "choice"))
+    return ops.where(condition, *promote_values((input, other), "choice"))
 
 
-@exposed("function")
+@expose("function")
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """input where the condition holds, else other; of a condition alone the places where it holds.
 
@@ -160,18 +167,18 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
     """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    return chosen(condition, input, other, out=out)
+    return where_values(condition, input, other, out=out)
 
 
-@exposed("method", "where")
+@expose("method", "where")
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """The Tensor where the condition holds, else other."""
-    return chosen(condition, self, other)
+    return where_values(condition, self, other)
 
 
 @operation("input mask value", inplace=True, out=False)
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """`value` where the mask is set."""
+    """Replace entries by `value` where the mask is set."""
     ensure_mask("masked_fill", mask)
     have, given = aval_of(input), aval_of(value)
     if given.shape:
@@ -180,8 +187,8 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
             f"{len(given.shape)} dimension(s)."
         )
     if type(value) in SCALARS:
-        value = number_in(value, have.dtype)
-    return ops.where(mask, in_dtype(value, have.dtype), input)
+        value = cast_number(value, have.dtype)
+    return ops.where(mask, convert_value(value, have.dtype), input)
 
 
 def ensure_mask(operation: str, mask: Any) -> None:
@@ -194,22 +201,22 @@ def ensure_mask(operation: str, mask: Any) -> None:
 
 
 @operation("input places", name="masked_select", spaces="")
-def elements(input: Any, places: Any, shape: tuple[int, ...]) -> Any:
-    """The elements of the Tensor in this shape at places in a row."""
-    return ops.take_along(flattened(ops.broadcast_to(input, shape=shape)), places, 0)
+def masked_select_values(input: Any, places: Any, shape: tuple[int, ...]) -> Any:
+    """The elements of the Tensor, broadcast to a shape and flattened, at the given places."""
+    return ops.take_along(flatten_value(ops.broadcast_to(input, shape=shape)), places, 0)
 
 
-@exposed("function method")
+@expose("function method")
 def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
     """The elements where the mask, which must be known, is set, in a row."""
     if kind(mask) != "b":
         raise TensorError("masked_select: expected BoolTensor for mask")
-    known = concrete(unwrap(mask), "masked_select")
+    known = concretize(unwrap(mask), "masked_select")
     try:
         shape = np.broadcast_shapes(input.shape, known.shape)
     except ValueError as error:
-        raise refusal("masked_select", (input, mask), error) from None
-    return elements(input, np.flatnonzero(np.broadcast_to(known, shape)), shape, out=out)
+        raise reword_error("masked_select", (input, mask), error) from None
+    return masked_select_values(input, np.flatnonzero(np.broadcast_to(known, shape)), shape, out=out)
 
 
 @operation("input mask source", inplace=True, out=False)
@@ -220,12 +227,12 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     if aval_of(input).dtype != aval_of(source).dtype:
         raise TensorError("masked_scatter: expected self and source to have same dtypes")
     mask, input = ops.broadcast_to(mask, shape=shape), ops.broadcast_to(input, shape=shape)
-    row = flattened(mask)
+    row = flatten_value(mask)
     order = ops.cumsum(ops.convert(row, dtype=np.dtype(np.int64)), axis=0) - 1
     have = aval_of(source).size
     if type(order) is np.ndarray and order.size and order[-1] >= have:
         raise TensorError(
             "masked_scatter: expected self and source to have same number of elements as the mask"
         )
-    taken = ops.take_along(flattened(source), ops.maximum(ops.minimum(order, have - 1), 0), 0)
+    taken = ops.take_along(flatten_value(source), ops.maximum(ops.minimum(order, have - 1), 0), 0)
     return ops.where(mask, ops.reshape(taken, shape=shape), input)

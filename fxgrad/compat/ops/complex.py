@@ -1,4 +1,4 @@
-"""Complex numbers: made of parts or of modulus and angle, and conjugated.
+"""Operations on complex numbers: their construction from parts or from modulus and angle, conjugates and angles.
 
 Conjugates are computed at once: there is no conjugate bit, so `is_conj` is False and `resolve_conj` has nothing to do.
 """
@@ -13,7 +13,7 @@ from ... import ops
 from ...core.aval import aval_of
 from .._core.dtypes import short_name
 from .._core.errors import TensorError
-from .._declare.operation import exposed, operation
+from .._declare.operation import expose, operation
 from .declarers import kind, unary
 
 
@@ -50,56 +50,58 @@ def polar(abs: Any, angle: Any) -> Any:
 
 
 @operation("input", name="conj", spaces="", out=False)
-def conjugate(input: Any) -> Any:
+def conj_values(input: Any) -> Any:
     """The complex conjugate."""
     return ops.conjugate(input)
 
 
-@exposed("function method")
+@expose("function method")
 def conj(input: Any) -> Any:
     """The complex conjugate; a real Tensor itself."""
-    return conjugate(input) if input.dtype.is_complex else input
+    return conj_values(input) if input.dtype.is_complex else input
 
 
-def conjugated(input: Any) -> Any:
-    """The conjugate of complex numbers, a copy of others."""
+def conjugate_or_copy(input: Any) -> Any:
+    """The conjugates of complex numbers, or a copy of real ones."""
     return ops.conjugate(input) if kind(input) == "c" else ops.positive(input)
 
 
-conjugate_copy = unary("conj_physical", conjugated, "The complex conjugate.", promote=None, spaces="")
+conj_physical_values = unary(
+    "conj_physical", conjugate_or_copy, "The complex conjugate.", promote=None, spaces=""
+)
 
 
-@exposed("function method")
+@expose("function method")
 def conj_physical(input: Any, *, out: Any = None) -> Any:
     """The complex conjugate; a real Tensor itself."""
-    return conjugate_copy(input, out=out) if input.dtype.is_complex or out is not None else input
+    return conj_physical_values(input, out=out) if input.dtype.is_complex or out is not None else input
 
 
-@exposed("function method")
+@expose("function method")
 def resolve_conj(input: Any) -> Any:
     """The Tensor itself."""
     return input
 
 
-@exposed("function method")
+@expose("function method")
 def resolve_neg(input: Any) -> Any:
     """The Tensor itself."""
     return input
 
 
-@exposed("function method")
+@expose("function method")
 def is_conj(input: Any) -> bool:
     """False: conjugates are computed at once."""
     return False
 
 
-@exposed("function method")
+@expose("function method")
 def is_neg(input: Any) -> bool:
     """False: no Tensor has a negative bit."""
     return False
 
 
-def angles(x: Any) -> Any:
+def angle_values(x: Any) -> Any:
     """The argument of complex numbers, whose derivative at 0 is 0; of real ones 0, π or NaN."""
     if kind(x) != "c":
         turned = ops.where(ops.less(x, 0), np.pi, 0.0)
@@ -108,4 +110,4 @@ def angles(x: Any) -> Any:
     return ops.where(zero, ops.angle(ops.stop_gradient(x)), ops.angle(ops.where(zero, 1, x)))
 
 
-angle = unary("angle", angles, "The argument of complex numbers; of real ones 0 or π.", inplace=False)
+angle = unary("angle", angle_values, "The argument of complex numbers; of real ones 0 or π.", inplace=False)

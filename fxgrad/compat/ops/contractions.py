@@ -11,11 +11,11 @@ from ...core.aval import aval_of
 from ...core.errors import FxgradError
 from ...numpy import contraction
 from ...numpy.linalg import norms, solving
-from .._core.dtypes import default_numpy
+from .._core.dtypes import default_numpy_dtype
 from .._core.errors import ArgumentValueError, TensorError
-from .._declare.operation import exposed, operation
+from .._declare.operation import expose, operation
 from .declarers import kind
-from .matmul import check_alike
+from .matmul import check_product_dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 # -- Einstein's convention ------------------------------------------
 @operation("*operands", name="einsum", spaces="", out=False)
-def einsum_of(operands: Any, equation: str) -> Any:
-    """The contraction that an equation describes."""
-    if sums_alone(equation):  # as a sum does
-        operands = [ops.convert(x, dtype=default_numpy("i")) if kind(x) in "biu" else x for x in operands]
-    check_alike("einsum", *operands)
+def einsum_values(operands: Any, equation: str) -> Any:
+    """Compute the contraction that an equation describes."""
+    if has_lone_sum(equation):  # as a sum does
+        operands = [
+            ops.convert(x, dtype=default_numpy_dtype("i")) if kind(x) in "biu" else x for x in operands
+        ]
+    check_product_dtypes("einsum", *operands)
     check_subscripts(equation, [aval_of(x).shape for x in operands])
     try:
         # Not NumPy's own: that does without BLAS.
@@ -38,8 +40,8 @@ def einsum_of(operands: Any, equation: str) -> Any:
         ) from error
 
 
-def sums_alone(equation: str) -> bool:
-    """Whether an equation sums over a letter that only one operand has, which is no product of matrices."""
+def has_lone_sum(equation: str) -> bool:
+    """Whether an equation sums over a letter that only one operand has, so that it is no product of matrices."""
     given, arrow, result = equation.partition("->")
     terms = [set(term) - {"."} for term in given.split(",")]
     seen = [letter for term in terms for letter in term]
@@ -66,7 +68,7 @@ def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
             seen[letter] = max(size, have)
 
 
-@exposed()
+@expose()
 def einsum(*args: Any) -> Any:
     """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b), or with sublists of numbers instead of
     letters, einsum(a, [0, 1], b, [1, 2], [0, 2]).
@@ -89,11 +91,11 @@ def einsum(*args: Any) -> Any:
         equation = ",".join(lists[: len(operands)]) + "".join(f"->{s}" for s in lists[len(operands) :])
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
-    return einsum_of(operands, equation.replace(" ", ""))
+    return einsum_values(operands, equation.replace(" ", ""))
 
 
 def subscripts(entries: Any) -> str:
-    """A list of numbers below 52 as letters."""
+    """Convert a sublist of numbers below 52 to letters."""
     for entry in entries:
         if entry is not Ellipsis and not 0 <= entry < 52:
             raise TensorError(f"einsum(): subscript {entry} is not within the valid range [0, 52)")
@@ -105,17 +107,17 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in torch's o
 
 # -- pairs of dimensions ------------------------------------------
 @operation("a b", name="tensordot", spaces="")
-def tensordot_along(a: Any, b: Any, ours: tuple[int, ...], theirs: tuple[int, ...]) -> Any:
+def tensordot_values(a: Any, b: Any, ours: tuple[int, ...], theirs: tuple[int, ...]) -> Any:
     """The sum over pairs of dimensions."""
-    check_alike("tensordot", a, b)
+    check_product_dtypes("tensordot", a, b)
     if len(ours) != len(theirs):
         raise TensorError("both dimension lists should have same length")
     for i, j in zip(ours, theirs):
         n, m = a.shape[i], b.shape[j]
         if n != m == 1:
-            a = ops.expanded(ops.reduce_sum(a, axes=(i % a.ndim,)), a.shape, (i % a.ndim,))
+            a = ops.restore_axes(ops.reduce_sum(a, axes=(i % a.ndim,)), a.shape, (i % a.ndim,))
         elif m != n == 1:
-            b = ops.expanded(ops.reduce_sum(b, axes=(j % b.ndim,)), b.shape, (j % b.ndim,))
+            b = ops.restore_axes(ops.reduce_sum(b, axes=(j % b.ndim,)), b.shape, (j % b.ndim,))
         elif n != m:
             raise TensorError(
                 f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in "
@@ -124,7 +126,7 @@ def tensordot_along(a: Any, b: Any, ours: tuple[int, ...], theirs: tuple[int, ..
     return fnp.tensordot(a, b, (ours, theirs))
 
 
-@exposed()
+@expose()
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     """The sum over pairs of dimensions: the last `dims` of a and the first of b, or dims = (those of a, those of b)."""
     if isinstance(dims, int):
@@ -132,7 +134,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
             raise TensorError(f"tensordot expects dims >= 0, but got dims={dims}")
         dims = range(-dims, 0), range(dims)
     ours, theirs = (tuple(map(int, each.tolist() if hasattr(each, "tolist") else each)) for each in dims)
-    return tensordot_along(a, b, ours, theirs, out=out)
+    return tensordot_values(a, b, ours, theirs, out=out)
 
 
 @operation("input other", promote="arithmetic")
@@ -155,7 +157,7 @@ def outer(input: Any, vec2: Any) -> Any:
     return fnp.outer(input, vec2)
 
 
-exposed("function method", "ger")(outer)
+expose("function method", "ger")(outer)
 
 
 @operation("input other", promote="arithmetic")
@@ -178,7 +180,7 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     return fnp.cross(input, other, axis=dim)
 
 
-@exposed("function method")
+@expose("function method")
 def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) -> Any:
     """The cross products of vectors along a dimension: the first of size 3, unless it is given."""
     if dim is None:
@@ -191,7 +193,7 @@ def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) ->
 @operation("x y", spaces="linalg", promote="arithmetic")
 def linalg_vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Σ conj(x)·y along a dimension; the others broadcast."""
-    return fnp.sum(ops.multiply(contraction.conjugated(x), y), axis=dim)
+    return fnp.sum(ops.multiply(contraction.conjugate_complex(x), y), axis=dim)
 
 
 # -- chains ------------------------------------------
@@ -200,7 +202,7 @@ def linalg_multi_dot(tensors: Any) -> Any:
     """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last."""
     if len(tensors) < 2:
         raise TensorError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    check_alike("multi_dot", *tensors)
+    check_product_dtypes("multi_dot", *tensors)
     last = len(tensors) - 1
     for i, x in enumerate(tensors):
         allowed = (1, 2) if i in (0, last) else (2,)
@@ -218,7 +220,7 @@ def linalg_multi_dot(tensors: Any) -> Any:
     return solving.multi_dot(tensors)
 
 
-@exposed()
+@expose()
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of matrices, as `linalg.multi_dot`."""
     if len(matrices) == 1:
@@ -234,7 +236,7 @@ def linalg_matrix_power(A: Any, n: int) -> Any:
     return solving.matrix_power(A, n)
 
 
-@exposed("function method")
+@expose("function method")
 def matrix_power(input: Any, n: int, *, out: Any = None) -> Any:
     """The n-th power of square matrices: see `linalg.matrix_power`."""
     return linalg_matrix_power(input, n, out=out)
@@ -256,12 +258,12 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
         )
     if not p >= 0:
         raise TensorError("cdist only supports non-negative p values")
-    check_alike("cdist", x1, x2)
+    check_product_dtypes("cdist", x1, x2)
     differences = ops.subtract(fnp.expand_dims(x1, -2), fnp.expand_dims(x2, -3))
     if p == 0:  # a step, which has the derivative 0, and not none
         flat = fnp.sum(ops.where(False, differences, 0), axis=-1)
         return fnp.sum(ops.not_equal(differences, 0), axis=-1, dtype=aval_of(x1).dtype) + flat
-    return norms.of_vectors(differences, p, (differences.ndim - 1,), False)
+    return norms.norm_of_vectors(differences, p, (differences.ndim - 1,), False)
 
 
 # -- powers ------------------------------------------

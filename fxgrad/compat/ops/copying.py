@@ -1,4 +1,4 @@
-"""Memory: copies, what is written into a Tensor, strides and storage."""
+"""Operations on memory: copies, writes into a Tensor, strides and storage."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from ... import ops
 from ...core import source_info
 from ...core.aval import aval_of, kind_of
 from .._core import inference, strides, views
+from .._core.dtypes import cast_number
 from .._core.dtypes import dtype as torch_dtype
-from .._core.dtypes import number_in
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable
 from .._core.layout import (
     FORMATS,
     contiguous_format,
+    contiguous_strides,
+    element_strides,
     is_contiguous_in,
-    item_strides,
-    layout,
+    layout_array,
     memory_format,
     preserve_format,
-    standard_strides,
 )
-from .._core.memory import MEMORIES, address, is_array, root, same_place, strided
+from .._core.memory import VERSIONS, is_array, is_same_view, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes
-from .._core.storage import TypedStorage, UntypedStorage, memory_of
+from .._core.storage import TypedStorage, UntypedStorage, tensor_memory
 from .._core.tape import LEAF
-from .._core.tensor import Tensor, current, make
-from .._core.views import exchange
-from .._declare.operation import exposed, operation
+from .._core.tensor import Tensor, make_tensor, refresh
+from .._core.views import replace_memory
+from .._declare.operation import expose, operation
 from .._declare.rearrangement import Rearrangement
-from .dimensions import dimension
-from .sizes import as_sizes, variadic
-from .slicing import first_place
+from .dimensions import normalize_dim
+from .sizes import add_variadic_method, as_sizes
+from .slicing import entry_offset
 
 
 # -- copies ------------------------------------------
-def ordered(ndim: int, format: memory_format) -> tuple[int, ...]:
+def format_order(ndim: int, format: memory_format) -> tuple[int, ...]:
     """The dimensions by decreasing stride in a memory format."""
     order = format.order
     if order is not None and len(order) != ndim:
@@ -52,22 +52,22 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy that has the same history; in the order of the operand in memory, unless a format is given."""
     if memory_format is None or memory_format is preserve_format:
         return strides.clone, (input,), {"order": None}
-    return strides.clone, (input,), {"order": ordered(input.ndim, memory_format)}
+    return strides.clone, (input,), {"order": format_order(input.ndim, memory_format)}
 
 
-@exposed("method")
+@expose("method")
 def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
-    """The Tensor itself if its entries lie one after the other in memory, a copy of which that is true otherwise."""
+    """The Tensor itself if its entries lie one after the other in memory, or a contiguous copy."""
     if memory_format is preserve_format:
         raise TensorError("preserve memory format is unsupported by the contiguous operator")
-    here = layout(self)
-    order = ordered(here.ndim, memory_format)
+    here = layout_array(self)
+    order = format_order(here.ndim, memory_format)
     return self if is_contiguous_in(here, order or None) else clone(self, memory_format=memory_format)
 
 
 # -- what is written into a Tensor ------------------------------------------
-def fitted(src: Any, shape: Any, dtype: Any) -> Any:
-    """A value broadcast to a shape, in a dtype."""
+def fit_value(src: Any, shape: Any, dtype: Any) -> Any:
+    """Broadcast a value to a shape, and convert it to a dtype."""
     if aval_of(src).dtype != dtype:
         src = ops.convert(
             ops.real(src) if kind_of(src.dtype) == "c" and kind_of(dtype) != "c" else src, dtype=dtype
@@ -75,11 +75,13 @@ def fitted(src: Any, shape: Any, dtype: Any) -> Any:
     return src if src.shape == shape else ops.broadcast_to(src, shape=shape)
 
 
-copied = operation("src", spaces="", name="copy", node="torch::autograd::CopyBackwards", out=False)(fitted)
-spread = operation("src", spaces="", name="fill", out=False)(fitted)
+copy_values = operation("src", spaces="", name="copy", node="torch::autograd::CopyBackwards", out=False)(
+    fit_value
+)
+fill_values = operation("src", spaces="", name="fill", out=False)(fit_value)
 
 
-@exposed("method")
+@expose("method")
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another Tensor, broadcast and converted, into this one.
 
@@ -95,7 +97,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     ensure_modifiable(self, (src,))
     shape = tuple(self.shape)
     check_broadcast(tuple(src.shape), shape)
-    assign(self, copied(src, shape, self.dtype.numpy), "copy_", anew=True)
+    assign(self, copy_values(src, shape, self.dtype.numpy), "copy_", overwrites=True)
     return self
 
 
@@ -112,13 +114,13 @@ def check_broadcast(have: tuple[int, ...], shape: tuple[int, ...]) -> None:
             )
 
 
-@exposed("method")
+@expose("method")
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write a number, or a Tensor without dimensions, into every entry."""
-    return filled(self, value, "fill_")
+    return fill_tensor(self, value, "fill_")
 
 
-exposed("function")(fill_)
+expose("function")(fill_)
 
 
 @operation("input", spaces="", inplace=True, out=False)
@@ -131,16 +133,16 @@ def fill_diagonal(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         raise TensorError("all dimensions of input must be of equal length")
     mask = np.zeros(shape, bool)
     np.fill_diagonal(mask, True, wrap)
-    return ops.where(mask, number_in(fill_value, aval_of(input).dtype), input)
+    return ops.where(mask, cast_number(fill_value, aval_of(input).dtype), input)
 
 
-@exposed("function method")
+@expose("function method")
 def zero_(self: Tensor) -> Tensor:
     """Write zeros."""
-    return filled(self, 0, "zero_")
+    return fill_tensor(self, 0, "zero_")
 
 
-def filled(target: Tensor, value: Any, name: str) -> Tensor:
+def fill_tensor(target: Tensor, value: Any, name: str) -> Tensor:
     """Write one value into every entry."""
     shape, dtype = tuple(target.shape), target.dtype
     if isinstance(value, Tensor) and value.shape:
@@ -149,44 +151,44 @@ def filled(target: Tensor, value: Any, name: str) -> Tensor:
         )
     ensure_modifiable(target, (value,), overlap=True)
     if isinstance(value, Tensor):
-        result = spread(value, shape, dtype.numpy)
+        result = fill_values(value, shape, dtype.numpy)
     else:
-        result = make(target.tape, np.broadcast_to(number_in(value, dtype.numpy), shape))
-    assign(target, result, name, anew=True)
+        result = make_tensor(target.tape, np.broadcast_to(cast_number(value, dtype.numpy), shape))
+    assign(target, result, name, overwrites=True)
     return target
 
 
 def resize_(self: Tensor, size: Any, *, memory_format: memory_format = contiguous_format) -> Tensor:
-    """Another shape, in the same memory as far as it reaches; what is new there is undefined (zero, here)."""
+    """Change the shape, in the same memory as far as it reaches; new entries are undefined (here zero)."""
     if self.requires_grad and not current_modes().inference:
         raise TensorError("cannot resize variables that require grad")
-    shape, here = as_sizes(size), current(self).value
+    shape, here = as_sizes(size), refresh(self).value
     if not is_array(here):
         raise TensorError("resize_: a traced Tensor has no memory", hint="use reshape or narrow")
     if shape == here.shape:
         return self
-    owner, item = root(here), here.itemsize
-    start = address(here) - address(owner) if here.size else 0
+    owner, item = memory_owner(here), here.itemsize
+    start = memory_address(here) - memory_address(owner) if here.size else 0
     if start + prod(shape) * item > owner.nbytes:
         memory = np.zeros(start // item + prod(shape), here.dtype)
         memory.view(np.uint8)[: owner.nbytes] = np.frombuffer(owner.tobytes("A"), np.uint8)
         here = memory[start // item :]
-    steps = standard_strides(shape, memory_format.order)
-    exchange(self, strides.restrided(here, shape, [s * item for s in steps]))
-    MEMORIES.modified(self.value, "resize_", source_info.caller())
+    steps = contiguous_strides(shape, memory_format.order)
+    replace_memory(self, strides.restride(here, shape, [s * item for s in steps]))
+    VERSIONS.record_change(self.value, "resize_", source_info.user_frame())
     return self
 
 
-variadic(resize_)
+add_variadic_method(resize_)
 
 
-@exposed("method")
+@expose("method")
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
     """`resize_` to the shape of another Tensor."""
     return resize_(self, tuple(the_template.shape), memory_format=memory_format)
 
 
-@exposed("method")
+@expose("method")
 def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
@@ -202,13 +204,13 @@ def set_(
             raise TensorError("a leaf Variable that requires grad is being used in an in-place operation.")
         if self.requires_grad or (isinstance(source, Tensor) and source.requires_grad):
             raise NotSupportedError("derivative for aten::set_ is not implemented", hint="under no_grad")
-    exchange(self, taken_from(source, self.dtype, storage_offset, size, stride))
-    self.leaf = None
-    MEMORIES.modified(self.value, "set_", source_info.caller())
+    replace_memory(self, take_storage(source, self.dtype, storage_offset, size, stride))
+    self.accumulator = None
+    VERSIONS.record_change(self.value, "set_", source_info.user_frame())
     return self
 
 
-def taken_from(source: Any, to: torch_dtype, storage_offset: int, size: Any, stride: Any) -> Any:
+def take_storage(source: Any, to: torch_dtype, storage_offset: int, size: Any, stride: Any) -> Any:
     """The array that `set_` takes from a Tensor or a storage."""
     dtype = to.numpy
     if source is None:
@@ -216,8 +218,8 @@ def taken_from(source: Any, to: torch_dtype, storage_offset: int, size: Any, str
     if isinstance(source, Tensor):
         if source.dtype is not to:
             raise TensorError(f"Could not set tensor of type {source.dtype} to a tensor of type {to}")
-        here = current(source).value
-        owner = root(here) if size is not None else here
+        here = refresh(source).value
+        owner = memory_owner(here) if size is not None else here
     elif isinstance(source, UntypedStorage):
         here = owner = source.owner
     else:
@@ -225,78 +227,82 @@ def taken_from(source: Any, to: torch_dtype, storage_offset: int, size: Any, str
     if isinstance(source, Tensor) and size is None:
         return here
     shape = as_sizes(size) if size is not None else (owner.nbytes // dtype.itemsize - storage_offset,)
-    steps = standard_strides(shape) if stride is None else as_sizes(stride)
+    steps = contiguous_strides(shape) if stride is None else as_sizes(stride)
     item = dtype.itemsize
-    flat = strided(owner, (owner.nbytes // item,), (item,), 0) if owner.dtype == dtype else owner.view(dtype)
-    return strides.restrided(flat, shape, [s * item for s in steps], storage_offset * item)
+    flat = (
+        strided_view(owner, (owner.nbytes // item,), (item,), 0)
+        if owner.dtype == dtype
+        else owner.view(dtype)
+    )
+    return strides.restride(flat, shape, [s * item for s in steps], storage_offset * item)
 
 
 # -- strides and storage ------------------------------------------
-@exposed("method")
+@expose("method")
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """The distance in memory, in entries, of neighbours along each dimension, or along one."""
-    found = item_strides(layout(self))
-    return found if dim is None else found[dimension(dim, len(found))]
+    found = element_strides(layout_array(self))
+    return found if dim is None else found[normalize_dim(dim, len(found))]
 
 
-@exposed("method")
+@expose("method")
 def storage_offset(self: Tensor) -> int:
     """The place of the first entry in the memory, in entries."""
-    return first_place(layout(self))
+    return entry_offset(layout_array(self))
 
 
-@exposed("method")
+@expose("method")
 def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
     """Whether the entries lie one after the other in memory."""
-    return is_contiguous_in(layout(self), memory_format.order)
+    return is_contiguous_in(layout_array(self), memory_format.order)
 
 
-@exposed("method")
+@expose("method")
 def data_ptr(self: Tensor) -> int:
     """The address of the first entry; 0 where there is none."""
-    memory_of(self)
-    return address(self.value) if self.value.size else 0
+    tensor_memory(self)
+    return memory_address(self.value) if self.value.size else 0
 
 
-@exposed("method")
+@expose("method")
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory as bytes."""
-    return UntypedStorage(memory_of(self))
+    return UntypedStorage(tensor_memory(self))
 
 
-@exposed("method")
+@expose("method")
 def storage(self: Tensor) -> TypedStorage:
     """The memory as elements of the Tensor's dtype."""
-    return TypedStorage(memory_of(self), self.dtype)
+    return TypedStorage(tensor_memory(self), self.dtype)
 
 
-@exposed("function method")
+@expose("function method")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
     return input.shape == other.shape
 
 
-@exposed("method")
+@expose("method")
 def is_shared(self: Tensor) -> bool:
     """Whether other processes see the memory: never."""
     return False
 
 
-@exposed("method")
+@expose("method")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same entries of one memory."""
-    return memory_of(self) is memory_of(tensor) and same_place(self.value, tensor.value)
+    return tensor_memory(self) is tensor_memory(tensor) and is_same_view(self.value, tensor.value)
 
 
-@exposed("method")
+@expose("method")
 def share_memory_(self: Tensor) -> Tensor:
     """The Tensor itself: memory is shared by all threads."""
     return self
 
 
 for format in FORMATS:
-    exposed("function", format.name)(format)
-exposed("function")(memory_format)
-exposed("method", "_version")(property(inference.version))
-exposed("method", "_is_view")(views.is_view)
-exposed("method", "_base")(property(lambda self: self.aspect.base if views.is_view(self) else None))
+    expose("function", format.name)(format)
+expose("function")(memory_format)
+expose("method", "_version")(property(inference.tracked_version))
+expose("method", "_is_view")(views.is_view)
+expose("method", "_base")(property(lambda self: self.view_meta.base if views.is_view(self) else None))

@@ -1,4 +1,4 @@
-"""Operations that differ in nothing but the function of their values, declared in one line each; and their aliases."""
+"""Declarers of one-line operations, which differ in nothing but the function of their values, and of aliases."""
 
 from __future__ import annotations
 
@@ -10,81 +10,86 @@ from ... import ops
 from ...core.aval import aval_of, kind_of
 from ...ops.kinds import Elementwise
 from ...ops.masked import Masked
-from .._core.dtypes import number_in, short_name
+from .._core.dtypes import cast_number, short_name
 from .._core.errors import NotSupportedError
-from .._core.precision import dtype_of
-from .._core.primitives import declare
-from .._declare.operation import SPACES, exposed, operation
+from .._core.precision import value_dtype
+from .._core.primitives import declare_primitive
+from .._declare.operation import SPACES, expose, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def unary(name: str, function: Callable[[Any], Any], doc: str, **options: Any) -> Callable[..., Any]:
-    """An operation on one Tensor; of integers it is computed in the default dtype, unless `promote` says otherwise.
+    """Declare an operation on one Tensor; integers are computed in the default dtype, unless `promote` says otherwise.
     The fast path is taken where the function is a primitive."""
 
-    def computed(input: Any) -> Any:
+    def compute(input: Any) -> Any:
         return function(input)
 
-    return declared(name, computed, function, "input", doc, {"promote": "float", "inplace": True} | options)
+    return declare_operation(
+        name, compute, function, "input", doc, {"promote": "float", "inplace": True} | options
+    )
 
 
 def binary(name: str, function: Callable[[Any, Any], Any], doc: str, **options: Any) -> Callable[..., Any]:
-    """An operation on two Tensors."""
+    """Declare an operation on two Tensors."""
 
-    def computed(input: Any, other: Any) -> Any:
+    def compute(input: Any, other: Any) -> Any:
         return function(input, other)
 
     options = {"promote": "arithmetic", "inplace": True} | options
-    return declared(name, computed, function, "input other", doc, options)
+    return declare_operation(name, compute, function, "input other", doc, options)
 
 
-def declared(
-    name: str, computed: Any, function: Any, operands: str, doc: str, options: dict
+def declare_operation(
+    name: str, compute: Any, function: Any, operands: str, doc: str, options: dict
 ) -> Callable[..., Any]:
-    """The declaration of both."""
-    computed.__name__ = computed.__qualname__ = name
-    computed.__doc__ = doc
+    """Declare the operation that `unary` or `binary` describes."""
+    compute.__name__ = compute.__qualname__ = name
+    compute.__doc__ = doc
     if isinstance(getattr(function, "primitive", None), Elementwise) and not function.primitive.static:
         options = {"primitive": function} | options
-    return operation(operands, **options)(computed)
+    return operation(operands, **options)(compute)
 
 
-def aliased(spaces: str = "function method", /, **names: Callable[..., Any]) -> None:
-    """Other names of operations; of their methods in place, too."""
+def add_aliases(spaces: str = "function method", /, **names: Callable[..., Any]) -> None:
+    """Expose operations, and their in-place methods, under other names."""
     methods = SPACES["method"]
     for name, function in names.items():
-        exposed(spaces, name)(function)
+        expose(spaces, name)(function)
         inplace = methods.get(function.operation.name + "_")
         if inplace is not None and "method" in spaces:
-            exposed("method", name + "_")(inplace)
+            expose("method", name + "_")(inplace)
 
 
-def flat(t: Any, y: Any, *xs: Any, **params: Any) -> Masked:
-    """The derivative of steps: 0, but one that is there, so that gradients flow through them as torch's do."""
+def zero_partial(t: Any, y: Any, *xs: Any, **params: Any) -> Masked:
+    """The partial derivative of a step function: a recorded zero, so that gradients flow through it as in torch."""
     return Masked(t, False)
 
 
-steps: dict[str, Any] = {
-    name: declare(Elementwise, name, getattr(ops, name).primitive.make_kernel, (flat,))
+step_primitives: dict[str, Any] = {
+    name: declare_primitive(Elementwise, name, getattr(ops, name).primitive.make_kernel, (zero_partial,))
     for name in ("floor", "ceil", "trunc", "rint", "sign")
 }
 
 
-def by_operands(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An elementwise primitive whose rules read operands alone, and so does its node in torch: what they say of the
-    result is computed again, and it may be modified in place."""
+def save_operands_only(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make an elementwise primitive whose node saves operands alone, as torch's does: its rules compute the result
+    again, so the result may be modified in place."""
     primitive: Any = function.primitive  # type: ignore[attr-defined]
 
-    def again(rule: Any) -> Any:
+    def recompute_result(rule: Any) -> Any:
         return lambda t, y, *xs: rule(t, call(*xs), *xs)
 
-    call = declare(
+    call = declare_primitive(
         Elementwise,
         primitive.name,
         primitive.make_kernel,
-        [r if r is None or i in primitive.linear else again(r) for i, r in enumerate(primitive.rules)],
+        [
+            r if r is None or i in primitive.linear else recompute_result(r)
+            for i, r in enumerate(primitive.partials)
+        ],
         linear=primitive.linear,
         jointly=primitive.jointly,
         finite=primitive.finite,
@@ -94,14 +99,14 @@ def by_operands(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def kind(value: Any) -> str:
-    """'b', 'i', 'u', 'f' or 'c'."""
-    return kind_of(dtype_of(value))
+    """The kind of a value's dtype: 'b', 'i', 'u', 'f' or 'c'."""
+    return kind_of(value_dtype(value))
 
 
-def suited(number: Any, x: Any) -> Any:
-    """A number as one of the dtype of x, which RuntimeError says it has to be; a traced one stays as it is."""
+def number_like(number: Any, x: Any) -> Any:
+    """Convert a number to the dtype of x, or raise RuntimeError where it does not fit; a traced one stays as it is."""
     known = isinstance(number, int | float | complex | np.generic)
-    return number_in(number, dtype_of(x)).item() if known else number
+    return cast_number(number, value_dtype(x)).item() if known else number
 
 
 def refuse(kinds: str, *values: Any, operation: str) -> None:

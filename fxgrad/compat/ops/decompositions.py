@@ -10,36 +10,36 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
 from ...numpy.linalg import decompositions
-from ...ops.linalg import adjoint, identity, transposed
-from ...ops.linalg import lower as lower_part
+from ...ops.linalg import adjoint, identity_like, matrix_transpose
+from ...ops.linalg import lower_triangle as lower_part
 from .._core.errors import TensorError
-from .._declare.named_results import results
-from .._declare.operation import exposed, operation
-from .elimination import INFO, indefinite_minor, lu, parts, permutation, permuted_identity
+from .._declare.named_results import make_result_type
+from .._declare.operation import expose, operation
+from .elimination import INFO, indefinite_minor, lu_primitive, lu_triangles, permutation, permuted_identity
 from .linalg import (
     check_floating,
     check_info,
     check_matrix,
     check_pair,
     check_square,
-    hermitian_part,
-    refused,
-    solved,
+    mirror_to_hermitian,
+    solve_systems,
+    translate_errors,
 )
 
 
 # -- Cholesky ------------------------------------------
-def indefinite(name: str) -> Any:
+def indefinite_message(name: str) -> Any:
     return lambda which, k: (
         f"{name}: {which}The factorization could not be completed because the input is not positive-definite (the "
         f"leading minor of order {k} is not positive-definite)."
     )
 
 
-def cholesky_of(name: str, a: Any, upper: bool) -> Any:
+def factor_cholesky(name: str, a: Any, upper: bool) -> Any:
     check_square(name, a)
-    fixed = hermitian_part(a, upper)
-    with refused(indefinite(name), lambda: indefinite_minor(fixed)):
+    fixed = mirror_to_hermitian(a, upper)
+    with translate_errors(indefinite_message(name), lambda: indefinite_minor(fixed)):
         return decompositions.cholesky(fixed, upper=upper)
 
 
@@ -50,23 +50,23 @@ def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
     Raises:
         LinAlgError: a matrix is not positive definite.
     """
-    return cholesky_of("linalg.cholesky", A, upper)
+    return factor_cholesky("linalg.cholesky", A, upper)
 
 
 @operation("input", by_value=True)
 def cholesky(input: Any, upper: bool = False) -> Any:
     """L with A = LLᴴ: see `linalg.cholesky`."""
-    return cholesky_of("cholesky", input, upper)
+    return factor_cholesky("cholesky", input, upper)
 
 
-@operation("A", spaces="linalg", results=results("linalg_cholesky_ex", "L", "info"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_cholesky_ex", "L", "info"))
 def linalg_cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """(L, info): info is 0, or the order of the leading minor that is not positive; L is NaN then."""
     check_square("linalg.cholesky_ex", A)
-    fixed = hermitian_part(A, upper)
+    fixed = mirror_to_hermitian(A, upper)
     info = indefinite_minor(fixed)
     if check_errors:
-        check_info(info, indefinite("linalg.cholesky_ex"))
+        check_info(info, indefinite_message("linalg.cholesky_ex"))
     wrong = ops.not_equal(info, 0)[..., None, None]
     definite = ops.where(wrong, np.eye(A.shape[-1], dtype=aval_of(A).dtype), fixed)
     return [ops.where(wrong, np.nan, decompositions.cholesky(definite, upper=upper)), info]
@@ -80,8 +80,10 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
     check_square("cholesky_solve", L)
     check_pair("cholesky_solve", B, L)
     factor = adjoint(L) if upper else L
-    y = solved("cholesky_solve", ops.triangular_solve, factor, B, True, lower=True, unit_diagonal=False)
-    return solved(
+    y = solve_systems(
+        "cholesky_solve", ops.triangular_solve, factor, B, True, lower=True, unit_diagonal=False
+    )
+    return solve_systems(
         "cholesky_solve", ops.triangular_solve, adjoint(factor), y, True, lower=False, unit_diagonal=False
     )
 
@@ -91,13 +93,13 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
     check_square("cholesky_inverse", L)
     factor = adjoint(L) if upper else L
-    one = identity(factor, L.shape[-1])
+    one = identity_like(factor, L.shape[-1])
     inverse = ops.triangular_solve(factor, one, lower=True, unit_diagonal=False)
     return adjoint(inverse) @ inverse
 
 
 # -- QR ------------------------------------------
-def qr_of(a: Any, mode: str) -> list[Any]:
+def factor_qr(a: Any, mode: str) -> list[Any]:
     if mode not in ("reduced", "complete", "r"):
         raise TensorError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -107,16 +109,16 @@ def qr_of(a: Any, mode: str) -> list[Any]:
     return [np.zeros(0, aval_of(r).dtype) if mode == "r" else q, r]
 
 
-@operation("A", spaces="linalg", results=results("linalg_qr", "Q", "R"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_qr", "Q", "R"))
 def linalg_qr(A: Any, mode: str = "reduced") -> Any:
     """A = QR with orthonormal columns of Q and an upper triangle R; with mode="r" Q is empty."""
-    return qr_of(A, mode)
+    return factor_qr(A, mode)
 
 
-@operation("input", results=results("qr", "Q", "R"), node="LinalgQrBackward0")
+@operation("input", results=make_result_type("qr", "Q", "R"), node="LinalgQrBackward0")
 def qr(input: Any, some: bool = True) -> Any:
     """A = QR: see `linalg.qr`."""
-    return qr_of(input, "reduced" if some else "complete")
+    return factor_qr(input, "reduced" if some else "complete")
 
 
 @operation("A tau", spaces="linalg")
@@ -137,7 +139,7 @@ def linalg_householder_product(A: Any, tau: Any) -> Any:
     return product
 
 
-@exposed("function method")
+@expose("function method")
 def orgqr(input: Any, tau: Any, *, out: Any = None) -> Any:
     """See `linalg.householder_product`."""
     return linalg_householder_product(input, tau, out=out)
@@ -151,7 +153,7 @@ def check_driver(name: str, driver: Any) -> None:
         )
 
 
-@operation("A", spaces="linalg", results=results("linalg_svd", "U", "S", "Vh"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_svd", "U", "S", "Vh"))
 def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """A = U·diag(S)·Vh with descending S ≥ 0. Derivatives where singular values repeat: see `fxgrad.ops.spectral`.
 
@@ -172,7 +174,7 @@ def linalg_svdvals(A: Any, *, driver: str | None = None) -> Any:
     return ops.svdvals(A)
 
 
-@operation("input", results=results("svd", "U", "S", "V"), node="LinalgSvdBackward0")
+@operation("input", results=make_result_type("svd", "U", "S", "V"), node="LinalgSvdBackward0")
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """A = U·diag(S)·Vᴴ; without `compute_uv` U and V are zeros."""
     check_matrix("linalg.svd", input)
@@ -190,21 +192,21 @@ def check_uplo(uplo: str) -> str:
     return uplo.upper()
 
 
-@operation("A", spaces="linalg", results=results("linalg_eigh", "eigenvalues", "eigenvectors"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_eigh", "eigenvalues", "eigenvectors"))
 def linalg_eigh(A: Any, UPLO: str = "L") -> Any:
     """Ascending eigenvalues and orthonormal eigenvectors of Hermitian matrices, given by a triangle."""
     check_square("linalg.eigh", A)
-    return ops.eigh(hermitian_part(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
+    return ops.eigh(mirror_to_hermitian(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
 
 
 @operation("A", spaces="linalg", node="LinalgEighBackward0")
 def linalg_eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending."""
     check_square("linalg.eigh", A)
-    return ops.eigvalsh(hermitian_part(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
+    return ops.eigvalsh(mirror_to_hermitian(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
 
 
-@operation("A", spaces="linalg", results=results("linalg_eig", "eigenvalues", "eigenvectors"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_eig", "eigenvalues", "eigenvectors"))
 def linalg_eig(A: Any) -> Any:
     """Eigenvalues and eigenvectors of length one, complex in any case."""
     check_square("linalg.eig", A)
@@ -222,8 +224,8 @@ INFO_NONE = np.iinfo(INFO).max
 
 
 # -- LU ------------------------------------------
-def factored(name: str, a: Any, pivot: bool) -> tuple[Any, Any, Any]:
-    """(L and U in one matrix, pivots counted from 1, the number of the first zero on the diagonal of U)."""
+def factor_lu(name: str, a: Any, pivot: bool) -> tuple[Any, Any, Any]:
+    """Return (L and U in one matrix, pivots counted from 1, the number of the first zero on the diagonal of U)."""
     if a.ndim < 2:
         raise TensorError(
             f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(a.shape)} instead"
@@ -231,14 +233,14 @@ def factored(name: str, a: Any, pivot: bool) -> tuple[Any, Any, Any]:
     check_floating("torch.lu_factor", a)
     if not pivot:
         raise TensorError(f"{name}: LU without pivoting is not implemented on the CPU")
-    packed, pivots, _ = lu(a)
+    packed, pivots, _ = lu_primitive(a)
     zero = ops.equal(fnp.diagonal(ops.stop_gradient(packed), axis1=-2, axis2=-1), 0)
     places = np.arange(1, zero.shape[-1] + 1, dtype=INFO)
     first = fnp.min(ops.where(zero, places, INFO_NONE), axis=-1, initial=INFO_NONE)
     return packed, pivots + 1, ops.where(ops.equal(first, INFO_NONE), INFO.type(0), first)
 
 
-def unusable(which: str, k: int) -> str:
+def zero_pivot_message(which: str, k: int) -> str:
     return (
         f"torch.linalg.lu_factor: {which}U[{k},{k}] is zero and using it on lu_solve would result in a division by "
         "zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
@@ -249,47 +251,52 @@ def unusable(which: str, k: int) -> str:
 @operation(
     "A",
     spaces="linalg",
-    results=results("linalg_lu_factor", "LU", "pivots"),
+    results=make_result_type("linalg_lu_factor", "LU", "pivots"),
     node="LinalgLuFactorExBackward0",
 )
 def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
     """(L below the diagonal and U in one matrix, pivots counted from 1) with PA = LU."""
-    packed, pivots, info = factored("linalg.lu_factor", A, pivot)
-    check_info(info, unusable)
+    packed, pivots, info = factor_lu("linalg.lu_factor", A, pivot)
+    check_info(info, zero_pivot_message)
     return [packed, pivots]
 
 
-@operation("A", spaces="linalg", results=results("linalg_lu_factor_ex", "LU", "pivots", "info"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_lu_factor_ex", "LU", "pivots", "info"))
 def linalg_lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """As `lu_factor`, and info: 0, or the place on the diagonal of U that is zero."""
-    found = factored("linalg.lu_factor_ex", A, pivot)
+    found = factor_lu("linalg.lu_factor_ex", A, pivot)
     if check_errors:
-        check_info(found[2], unusable)
+        check_info(found[2], zero_pivot_message)
     return list(found)
 
 
-@exposed("function method", "lu")
+@expose("function method", "lu")
 def packed_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
     """(LU, pivots), and info if it is asked for: see `linalg.lu_factor`."""
     return tuple(linalg_lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
 
 
-@operation("A", spaces="linalg", results=results("linalg_lu", "P", "L", "U"), constant=(0,))
+@operation("A", spaces="linalg", results=make_result_type("linalg_lu", "P", "L", "U"), constant=(0,))
 def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
     """A = PLU with a permutation P, ones on the diagonal of L."""
     check_matrix("linalg.lu", A)
     if not pivot:
         raise TensorError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    packed, _, order = lu(A)
-    return [permuted_identity(order, A), *parts(packed)]
+    packed, _, order = lu_primitive(A)
+    return [permuted_identity(order, A), *lu_triangles(packed)]
 
 
-@operation("LU_data LU_pivots", spaces="function", results=results("lu_unpack", "P", "L", "U"), constant=(0,))
+@operation(
+    "LU_data LU_pivots",
+    spaces="function",
+    results=make_result_type("lu_unpack", "P", "L", "U"),
+    constant=(0,),
+)
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """(P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
     nothing = np.zeros(0, aval_of(LU_data).dtype)
     p = permuted_identity(permutation(LU_pivots, LU_data.shape[-2]), LU_data) if unpack_pivots else nothing
-    return [p, *(parts(LU_data) if unpack_data else (nothing, nothing))]
+    return [p, *(lu_triangles(LU_data) if unpack_data else (nothing, nothing))]
 
 
 @operation("LU pivots B", spaces="linalg")
@@ -299,28 +306,28 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
         raise TensorError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     check_square("linalg.lu_solve", LU, "LU")
     check_pair("linalg.lu_solve", LU, B)
-    return lu_solved(LU, pivots, B, left, adjoint)
+    return solve_factored(LU, pivots, B, left, adjoint)
 
 
-def lu_solved(packed: Any, pivots: Any, b: Any, left: bool, flipped: bool) -> Any:
-    """X with AX = B, or XA = B, for A = PLU; `flipped`, for Aᴴ."""
+def solve_factored(packed: Any, pivots: Any, b: Any, left: bool, is_adjoint: bool) -> Any:
+    """Solve AX = B, or XA = B, for A = PLU, or for Aᴴ."""
     if not left:  # (XA)ᴴ = AᴴXᴴ
-        return adjoint(lu_solved(packed, pivots, adjoint(b), True, not flipped))
+        return adjoint(solve_factored(packed, pivots, adjoint(b), True, not is_adjoint))
     p = permuted_identity(permutation(pivots, packed.shape[-1]), packed)
 
-    def against(factor: Any, b: Any, lower: bool) -> Any:
-        factor, lower = (adjoint(factor), not lower) if flipped else (factor, lower)
-        return solved(
+    def solve_triangle(factor: Any, b: Any, lower: bool) -> Any:
+        factor, lower = (adjoint(factor), not lower) if is_adjoint else (factor, lower)
+        return solve_systems(
             "linalg.lu_solve", ops.triangular_solve, factor, b, True, lower=lower, unit_diagonal=False
         )
 
-    l_factor, u_factor = parts(packed)
-    if flipped:
-        return p @ against(l_factor, against(u_factor, b, False), True)
-    return against(u_factor, against(l_factor, transposed(p) @ b, True), False)
+    l_factor, u_factor = lu_triangles(packed)
+    if is_adjoint:
+        return p @ solve_triangle(l_factor, solve_triangle(u_factor, b, False), True)
+    return solve_triangle(u_factor, solve_triangle(l_factor, matrix_transpose(p) @ b, True), False)
 
 
-@exposed("function method")
+@expose("function method")
 def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
     """X with AX = b for the factors of A: see `linalg.lu_solve`."""
     return linalg_lu_solve(LU_data, LU_pivots, b, out=out)

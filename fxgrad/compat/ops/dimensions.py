@@ -1,4 +1,4 @@
-"""Dimensions as torch's arguments name them."""
+"""Normalization of the dimensions that torch's arguments name, and shapes of reductions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .._core.error_messages import dimension_error
 from .._core.errors import TensorError
 
 
-def dimension(dim: Any, ndim: int) -> int:
-    """A dimension counted from the front. A Tensor without any has one for this purpose."""
+def normalize_dim(dim: Any, ndim: int) -> int:
+    """Count a dimension from the front. A Tensor without any has one for this purpose."""
     place = index(dim)
     size = max(ndim, 1)
     if not -size <= place < size:
@@ -20,33 +20,33 @@ def dimension(dim: Any, ndim: int) -> int:
     return place % size
 
 
-def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
-    """Dimensions counted from the front; None and () stand for all."""
+def normalize_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Count dimensions from the front; None and () stand for all."""
     if dim is None or dim == ():
         return tuple(range(ndim))
     if not isinstance(dim, tuple | list):
         dim = (dim,)
     found: list[int] = []
     for d in dim:
-        place = dimension(d, ndim)
+        place = normalize_dim(d, ndim)
         if place in found:
             raise TensorError(f"dim {place} appears multiple times in the list of dims")
         found.append(place)
     return tuple(found) if ndim else ()
 
 
-def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape with reduced axes of length one."""
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
-def flattened(x: Any) -> Any:
-    """All elements in a row."""
+def flatten_value(x: Any) -> Any:
+    """Reshape a value to one dimension."""
     return ops.reshape(x, shape=(aval_of(x).size,))
 
 
-def extent(value: Any, axes: tuple[int, ...]) -> int:
-    """How many elements are reduced to one."""
+def reduction_size(value: Any, axes: tuple[int, ...]) -> int:
+    """The number of elements that are reduced to one."""
     count = 1
     for axis in axes:
         count *= aval_of(value).shape[axis]

@@ -14,9 +14,9 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import Aval, aval_of
 from ...ops.kinds import General
-from ...ops.linalg import field, supported, total, transposed
-from .._core.primitives import declare
-from .._declare.operation import exposed, operation
+from ...ops.linalg import compute_dtype, linalg_kernel, matrix_transpose, sum_terms
+from .._core.primitives import declare_primitive
+from .._declare.operation import expose, operation
 from .linalg import check_square
 
 # Of the numerator of degree 13, from the highest power down; good to rounding in double precision up to norm 5.37.
@@ -27,7 +27,7 @@ PADE = (
 RADIUS = 5.37
 
 
-def exponential(a: Any) -> Any:
+def matrix_exp_kernel(a: Any) -> Any:
     """eᴬ as the 2ˢ-th power of e^(A/2ˢ)."""
     if not a.size:
         return a
@@ -46,45 +46,50 @@ def exponential(a: Any) -> Any:
     return y
 
 
-def block(a: Any, t: Any, zero: Any) -> Any:
-    """[[A, T], [0, A]]."""
+def block_triangle(a: Any, t: Any, zero: Any) -> Any:
+    """The block matrix [[A, T], [0, A]]."""
     return fnp.concatenate([fnp.concatenate([a, t], -1), fnp.concatenate([zero, a], -1)], -2)
 
 
-def corner(x: Any) -> Any:
+def top_right_block(x: Any) -> Any:
     """The block at the top right."""
     n = aval_of(x).shape[-1] // 2
     return x[..., :n, n:]
 
 
-def slope_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
-    """Along A it is the slope of the doubled matrix along diag(Ȧ, Ȧ)."""
+def matrix_exp_slope_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    """The tangent rule: along A it is the slope of the doubled matrix along diag(Ȧ, Ȧ)."""
     (a, t), (da, dt) = primals, tangents
     zero = ops.zeros_like(a)
-    second = None if da is None else corner(slope(block(a, t, zero), block(da, zero, zero)))
-    return total(None if dt is None else slope(a, dt), second)
+    second = (
+        None
+        if da is None
+        else top_right_block(matrix_exp_slope(block_triangle(a, t, zero), block_triangle(da, zero, zero)))
+    )
+    return sum_terms(None if dt is None else matrix_exp_slope(a, dt), second)
 
 
 # The derivative of eᴬ along T.
-slope = declare(
+matrix_exp_slope = declare_primitive(
     General,
     "matrix_exp_slope",
-    supported(
-        "matrix_exp_slope", lambda xp: lambda a, t: corner(exponential(block(a, t, ops.zeros_like(a))))
+    linalg_kernel(
+        "matrix_exp_slope",
+        lambda xp: lambda a, t: top_right_block(matrix_exp_kernel(block_triangle(a, t, ops.zeros_like(a)))),
     ),
-    abstract=lambda self, a, t: Aval(a.shape, field("matrix_exp", a, t)),
-    tangent=slope_tangent,
-    transposed=lambda ct, a, t: [None, slope(transposed(a), ct)],
-    batched=lambda a, t, *, size: slope(a, t),
+    abstract_rule=lambda self, a, t: Aval(a.shape, compute_dtype("matrix_exp", a, t)),
+    tangent_rule=matrix_exp_slope_tangent,
+    transpose_rule=lambda ct, a, t: [None, matrix_exp_slope(matrix_transpose(a), ct)],
+    batch_rule=lambda a, t, *, size: matrix_exp_slope(a, t),
 )
 
-matrix_exponential = declare(
+matrix_exp_primitive = declare_primitive(
     General,
     "matrix_exp",
-    supported("matrix_exp", lambda xp: exponential),
-    abstract=lambda self, a: Aval(a.shape, field("matrix_exp", a)),
-    tangent=lambda y, primals, tangents, params: slope(primals[0], tangents[0]),
-    batched=lambda a, *, size: matrix_exponential(a),
+    linalg_kernel("matrix_exp", lambda xp: matrix_exp_kernel),
+    abstract_rule=lambda self, a: Aval(a.shape, compute_dtype("matrix_exp", a)),
+    tangent_rule=lambda y, primals, tangents, params: matrix_exp_slope(primals[0], tangents[0]),
+    batch_rule=lambda a, *, size: matrix_exp_primitive(a),
 )
 
 
@@ -97,10 +102,10 @@ def linalg_matrix_exp(A: Any) -> Any:
     [[1.0, 1.0], [0.0, 1.0]]
     """
     check_square("linalg.matrix_exp", A)
-    return matrix_exponential(A)
+    return matrix_exp_primitive(A)
 
 
-@exposed("function method")
+@expose("function method")
 def matrix_exp(A: Any) -> Any:
     """The exponentials of square matrices: see `linalg.matrix_exp`."""
     return linalg_matrix_exp(A)

@@ -9,13 +9,13 @@ import numpy as np
 from ... import ops
 from ...core.aval import aval_of, is_differentiable
 from ...numpy import fft
-from ...numpy.composite import axes_tuple, axis_index
-from ...ops.fourier import OPPOSITE
+from ...numpy.composite import normalize_axes, normalize_axis
+from ...ops.fourier import OPPOSITE_NORM
 from .._core.dtypes import as_numpy_dtype, from_numpy_dtype, get_default_dtype, short_name
 from .._core.errors import DimensionError, TensorError
 from .._core.tape import current_tape
-from .._core.tensor import LEAF, make
-from .._declare.operation import as_float, exposed, operation
+from .._core.tensor import LEAF, make_tensor
+from .._declare.operation import expose, float_dtype, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 UNSUPPORTED = ("float16", "bfloat16")
 
 
-def checked(name: str, x: Any, norm: Any, real: bool = False) -> Any:
-    """The operand in a floating dtype in which there are transforms."""
+def fft_operand(name: str, x: Any, norm: Any, real: bool = False) -> Any:
+    """Check the operand of a transform, and convert it to a floating dtype."""
     dtype = from_numpy_dtype(aval_of(x).dtype)
     if dtype.name in UNSUPPORTED:
         raise TensorError(f"Unsupported dtype {short_name(dtype)}", hint="x.to(torch.float32)")
     if real and dtype.is_complex:
         raise TensorError(f"{name} expects a real input tensor, but got {short_name(dtype)}")
-    if norm is not None and norm not in OPPOSITE:
+    if norm is not None and norm not in OPPOSITE_NORM:
         raise TensorError(f'Invalid normalization mode: "{norm}"')
-    return x if is_differentiable(dtype.numpy) else ops.convert(x, dtype=as_float(dtype.numpy))
+    return x if is_differentiable(dtype.numpy) else ops.convert(x, dtype=float_dtype(dtype.numpy))
 
 
 def check_points(n: int) -> None:
@@ -40,30 +40,30 @@ def check_points(n: int) -> None:
         raise TensorError(f"Invalid number of data points ({n}) specified")
 
 
-def along_one(name: str, doc: str, *, real: bool = False, half: bool = False) -> None:
+def declare_fft(name: str, doc: str, *, real: bool = False, half: bool = False) -> None:
     """Declare a transform along one dimension: `real` of real numbers, `half` of a spectrum of which half is given."""
     transform = getattr(fft, name)
 
-    def computed(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-        input = checked(name, input, norm, real)
+    def compute(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        input = fft_operand(name, input, norm, real)
         if not input.ndim:
             raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
-        dim = axis_index(dim, input.ndim)
+        dim = normalize_axis(dim, input.ndim)
         size = input.shape[dim]
         check_points(n if n is not None else 2 * (size - 1) if half else size)
         return transform(input, n, dim, norm)
 
-    declared(name, computed, doc)
+    expose_transform(name, compute, doc)
 
 
-def along_several(
+def declare_fftn(
     name: str, doc: str, default: tuple[int, ...] | None = None, *, real: bool = False, half: bool = False
 ) -> None:
     """Declare a transform along several dimensions, all unless they are given."""
     transform = TRANSFORMS.get(name) or getattr(fft, name)
 
-    def computed(input: Any, s: Any = None, dim: Any = default, norm: str | None = None) -> Any:
-        input = checked(name, input, norm, real)
+    def compute(input: Any, s: Any = None, dim: Any = default, norm: str | None = None) -> Any:
+        input = fft_operand(name, input, norm, real)
         sizes = (s,) if isinstance(s, int) else s
         if dim is None and sizes is not None:
             if len(sizes) > input.ndim:
@@ -72,7 +72,7 @@ def along_several(
                 )
             dim = range(input.ndim - len(sizes), input.ndim)
         dims = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
-        dims = tuple([axis_index(d, input.ndim) for d in dims])
+        dims = tuple([normalize_axis(d, input.ndim) for d in dims])
         if len({*dims}) < len(dims):
             raise TensorError("FFT dims must be unique")
         if sizes is not None and len(sizes) != len(dims):
@@ -92,70 +92,70 @@ def along_several(
             return ops.convert(input, dtype=np.promote_types(aval_of(input).dtype, np.complex64))
         return transform(input, given, dims, norm)
 
-    declared(name, computed, doc)
+    expose_transform(name, compute, doc)
 
 
-def declared(name: str, computed: Any, doc: str) -> None:
+def expose_transform(name: str, computed: Any, doc: str) -> None:
     computed.__name__ = computed.__qualname__ = f"fft_{name}"
     computed.__doc__ = doc
     operation("input", spaces="fft", own_precision=True)(computed)
 
 
 def hfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    return fft.irfftn(ops.conjugate(x), s, axes, OPPOSITE[norm or "backward"])
+    return fft.irfftn(ops.conjugate(x), s, axes, OPPOSITE_NORM[norm or "backward"])
 
 
 def ihfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    return ops.conjugate(fft.rfftn(x, s, axes, OPPOSITE[norm or "backward"]))
+    return ops.conjugate(fft.rfftn(x, s, axes, OPPOSITE_NORM[norm or "backward"]))
 
 
 # What NumPy lacks.
 TRANSFORMS: dict[str, Callable[..., Any]] = {
     "hfft2": hfftn, "hfftn": hfftn, "ihfft2": ihfftn, "ihfftn": ihfftn,
 }  # fmt: skip
-TWO = (-2, -1)
+LAST_TWO = (-2, -1)
 
-along_one(
+declare_fft(
     "fft", "The discrete Fourier transform along a dimension, cropped or padded with zeros to n entries."
 )
-along_one("ifft", "The inverse of `fft`.")
-along_one("rfft", "The frequencies 0 … n//2 of real numbers; the others are their conjugates.", real=True)
-along_one("irfft", "The inverse of `rfft`, with n real entries.", half=True)
-along_one(
+declare_fft("ifft", "The inverse of `fft`.")
+declare_fft("rfft", "The frequencies 0 … n//2 of real numbers; the others are their conjugates.", real=True)
+declare_fft("irfft", "The inverse of `rfft`, with n real entries.", half=True)
+declare_fft(
     "hfft", "The real spectrum of a signal with Hermitian symmetry, given by its first half.", half=True
 )
-along_one("ihfft", "The inverse of `hfft`.", real=True)
-along_several("fftn", "`fft` along dimensions, cropped or padded to the sizes `s`.")
-along_several("ifftn", "The inverse of `fftn`.")
-along_several("rfftn", "`rfft` along the last of the dimensions, `fft` along the others.", real=True)
-along_several("irfftn", "The inverse of `rfftn`.", half=True)
-along_several("hfftn", "`hfft` along the last of the dimensions, `fft` along the others.", half=True)
-along_several("ihfftn", "The inverse of `hfftn`.", real=True)
-along_several("fft2", "`fftn` along two dimensions.", TWO)
-along_several("ifft2", "`ifftn` along two dimensions.", TWO)
-along_several("rfft2", "`rfftn` along two dimensions.", TWO, real=True)
-along_several("irfft2", "`irfftn` along two dimensions.", TWO, half=True)
-along_several("hfft2", "`hfftn` along two dimensions.", TWO, half=True)
-along_several("ihfft2", "`ihfftn` along two dimensions.", TWO, real=True)
+declare_fft("ihfft", "The inverse of `hfft`.", real=True)
+declare_fftn("fftn", "`fft` along dimensions, cropped or padded to the sizes `s`.")
+declare_fftn("ifftn", "The inverse of `fftn`.")
+declare_fftn("rfftn", "`rfft` along the last of the dimensions, `fft` along the others.", real=True)
+declare_fftn("irfftn", "The inverse of `rfftn`.", half=True)
+declare_fftn("hfftn", "`hfft` along the last of the dimensions, `fft` along the others.", half=True)
+declare_fftn("ihfftn", "The inverse of `hfftn`.", real=True)
+declare_fftn("fft2", "`fftn` along two dimensions.", LAST_TWO)
+declare_fftn("ifft2", "`ifftn` along two dimensions.", LAST_TWO)
+declare_fftn("rfft2", "`rfftn` along two dimensions.", LAST_TWO, real=True)
+declare_fftn("irfft2", "`irfftn` along two dimensions.", LAST_TWO, half=True)
+declare_fftn("hfft2", "`hfftn` along two dimensions.", LAST_TWO, half=True)
+declare_fftn("ihfft2", "`ihfftn` along two dimensions.", LAST_TWO, real=True)
 
 
 # -- the order of frequencies ------------------------------------------
 @operation("input", spaces="fft", out=False, node="RollBackward0")
 def fft_fftshift(input: Any, dim: Any = None) -> Any:
     """The frequency 0 moved to the middle."""
-    return fft.fftshift(input, axes_tuple(dim, input.ndim))
+    return fft.fftshift(input, normalize_axes(dim, input.ndim))
 
 
 @operation("input", spaces="fft", out=False, node="RollBackward0")
 def fft_ifftshift(input: Any, dim: Any = None) -> Any:
     """The inverse of `fftshift`."""
-    return fft.ifftshift(input, axes_tuple(dim, input.ndim))
+    return fft.ifftshift(input, normalize_axes(dim, input.ndim))
 
 
-def frequencies(name: str, reference: Callable[..., Any], doc: str) -> None:
+def declare_frequencies(name: str, reference: Callable[..., Any], doc: str) -> None:
     """Expose a function that gives the frequencies of a transform of n points."""
 
-    def made(
+    def compute(
         n: int,
         d: float = 1.0,
         *,
@@ -167,17 +167,17 @@ def frequencies(name: str, reference: Callable[..., Any], doc: str) -> None:
     ) -> Any:
         with np.errstate(all="ignore"):  # of distances that are 0
             values = (reference(n) / np.float64(d)).astype(as_numpy_dtype(dtype or get_default_dtype()))
-        tensor = make(current_tape(), values)
+        tensor = make_tensor(current_tape(), values)
         if out is not None:
             return out.copy_(tensor)
         if requires_grad:
             tensor.node = LEAF
         return tensor
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = doc
-    exposed("fft", name)(made)
+    compute.__name__ = compute.__qualname__ = name
+    compute.__doc__ = doc
+    expose("fft", name)(compute)
 
 
-frequencies("fftfreq", np.fft.fftfreq, "The frequencies of `fft` of n points at distances d.")
-frequencies("rfftfreq", np.fft.rfftfreq, "The frequencies of `rfft` of n points at distances d.")
+declare_frequencies("fftfreq", np.fft.fftfreq, "The frequencies of `fft` of n points at distances d.")
+declare_frequencies("rfftfreq", np.fft.rfftfreq, "The frequencies of `rfft` of n points at distances d.")

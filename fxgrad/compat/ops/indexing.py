@@ -1,6 +1,6 @@
-"""Indexing: `x[...]` and `x[...] = v`, and entries chosen by index Tensors.
+"""Indexing: `x[...]` and `x[...] = v`, and the operations that take index Tensors.
 
-Integers, slices and None make views, as `select`, `narrow` and `unsqueeze` do; index Tensors, masks and lists then
+Integers, slices and None make views, as `select_view`, `narrow` and `unsqueeze` do; index Tensors, masks and lists then
 choose entries of that, which are copies. So an integer takes no part in the broadcasting of index Tensors, as it does
 in NumPy.
 """
@@ -17,74 +17,74 @@ import numpy as np
 from ... import ops
 from ...core.aval import aval_of, kind_of
 from ...core.errors import ConcretizationError, UnsupportedError
-from ...core.interpreter import Tracer, concrete
+from ...core.interpreter import Tracer, concretize
 from .._core import strides
 from .._core.dtypes import short_name
 from .._core.errors import ArgumentValueError, DimensionError, TensorError
-from .._core.inplace import modifying
+from .._core.inplace import to_inplace
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, current, make
-from .._declare.operation import exposed, operation
+from .._core.tensor import Tensor, make_tensor, refresh
+from .._declare.operation import expose, operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Rearrangement
-from .dimensions import dimension
+from .dimensions import normalize_dim
 from .joining import cat
-from .sizes import at
+from .sizes import dim_index
 from .slicing import alias
-from .viewing import broadcast_shapes, expanded, reshape, unsqueeze
+from .viewing import broadcast_shapes, expand_values, reshape, unsqueeze
 
-CHOICE: dict[str, Any] = {"out": False, "composite": Rearrangement}
+INDEXING_OPTIONS: dict[str, Any] = {"out": False, "composite": Rearrangement}
 
 
 # -- integers, slices, None ------------------------------------------
-def basic(name: str) -> Any:
-    """The view operation of an index of integers and slices, for one of the names that torch has for parts of it."""
+def declare_basic_view(name: str) -> Any:
+    """Declare the view operation of an index of integers and slices, under one of torch's names for its node."""
 
-    @operation("input", name=name, spaces="", view=True, **CHOICE)
-    def part(input: Any, index: Any) -> Any:
-        return strides.part, (input,), {"index": index}
+    @operation("input", name=name, spaces="", view=True, **INDEXING_OPTIONS)
+    def view_part(input: Any, index: Any) -> Any:
+        return strides.basic_view, (input,), {"index": index}
 
-    return part
-
-
-select, sliced = basic("select"), basic("slice")
+    return view_part
 
 
-@operation("input place", name="select", spaces="", view=True, **CHOICE)
-def selected(input: Any, place: Any, dim: int) -> Any:
-    """The part at a place that is not known: the entries of a batch may have different ones."""
+select_view, slice_view = declare_basic_view("select"), declare_basic_view("slice")
+
+
+@operation("input place", name="select", spaces="", view=True, **INDEXING_OPTIONS)
+def select_traced(input: Any, place: Any, dim: int) -> Any:
+    """Select the part at a traced place, which may differ between the entries of a batch."""
     return ops.getitem, (input, place), {"index": (*[slice(None)] * dim, ops.ARRAY)}
 
 
-MASKS = (Tensor, np.ndarray, Tracer)  # what may be one
-SEVERAL = (slice, type(None), type(...), list, tuple, range, *MASKS)
+MASK_TYPES = (Tensor, np.ndarray, Tracer)  # what may be one
+NON_INTEGERS = (slice, type(None), type(...), list, tuple, range, *MASK_TYPES)
 
 
-def is_tensor(entry: Any) -> bool:
-    """Whether an entry of a key is, or stands for, an index Tensor."""
+def is_index_tensor(entry: Any) -> bool:
+    """Whether an entry of a key is an index Tensor, or is converted to one."""
     if isinstance(entry, Tensor):
         return bool(entry.shape) or not is_integral(entry)
     return isinstance(entry, bool | np.bool_ | list | tuple | range | np.ndarray | Tracer)
 
 
 def is_integral(tensor: Tensor) -> bool:
-    """Whether it is of integers; uint8 is taken for bool."""
+    """Whether a Tensor is of integers; uint8 is taken for bool."""
     return kind_of(aval_of(tensor.value).dtype) in "iu" and aval_of(tensor.value).dtype != np.uint8
 
 
 def is_mask(entry: Any) -> bool:
     """Whether an entry of a key is a mask: a Tensor or array of bool, or of uint8."""
-    if not isinstance(entry, MASKS):
+    if not isinstance(entry, MASK_TYPES):
         return False
-    dtype = aval_of(current(entry).value if isinstance(entry, Tensor) else entry).dtype
+    dtype = aval_of(refresh(entry).value if isinstance(entry, Tensor) else entry).dtype
     return kind_of(dtype) == "b" or dtype == np.uint8
 
 
 def is_unknown(entry: Any) -> bool:
-    """Whether an entry of a key is a Tensor of numbers that are traced and not known."""
-    value = current(entry).value if isinstance(entry, Tensor) else entry
+    """Whether an entry of a key is a traced Tensor without concrete numbers."""
+    value = refresh(entry).value if isinstance(entry, Tensor) else entry
     try:
-        concrete(value, "indexing")
+        concretize(value, "indexing")
     except ConcretizationError:
         return True
     return False
@@ -95,9 +95,9 @@ def as_key(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def settled(key: Any) -> Any:
-    """A key; a short list with more than numbers in it as a tuple, which it once was in NumPy, too."""
-    if not isinstance(key, list) or len(key) >= 32 or not any([isinstance(e, SEVERAL) for e in key]):
+def normalize_key(key: Any) -> Any:
+    """Convert a key that is a short list of more than numbers to a tuple, as NumPy once did."""
+    if not isinstance(key, list) or len(key) >= 32 or not any([isinstance(e, NON_INTEGERS) for e in key]):
         return key
     warnings.warn(
         "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
@@ -109,7 +109,7 @@ def settled(key: Any) -> Any:
     return tuple(key)
 
 
-def is_single(entry: Any) -> bool:
+def is_truth_value(entry: Any) -> bool:
     """Whether an entry of a key is one truth value: it stands for no dimension of the operand, but makes one, of which
     it is the mask."""
     return isinstance(entry, bool | np.bool_) or (is_mask(entry) and not entry.shape)
@@ -120,22 +120,22 @@ def as_row(truth: Any) -> Any:
     return reshape(truth, (1,)) if isinstance(truth, Tensor) else ops.reshape(truth, shape=(1,))
 
 
-def width(entry: Any) -> int:
-    """How many dimensions an entry of a key stands for."""
-    if entry is None or is_single(entry):
+def consumed_dims(entry: Any) -> int:
+    """The number of dimensions that an entry of a key consumes."""
+    if entry is None or is_truth_value(entry):
         return 0
     return len(entry.shape) if is_mask(entry) else 1
 
 
-def viewed(input: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
-    """(the view that integers, slices and None make, the index Tensors left over for its dimensions: None for one that
-    is taken as it is)."""
+def apply_basic_index(input: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
+    """Return (the view that integers, slices and None make, the index Tensors left for its dimensions: None for one
+    that is taken whole)."""
     entries, shape = as_key(key), input.shape
-    used = sum(width(e) for e in entries if e is not Ellipsis)
+    used = sum(consumed_dims(e) for e in entries if e is not Ellipsis)
     if used > len(shape):
         if not shape and isinstance(key, slice):
             raise DimensionError("slice() cannot be applied to a 0-dim tensor.")
-        if not shape and not isinstance(key, tuple) and not is_tensor(key):
+        if not shape and not isinstance(key, tuple) and not is_index_tensor(key):
             raise DimensionError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                 "convert a 0-dim tensor to a number"
@@ -163,11 +163,11 @@ def viewed(input: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
             start, stop, step = e.indices(shape[d])
             template.append(slice(start, max(start, stop), step))
             left.append(None)
-            last = sliced
-        elif is_single(e):
+            last = slice_view
+        elif is_truth_value(e):
             new.append(len(left))
             left += index_arrays(as_row(e), (1,), 0)
-        elif is_tensor(e):
+        elif is_index_tensor(e):
             for entry in index_arrays(e, shape, d):
                 template.append(slice(None))
                 left.append(entry)
@@ -175,22 +175,22 @@ def viewed(input: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
             template.append(slice(None))
             taken.append((e, len(left) - len(new)))
         else:
-            template.append(position(e, shape, d))
-            last = select
+            template.append(position_in_dim(e, shape, d))
+            last = select_view
     if any(e != slice(None) for e in template) or not left:
         template += [slice(None)] * (len(shape) - len(template))
-        input = (last or sliced).operation((input,), {"index": tuple(template)})
+        input = (last or slice_view).operation((input,), {"index": tuple(template)})
     elif not any(a is not None for a in left) and not new and not taken:
         input = alias(input)
     for place, dim in taken:
-        input = selected.operation((input, place), {"dim": dim})
+        input = select_traced.operation((input, place), {"dim": dim})
     for place in new:
         input = unsqueeze(input, place)
     return input, left
 
 
-def position(entry: Any, shape: tuple[int, ...], dim: int) -> int:
-    """An integer of a key as a place along a dimension."""
+def position_in_dim(entry: Any, shape: tuple[int, ...], dim: int) -> int:
+    """Convert an integer of a key to a position along a dimension."""
     try:
         place = as_index(entry)
     except TypeError:
@@ -209,7 +209,7 @@ def index_arrays(entry: Any, shape: tuple[int, ...], dim: int) -> list[Any]:
     if isinstance(entry, list | tuple | range):
         entry = np.asarray([e.__index__() if isinstance(e, Tensor) else e for e in entry])
         entry = entry.astype(np.intp) if not entry.size else entry
-    value = current(entry).value if isinstance(entry, Tensor) else entry
+    value = refresh(entry).value if isinstance(entry, Tensor) else entry
     aval = aval_of(value)
     if kind_of(aval.dtype) not in "biu":
         raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
@@ -223,38 +223,38 @@ def index_arrays(entry: Any, shape: tuple[int, ...], dim: int) -> list[Any]:
             )
     if isinstance(entry, Tensor) and is_unknown(entry):
         return [entry] * len(aval.shape)
-    return list(np.nonzero(concrete(value, "indexing")))
+    return list(np.nonzero(concretize(value, "indexing")))
 
 
 # -- index Tensors ------------------------------------------
-def filled(template: tuple[bool, ...]) -> tuple[Any, ...]:
-    """The index of a primitive with arrays where `template` says so, and all entries along other dimensions."""
+def template_index(template: tuple[bool, ...]) -> tuple[Any, ...]:
+    """Make the index of a primitive: arrays where `template` is true, and whole dimensions elsewhere."""
     return tuple([ops.ARRAY if used else slice(None) for used in template])
 
 
-@operation("input *indices", spaces="", name="index", **CHOICE)
-def entries_at(input: Any, indices: Any, template: Any) -> Any:
-    """The entries at places given by index arrays for some of the dimensions."""
+@operation("input *indices", spaces="", name="index", **INDEXING_OPTIONS)
+def index_values(input: Any, indices: Any, template: Any) -> Any:
+    """Take the entries at the places that index arrays give for some of the dimensions."""
     check_bounds(indices, template, input.shape)
-    return ops.getitem, (input, *indices), {"index": filled(template)}
+    return ops.getitem, (input, *indices), {"index": template_index(template)}
 
 
-@operation("input values *indices", spaces="", name="index_put", **CHOICE)
-def entries_replaced(input: Any, values: Any, indices: Any, template: Any) -> Any:
-    """The Tensor with other entries at such places."""
+@operation("input values *indices", spaces="", name="index_put", **INDEXING_OPTIONS)
+def index_put_values(input: Any, values: Any, indices: Any, template: Any) -> Any:
+    """Replace the entries at the places of index arrays."""
     check_bounds(indices, template, input.shape)
-    return ops.update, (input, values, *indices), {"index": filled(template)}
+    return ops.update, (input, values, *indices), {"index": template_index(template)}
 
 
 @operation("input values *indices", spaces="", name="index_put", out=False)
-def entries_added(input: Any, values: Any, indices: Any, template: Any) -> Any:
-    """The Tensor with values added at such places."""
+def index_put_sums(input: Any, values: Any, indices: Any, template: Any) -> Any:
+    """Add values at the places of index arrays."""
     check_bounds(indices, template, input.shape)
-    return input + ops.put(values, *indices, index=filled(template), shape=tuple(input.shape))
+    return input + ops.scatter_add(values, *indices, index=template_index(template), shape=tuple(input.shape))
 
 
 def check_bounds(indices: Any, template: Any, shape: tuple[int, ...]) -> None:
-    """Raise for the first index, of those that are known, which is not there."""
+    """Raise for the first concrete index that is out of bounds."""
     dims = [d for d, used in enumerate(template) if used]
     for d, index in zip(dims, indices):
         if type(index) is np.ndarray and index.size:
@@ -267,17 +267,17 @@ def check_bounds(indices: Any, template: Any, shape: tuple[int, ...]) -> None:
                 raise DimensionError(f"index {bad} is out of bounds for dimension {d} with size {n}")
 
 
-def chosen(left: list[Any]) -> tuple[list[Any], tuple[bool, ...]]:
-    """(the index arrays, the template) of what `viewed` has left over."""
+def indices_and_template(left: list[Any]) -> tuple[list[Any], tuple[bool, ...]]:
+    """Return (the index arrays, their template) of the index Tensors that `apply_basic_index` leaves."""
     for mask in filter(is_mask, left):
-        concrete(mask.value, "indexing")  # which raises
+        concretize(mask.value, "indexing")  # which raises
     indices = [a for a in left if a is not None]
     if len(indices) > 1:
-        check_broadcast(indices)
+        check_indices_broadcast(indices)
     return indices, tuple([a is not None for a in left])
 
 
-def check_broadcast(indices: list[Any]) -> None:
+def check_indices_broadcast(indices: list[Any]) -> None:
     """Raise unless the index arrays broadcast."""
     shapes = [tuple(i.shape) for i in indices]
     try:
@@ -289,7 +289,7 @@ def check_broadcast(indices: list[Any]) -> None:
         ) from None
 
 
-@exposed("method", "__getitem__")
+@expose("method", "__getitem__")
 def getitem(self: Tensor, key: Any) -> Tensor:
     """Part of a Tensor: a view for integers, slices, None and `...`; a copy where Tensors, masks or lists are used.
 
@@ -300,23 +300,23 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             [3, 5]]), tensor([4, 5]))
     """
     if type(key) is int and self.value.shape and -len(self.value) <= key < len(self.value):
-        return select(self, (key % len(self.value),))
-    view, left = viewed(self, settled(key))
-    indices, template = chosen(left)
-    return entries_at(view, indices, template) if indices else view
+        return select_view(self, (key % len(self.value),))
+    view, left = apply_basic_index(self, normalize_key(key))
+    indices, template = indices_and_template(left)
+    return index_values(view, indices, template) if indices else view
 
 
 @operation("input values mask", spaces="", name="index_put", out=False)
-def entries_covered(input: Any, values: Any, mask: Any) -> Any:
-    """The Tensor with other entries where a mask is true."""
+def put_masked(input: Any, values: Any, mask: Any) -> Any:
+    """Replace the entries where a mask is true."""
     return ops.where(mask, values, input)
 
 
-cover_entries = modifying(entries_covered, "index_put_")
+put_masked_ = to_inplace(put_masked, "index_put_")
 
 
-def cover(view: Tensor, left: list[Any], mask: Tensor, value: Tensor) -> None:
-    """Write where a mask is true that is not known, as inside vmap, where it may differ between entries of the batch.
+def write_masked(view: Tensor, left: list[Any], mask: Tensor, value: Tensor) -> None:
+    """Write where a traced mask is true: inside vmap it may differ between the entries of the batch.
     So it is not known how many entries it chooses, and the value has to be the same for all of them."""
     rank, shape = len(mask.shape), value.shape
     after = len(view.shape) - rank - next(d for d, a in enumerate(left) if a is mask)
@@ -329,35 +329,35 @@ def cover(view: Tensor, left: list[Any], mask: Tensor, value: Tensor) -> None:
         )
     if head:
         value = reshape(value, (*head[:-1], *[1] * rank, *tail))
-    cover_entries(view, value, reshape(mask, (*mask.shape, *[1] * after)))
+    put_masked_(view, value, reshape(mask, (*mask.shape, *[1] * after)))
 
 
-@exposed("method", "__setitem__")
+@expose("method", "__setitem__")
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """Write a number or a Tensor, broadcast, into part of a Tensor."""
     if key is False:
         return
-    key = settled(key)
-    view, left = viewed(self, key)
+    key = normalize_key(key)
+    view, left = apply_basic_index(self, key)
     mask = next(filter(is_mask, left), None)
-    indices, template = chosen(left) if mask is None else ([mask], ())
+    indices, template = indices_and_template(left) if mask is None else ([mask], ())
     if not indices and not isinstance(value, Tensor):
         view.fill_(value)
         return
     if not isinstance(value, Tensor):
-        value = make(current_tape(), np.asarray(value).astype(self.dtype.numpy))
+        value = make_tensor(current_tape(), np.asarray(value).astype(self.dtype.numpy))
     if indices:
-        if not value.shape and all(e is True or is_mask(e) or not is_tensor(e) for e in as_key(key)):
+        if not value.shape and all(e is True or is_mask(e) or not is_index_tensor(e) for e in as_key(key)):
             value = value.to(self.dtype)
         check_source(self, value)
         if mask is None:
-            replace_entries(view, indices, template, value)
+            put_entries_(view, indices, template, value)
         else:
-            cover(view, left, mask, value)
+            write_masked(view, left, mask, value)
         return
     while len(value.shape) > len(view.shape) and value.shape[0] == 1:
         value = value.select(0, 0)
-    view.copy_(value if value.shape == view.shape else expanded(value, view.shape))
+    view.copy_(value if value.shape == view.shape else expand_values(value, view.shape))
 
 
 def check_source(input: Tensor, values: Tensor) -> None:
@@ -368,67 +368,67 @@ def check_source(input: Tensor, values: Tensor) -> None:
         )
 
 
-def replaced_entries(
+def put_entries(
     input: Tensor, indices: Any, template: Any, values: Tensor, accumulate: bool = False
 ) -> Tensor:
-    """The Tensor with values, broadcast, at the places of index arrays."""
-    shape = chosen_shape(input, indices, template)
+    """Write values, broadcast, at the places of index arrays, into a copy."""
+    shape = indexed_shape(input, indices, template)
     while len(values.shape) > len(shape) and values.shape[0] == 1:
         values = values.select(0, 0)
     try:
-        values = values if values.shape == shape else expanded(values, shape)
+        values = values if values.shape == shape else expand_values(values, shape)
     except TensorError:
         raise TensorError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result "
             "of shape "
             f"{list(shape)}"
         ) from None
-    put = entries_added if accumulate else entries_replaced
+    put = index_put_sums if accumulate else index_put_values
     return put(input, values, indices, template)
 
 
-replace_entries = modifying(replaced_entries, "index_put_")
+put_entries_ = to_inplace(put_entries, "index_put_")
 
 
-def chosen_shape(input: Tensor, indices: Any, template: Any) -> tuple[int, ...]:
-    """The shape of what index arrays choose."""
+def indexed_shape(input: Tensor, indices: Any, template: Any) -> tuple[int, ...]:
+    """The shape of the entries that index arrays select."""
     stand_in = np.broadcast_to(np.zeros((), bool), input.shape)
     shapes = [i.shape for i in indices]
     if prod(broadcast_shapes(*shapes)) and 0 in input.shape:
-        return aval_of(entries_at(input, indices, template).value).shape
+        return aval_of(index_values(input, indices, template).value).shape
     rest = iter([np.broadcast_to(np.zeros((), np.intp), s) for s in shapes])
     return stand_in[tuple([next(rest) if used else slice(None) for used in template])].shape
 
 
-def put_indices(input: Tensor, indices: Any) -> tuple[Tensor, list[Any], tuple[bool, ...]]:
-    """(the Tensor with the dimensions of single truth values, index arrays, template) of the argument `indices` of
-    index_put."""
+def parse_put_indices(input: Tensor, indices: Any) -> tuple[Tensor, list[Any], tuple[bool, ...]]:
+    """Return (the Tensor with a dimension for each single truth value, index arrays, template) for the argument
+    `indices` of index_put."""
     left: list[Any] = []
     for entry in indices:
-        if entry is not None and is_single(entry):
+        if entry is not None and is_truth_value(entry):
             input, entry = unsqueeze(input, len(left)), as_row(entry)
         left += [None] if entry is None else index_arrays(entry, input.shape, len(left))
     if len(left) > len(input.shape):
         raise DimensionError(f"too many indices for tensor of dimension {len(input.shape)} (got {len(left)})")
-    return input, *chosen(left + [None] * (len(input.shape) - len(left)))
+    return input, *indices_and_template(left + [None] * (len(input.shape) - len(left)))
 
 
-@exposed("function method")
+@expose("function method")
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """The Tensor with values written, or added, at the places of index Tensors, one for each leading dimension."""
     check_source(input, values)
-    result = replaced_entries(*put_indices(input, indices), values, accumulate)
+    result = put_entries(*parse_put_indices(input, indices), values, accumulate)
     return result if result.shape == input.shape else reshape(result, input.shape)
 
 
-exposed("method")(modifying(index_put))
+expose("method")(to_inplace(index_put))
 
 
 # -- along one dimension ------------------------------------------
 def check_index(
     operation: str, index: Any, shape: tuple[int, ...], dim: int, error: type = TensorError
 ) -> None:
-    """Raise unless the places along a dimension are integers and there."""
+    """Raise unless the places along a dimension are integers within bounds."""
     if kind_of(aval_of(index).dtype) not in "iu":
         raise TensorError(f"{operation}(): Expected dtype int32/int64 for index")
     n = shape[dim] if shape else 1
@@ -437,7 +437,7 @@ def check_index(
         raise error(f"index {bad} is out of bounds for dimension {dim} with size {n}")
 
 
-def check_alike(operation: str, index: Any, input: Any, dim: int, other: str = "input") -> None:
+def check_index_fits(operation: str, index: Any, input: Any, dim: int, other: str = "input") -> None:
     """Raise unless the index fits into a Tensor along the other dimensions."""
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise TensorError(f"Index tensor must have the same number of dimensions as {other} tensor")
@@ -449,8 +449,8 @@ def check_alike(operation: str, index: Any, input: Any, dim: int, other: str = "
             )
 
 
-def along(index: Any, dim: int) -> list[Any]:
-    """The index arrays of places along one dimension, entries along the others matched."""
+def matched_indices(index: Any, dim: int) -> list[Any]:
+    """The index arrays of places along one dimension, matched with all positions along the others."""
     shape = index.shape
     return [
         index if d == dim else np.arange(n).reshape((-1,) + (1,) * (len(shape) - d - 1))
@@ -458,23 +458,23 @@ def along(index: Any, dim: int) -> list[Any]:
     ]
 
 
-def places(index: Any, input: Any, dim: int) -> tuple[list[Any], tuple[Any, ...]]:
-    """(index arrays, the index of a primitive) of places along one dimension."""
+def scatter_index(index: Any, input: Any, dim: int) -> tuple[list[Any], tuple[Any, ...]]:
+    """Return (index arrays, the index of a primitive) for places along one dimension."""
     if not input.ndim:
         return [], ()
     index = index if index.ndim else ops.reshape(index, shape=(1,))
-    return along(index, dim), (ops.ARRAY,) * input.ndim
+    return matched_indices(index, dim), (ops.ARRAY,) * input.ndim
 
 
 @operation("input index", spaces="", name="gather", composite=Rearrangement)
-def gathered(input: Any, index: Any, dim: int) -> Any:
-    """The entries at places along a dimension."""
+def gather_values(input: Any, index: Any, dim: int) -> Any:
+    """Take the entries at places along a dimension."""
     rank = input.ndim if index.ndim else 0
-    arrays = along(index, dim) if index.ndim == rank else [index] * rank  # there are none
+    arrays = matched_indices(index, dim) if index.ndim == rank else [index] * rank  # there are none
     return ops.getitem, (input, *(arrays or [index])), {"index": (ops.ARRAY,) * rank}
 
 
-@exposed("function method")
+@expose("function method")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
     """The entries at places along a dimension; entries along the others are matched.
 
@@ -482,14 +482,14 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     >>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[1], [0]])).tolist()
     [[2], [3]]
     """
-    d = dimension(dim, len(input.shape))
-    here, places = current(input).value, current(index).value
+    d = normalize_dim(dim, len(input.shape))
+    here, places = refresh(input).value, refresh(index).value
     check_index("gather", places, here.shape, d)
     if aval_of(places).size:
-        check_alike("gather", places, here, d)
+        check_index_fits("gather", places, here, d)
     if len(input.shape) == len(index.shape) or not aval_of(places).size:
-        return gathered.operation((input, index), {"dim": d}, out)
-    flat = gathered.operation(
+        return gather_values.operation((input, index), {"dim": d}, out)
+    flat = gather_values.operation(
         (reshape(input, (prod(input.shape),)), reshape(index, (prod(index.shape),))), {"dim": 0}
     )
     result = reshape(flat, index.shape)
@@ -499,7 +499,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 @operation("input index", composite=Rearrangement)
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries at places along a dimension, one after the other."""
-    d = dimension(dim, input.ndim)
+    d = normalize_dim(dim, input.ndim)
     if index.ndim > 1:
         raise DimensionError("index_select(): Index is supposed to be a vector")
     if aval_of(index).dtype not in (np.dtype("i4"), np.dtype("i8")):
@@ -510,33 +510,33 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     if not input.ndim:
         return ops.getitem, (input, index), {"index": ()}
     flat = index if index.ndim else ops.reshape(index, shape=(1,))
-    return ops.getitem, (input, flat), {"index": at(d, ops.ARRAY)}
+    return ops.getitem, (input, flat), {"index": dim_index(d, ops.ARRAY)}
 
 
 @operation("input index", spaces="", name="take", composite=Rearrangement, out=False)
-def taken(input: Any, index: Any) -> Any:
+def take_values(input: Any, index: Any) -> Any:
     """The entries of a vector at these places."""
     return ops.getitem, (input, index), {"index": (ops.ARRAY,)}
 
 
-@exposed("function method")
+@expose("function method")
 @with_out
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The entries at places in the flattened Tensor."""
     size = prod(input.shape)
-    value = current(index).value
+    value = refresh(index).value
     if kind_of(aval_of(value).dtype) not in "iu":
         raise TensorError(f"take(): Expected a long tensor for index, but got {short_name(index.dtype)}")
     if type(value) is np.ndarray and value.size and (value.min() < -size or value.max() >= size):
         bad = value.min() if value.min() < -size else value.max()
         raise DimensionError(f"out of range: tried to access index {bad} on a tensor of {size} elements.")
-    return taken(reshape(input, (size,)), index)
+    return take_values(reshape(input, (size,)), index)
 
 
-@exposed("function method")
+@expose("function method")
 @with_out
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The entries at places along a dimension, counted from its end if negative, the others broadcast; without a
+    """The entries at places along a dimension, negative ones counted from its end, the others broadcast; without a
     dimension, those of the flattened Tensor."""
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
@@ -545,29 +545,29 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{len(input.shape)} dimensions for input, and {len(indices.shape)} dimensions for indices"
         )
-    d = dimension(dim, len(input.shape))
+    d = normalize_dim(dim, len(input.shape))
     own, theirs = list(input.shape), list(indices.shape)
     common = broadcast_shapes((*own[:d], 1, *own[d + 1 :]), (*theirs[:d], 1, *theirs[d + 1 :]))
-    source = expanded(input, (*common[:d], own[d], *common[d + 1 :]))
+    source = expand_values(input, (*common[:d], own[d], *common[d + 1 :]))
     indices = indices + (indices < 0) * own[d]
-    return gather(source, d, expanded(indices, (*common[:d], theirs[d], *common[d + 1 :])))
+    return gather(source, d, expand_values(indices, (*common[:d], theirs[d], *common[d + 1 :])))
 
 
 # -- where entries are not zero ------------------------------------------
-@exposed("function method")
+@expose("function method")
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
     """The places of the entries that are not zero, as rows, or as one index Tensor for each dimension."""
-    value = concrete(current(input).value, "nonzero()")
+    value = concretize(refresh(input).value, "nonzero()")
     tape = current_tape()
     if as_tuple:
-        return tuple([make(tape, a.copy()) for a in np.nonzero(np.atleast_1d(value))])
+        return tuple([make_tensor(tape, a.copy()) for a in np.nonzero(np.atleast_1d(value))])
     found = np.asarray(np.argwhere(value), order="C")
     if out is not None:
-        return out.resize_(found.shape).copy_(make(tape, found))
-    return make(tape, found)
+        return out.resize_(found.shape).copy_(make_tensor(tape, found))
+    return make_tensor(tape, found)
 
 
-@exposed("function method")
+@expose("function method")
 @with_out
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` rows of `nonzero`; where there are fewer, rows of `fill_value`."""
@@ -576,7 +576,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return cat([found, rest])
 
 
-@exposed("function method")
+@expose("function method")
 def argwhere(input: Tensor) -> Tensor:
     """The places of the entries that are not zero, as rows."""
     return nonzero(input)

@@ -1,4 +1,4 @@
-"""Several Tensors as one, or as the axes of a grid."""
+"""Operations that join several Tensors to one, or make a grid of them."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ import numpy as np
 
 from ... import ops
 from ...ops.kinds import Linear
-from .._core.dtypes import from_numpy_dtype, result_numpy
+from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
-from .._core.primitives import declare
+from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
-from .._declare.operation import exposed, operation
+from .._declare.operation import expose, operation
 from .._declare.rearrangement import Reordering
 from .casting import to_copy
-from .dimensions import dimension
-from .sizes import at
-from .viewing import atleast_1d, atleast_2d, atleast_3d, expanded, reshape
+from .dimensions import normalize_dim
+from .sizes import dim_index
+from .viewing import atleast_1d, atleast_2d, atleast_3d, expand_values, reshape
 
-stack_primitive = declare(
+stack_primitive = declare_primitive(
     Linear,
     "stack",
     lambda xp: lambda *xs, axis: xp.stack(xs, axis=axis),
-    shape=lambda *xs, axis: (*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]),
-    transposed=lambda ct, *xs, axis: [ops.getitem(ct, index=at(axis, i)) for i in range(len(xs))],
-    batched=lambda *xs, size, axis: stack_primitive(*xs, axis=axis + 1),
+    shape_rule=lambda *xs, axis: (*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]),
+    transpose_rule=lambda ct, *xs, axis: [ops.getitem(ct, index=dim_index(axis, i)) for i in range(len(xs))],
+    batch_rule=lambda *xs, size, axis: stack_primitive(*xs, axis=axis + 1),
     count=None,
 )
 
 
 @operation("*tensors", spaces="", name="cat", composite=Reordering)
-def concatenated(tensors: Any, dim: int) -> Any:
-    """Tensors of one dtype joined along a dimension."""
+def cat_values(tensors: Any, dim: int) -> Any:
+    """Join Tensors of one dtype along a dimension."""
     return ops.concatenate, tensors, {"axis": dim}
 
 
 @operation("*tensors", spaces="", name="stack", composite=Reordering)
-def stacked(tensors: Any, dim: int) -> Any:
-    """Tensors of one dtype and shape joined along a new dimension."""
+def stack_values(tensors: Any, dim: int) -> Any:
+    """Join Tensors of one dtype and shape along a new dimension."""
     return stack_primitive, tensors, {"axis": dim}
 
 
-def alike(tensors: Any, operation: str) -> list[Tensor]:
-    """A non-empty sequence of Tensors, converted to their common dtype."""
+def promote_tensors(tensors: Any, operation: str) -> list[Tensor]:
+    """Convert a non-empty sequence of Tensors to their common dtype."""
     if not isinstance(tensors, tuple | list):
         raise ArgumentError(
             f"{operation}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
@@ -58,11 +58,11 @@ def alike(tensors: Any, operation: str) -> list[Tensor]:
     dtypes = {x.dtype for x in tensors}
     if len(dtypes) == 1:
         return list(tensors)
-    common = from_numpy_dtype(result_numpy([x.value for x in tensors]))
+    common = from_numpy_dtype(result_numpy_dtype([x.value for x in tensors]))
     return [x if x.dtype is common else to_copy(x, common) for x in tensors]
 
 
-@exposed()
+@expose()
 def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
     """Tensors joined along a dimension. Empty vectors among them are passed over.
 
@@ -70,13 +70,13 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
     >>> torch.cat([torch.zeros(1, 2), torch.ones(2, 2)]).tolist()
     [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
     """
-    parts = alike(tensors, "cat")
+    parts = promote_tensors(tensors, "cat")
     for i, x in enumerate(parts):
         if not x.shape:
             raise TensorError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     kept = [x for x in parts if x.shape != (0,)] or parts
     first = kept[0].shape
-    d = dimension(dim, len(first))
+    d = normalize_dim(dim, len(first))
     for i, x in enumerate(kept):
         if len(x.shape) != len(first):
             raise TensorError(
@@ -89,60 +89,60 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
                     "tensor "
                     f"number {i} in the list."
                 )
-    return concatenated.operation((kept,), {"dim": d}, out)
+    return cat_values.operation((kept,), {"dim": d}, out)
 
 
-exposed("function", "concat")(cat)
-exposed("function", "concatenate")(cat)
+expose("function", "concat")(cat)
+expose("function", "concatenate")(cat)
 
 
-@exposed()
+@expose()
 def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
     if isinstance(tensors, tuple | list) and not tensors:
         raise TensorError("stack expects a non-empty TensorList")
-    parts = alike(tensors, "stack")
+    parts = promote_tensors(tensors, "stack")
     for i, x in enumerate(parts):
         if x.shape != parts[0].shape:
             raise TensorError(
                 f"stack expects each tensor to be equal size, but got {list(parts[0].shape)} at entry 0 and "
                 f"{list(x.shape)} at entry {i}"
             )
-    d = dimension(dim, len(parts[0].shape) + 1)
-    return stacked.operation((parts,), {"dim": d}, out)
+    d = normalize_dim(dim, len(parts[0].shape) + 1)
+    return stack_values.operation((parts,), {"dim": d}, out)
 
 
-@exposed()
+@expose()
 def hstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Tensors joined along their second dimension; vectors along their only one."""
     parts = list(atleast_1d(tuple(tensors)))
     return cat(parts, min(1, len(parts[0].shape) - 1) if parts else 0, out=out)
 
 
-@exposed()
+@expose()
 def vstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Tensors, vectors as rows, joined along their first dimension."""
     return cat(list(atleast_2d(tuple(tensors))), 0, out=out)
 
 
-exposed("function", "row_stack")(vstack)
+expose("function", "row_stack")(vstack)
 
 
-@exposed()
+@expose()
 def dstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Tensors joined along their third dimension."""
     return cat(list(atleast_3d(tuple(tensors))), 2, out=out)
 
 
-@exposed()
+@expose()
 def column_stack(tensors: Any, *, out: Any = None) -> Tensor:
     """Tensors joined along their second dimension; vectors, and numbers, as columns."""
     return hstack([x if len(x.shape) > 1 else reshape(x, (-1, 1)) for x in tensors], out=out)
 
 
 @operation("*tensors", spaces="", name="block_diag", promote="arithmetic", out=False)
-def blocks(tensors: Any) -> Any:
-    """Matrices along the diagonal."""
+def block_diag_values(tensors: Any) -> Any:
+    """Put matrices along the diagonal of one."""
     width, start, rows = sum(x.shape[1] for x in tensors), 0, []
     for x in tensors:
         stop = start + x.shape[1]
@@ -151,7 +151,7 @@ def blocks(tensors: Any) -> Any:
     return ops.concatenate(*rows, axis=0)
 
 
-@exposed()
+@expose()
 def block_diag(*tensors: Tensor) -> Tensor:
     """The matrix with the given ones along its diagonal; vectors, and numbers, are rows."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
@@ -162,10 +162,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {tensors.index(x)} has "
                 f"{len(x.shape)} dimensions"
             )
-    return blocks([atleast_2d(x) for x in tensors])
+    return block_diag_values([atleast_2d(x) for x in tensors])
 
 
-@exposed()
+@expose()
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid, expanded from those along its axes; with `indexing="xy"` the first two axes of the
     results are swapped."""
@@ -191,13 +191,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         shape[a] = n
     return tuple(
         [
-            expanded(reshape(x, (1,) * a + (n,) + (1,) * (len(axes) - a - 1)), shape)
+            expand_values(reshape(x, (1,) * a + (n,) + (1,) * (len(axes) - a - 1)), shape)
             for x, n, a in zip(tensors, sizes, axes)
         ]
     )
 
 
-@exposed()
+@expose()
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one entry of each vector, as rows."""
     if len(tensors) == 1:
@@ -205,7 +205,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([reshape(x, (-1,)) for x in meshgrid(*tensors, indexing="ij")], 1)
 
 
-@exposed()
+@expose()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose `r` entries of a vector, as rows."""
     if len(input.shape) != 1:
@@ -214,10 +214,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise TensorError(f"Expect a non-negative number, but got {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.array(list(choose(range(input.shape[0]), r)), np.intp).reshape(-1, r)
-    return chosen(input, rows) if r else reshape(input, (-1,))[:0]
+    return combination_values(input, rows) if r else reshape(input, (-1,))[:0]
 
 
 @operation("input", spaces="", name="masked_select", out=False, composite=Reordering)
-def chosen(input: Any, places: Any) -> Any:
+def combination_values(input: Any, places: Any) -> Any:
     """The entries of a vector at these places."""
     return ops.getitem, (input, places), {"index": (ops.ARRAY,)}

@@ -17,15 +17,15 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.errors import ConcretizationError
-from ...core.interpreter import concrete
-from ...numpy.composite import axes_tuple
+from ...core.interpreter import concretize
+from ...numpy.composite import normalize_axes
 from ...numpy.linalg import norms, solving
-from ...ops.linalg import column, transposed
+from ...ops.linalg import column_matrix, matrix_transpose
 from .._core.dtypes import as_numpy_dtype, short_name
 from .._core.errors import LinAlgError, TensorError
-from .._core.tensor import make
-from .._declare.named_results import results
-from .._declare.operation import SPACES, exposed, operation
+from .._core.tensor import make_tensor
+from .._declare.named_results import make_result_type
+from .._declare.operation import SPACES, expose, operation
 from .elimination import zero_pivot
 from .slicing import diagonal
 
@@ -72,23 +72,23 @@ def check_pair(name: str, a: Any, b: Any) -> None:
         )
 
 
-def place(info: Any) -> tuple[str, int]:
-    """(the matrix in words, the number) of the first number that is not zero."""
+def first_failure(info: Any) -> tuple[str, int]:
+    """Return (words for the matrix, its number) for the first number that is not zero."""
     numbers = np.ravel(info)
     at = int(np.flatnonzero(numbers)[0])
     return (f"(Batch element {at}): " if np.ndim(info) else ""), int(numbers[at])
 
 
 @contextmanager
-def refused(message: Any, info: Any) -> Iterator[None]:
-    """Raise LinAlgError where NumPy does; `message` words it, of what `place` tells of info()."""
+def translate_errors(message: Any, info: Any) -> Iterator[None]:
+    """A context manager that raises torch's LinAlgError where NumPy raises its own: message(*first_failure(info()))."""
     try:
         yield
     except np.linalg.LinAlgError:
-        raise LinAlgError(message(*place(info()))) from None
+        raise LinAlgError(message(*first_failure(info()))) from None
 
 
-def singular(name: str) -> Any:
+def singular_message(name: str) -> Any:
     return lambda which, k: (
         f"{name}: {which}The diagonal element {k} is zero, the inversion could not be completed because the input "
         "matrix is singular."
@@ -108,52 +108,52 @@ def linalg_inv(A: Any) -> Any:
     [[0.5, 0.0], [0.0, 0.25]]
     """
     check_square("linalg.inv", A)
-    with refused(singular("linalg.inv"), lambda: zero_pivot(A)):
+    with translate_errors(singular_message("linalg.inv"), lambda: zero_pivot(A)):
         return ops.inv(A, strict=True)
 
 
-@operation("A", spaces="linalg", results=results("linalg_inv_ex", "inverse", "info"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_inv_ex", "inverse", "info"))
 def linalg_inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """(inverse, info): info is 0, or the pivot of a singular matrix that is zero; its inverse is NaN then."""
     check_square("linalg.inv_ex", A)
     info = zero_pivot(A)
     if check_errors:
-        check_info(info, singular("linalg.inv_ex"))
+        check_info(info, singular_message("linalg.inv_ex"))
     return [ops.inv(A, strict=False), info]
 
 
 def check_info(info: Any, message: Any) -> None:
     """Raise LinAlgError where a number is not zero."""
     try:
-        found = concrete(info, "check_errors")
+        found = concretize(info, "check_errors")
     except ConcretizationError:  # a rule is being derived, of what was checked
         return
     if np.any(found):
-        raise LinAlgError(message(*place(found)))
+        raise LinAlgError(message(*first_failure(found)))
 
 
-@exposed("function method")
+@expose("function method")
 def inverse(input: Any, *, out: Any = None) -> Any:
     """The inverses of square matrices: see `linalg.inv`."""
     return linalg_inv(input, out=out)
 
 
 def tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Both as numbers or arrays; without either, what is as small as rounding errors counts as zero."""
+    """Complete the absolute and relative tolerances; without either, what is as small as rounding errors is zero."""
     absolute = atol is not None and (np.ndim(atol) > 0 or atol > 0)
     if rtol is None:
         rtol = 0.0 if absolute else float(np.finfo(aval_of(a).dtype).eps) * max(a.shape[-2:])
     return (atol if absolute else None), rtol
 
 
-def above(s: Any, atol: Any, rtol: Any) -> Any:
+def is_above_tolerance(s: Any, atol: Any, rtol: Any) -> Any:
     """Which of the singular values, descending, are greater than max(atol, rtol·the greatest)."""
-    bound = s[..., :1] * beside(rtol)
-    return ops.greater(s, bound if atol is None else ops.maximum(bound, beside(atol)))
+    bound = s[..., :1] * expand_tolerance(rtol)
+    return ops.greater(s, bound if atol is None else ops.maximum(bound, expand_tolerance(atol)))
 
 
-def beside(tolerance: Any) -> Any:
-    """A tolerance, or one for each matrix, beside singular values."""
+def expand_tolerance(tolerance: Any) -> Any:
+    """Reshape tolerances, one for each matrix, to broadcast with singular values."""
     return np.asarray(tolerance)[..., None] if np.ndim(tolerance) else tolerance
 
 
@@ -162,23 +162,23 @@ def linalg_pinv(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool =
     """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros."""
     check_matrix("linalg.pinv", A)
     if hermitian:
-        A = hermitian_part(A)
+        A = mirror_to_hermitian(A)
     if not prod(A.shape):
         return ops.reshape(A, shape=(*A.shape[:-2], A.shape[-1], A.shape[-2]))
     atol, rtol = tolerances(A, atol, rtol)
     if atol is None and not np.ndim(rtol):
         return solving.pinv(A, rtol)
     u, s, vh = ops.svd(ops.stop_gradient(A), full=False)
-    s = ops.where(above(s, atol, rtol), s, 0)
-    return solving.pinv(ops.graft((u * s[..., None, :]) @ vh, A), tolerances(A, None, None)[1])
+    s = ops.where(is_above_tolerance(s, atol, rtol), s, 0)
+    return solving.pinv(ops.with_derivative_of((u * s[..., None, :]) @ vh, A), tolerances(A, None, None)[1])
 
 
-def hermitian_part(a: Any, upper: bool = False) -> Any:
-    """The Hermitian matrices of which one triangle is given."""
-    return ops.selfadjoint(a, upper=upper)
+def mirror_to_hermitian(a: Any, upper: bool = False) -> Any:
+    """The Hermitian matrices that one triangle determines."""
+    return ops.mirror_triangle(a, upper=upper)
 
 
-@exposed("function method")
+@expose("function method")
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     """The pseudo-inverses: see `linalg.pinv`."""
     return linalg_pinv(input, rtol=rcond)
@@ -200,25 +200,25 @@ def linalg_tensorinv(A: Any, ind: int = 2) -> Any:
 
 
 # -- systems of equations ------------------------------------------
-def vectors(a: Any, b: Any) -> bool:
+def is_vector_rhs(a: Any, b: Any) -> bool:
     """Whether the right-hand sides are vectors: one, or one for each matrix."""
     return b.ndim == 1 or (a.ndim - 1 == b.ndim and a.shape[:-1] == b.shape)
 
 
-def solved(name: str, primitive: Any, a: Any, b: Any, left: bool, **params: Any) -> Any:
-    """`primitive` of matrices and right-hand sides that broadcast, AX = B or (`left=False`) XA = B."""
+def solve_systems(name: str, primitive: Any, a: Any, b: Any, left: bool, **params: Any) -> Any:
+    """Solve AX = B, or XA = B with `left=False`, by a primitive, for matrices and right-hand sides that broadcast."""
     if not left:
-        x = solved(name, primitive, transposed(a), transposed(b), True, **params)
-        return transposed(x)
-    vector = vectors(a, b)
-    b = column(b) if vector else b
+        x = solve_systems(name, primitive, matrix_transpose(a), matrix_transpose(b), True, **params)
+        return matrix_transpose(x)
+    vector = is_vector_rhs(a, b)
+    b = column_matrix(b) if vector else b
     if a.shape[-1] != b.shape[-2]:
         m, n = a.shape[-2:]
         raise TensorError(
             f"{name}: Incompatible shapes of A and B for the equation AX = B ({m}x{n} and "
             f"{b.shape[-2]}x{b.shape[-1]})"
         )
-    x = solving.solved(primitive, a, b, **params)
+    x = solving.solve_broadcast(primitive, a, b, **params)
     return ops.reshape(x, shape=x.shape[:-1]) if vector else x
 
 
@@ -235,26 +235,26 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """
     check_square("linalg.solve", A)
     check_pair("linalg.solve", A, B)
-    with refused(unsolvable, lambda: zero_pivot(A)):
-        return solved("linalg.solve", ops.solve, A, B, left or vectors(A, B))
+    with translate_errors(unsolvable_message, lambda: zero_pivot(A)):
+        return solve_systems("linalg.solve", ops.solve, A, B, left or is_vector_rhs(A, B))
 
 
-def unsolvable(which: str, pivot: int) -> str:
+def unsolvable_message(which: str, pivot: int) -> str:
     return f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
 
 
-@operation("A B", spaces="linalg", results=results("linalg_solve_ex", "result", "info"))
+@operation("A B", spaces="linalg", results=make_result_type("linalg_solve_ex", "result", "info"))
 def linalg_solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """(X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN then."""
     check_square("linalg.solve_ex", A)
     check_pair("linalg.solve_ex", A, B)
     info = zero_pivot(A)
     if check_errors:
-        check_info(info, unsolvable)
+        check_info(info, unsolvable_message)
     hollow = ops.not_equal(info, 0)[..., None, None]
     regular = ops.where(hollow, np.eye(A.shape[-1], dtype=aval_of(A).dtype), A)
-    x = solved("linalg.solve_ex", ops.solve, regular, B, left or vectors(A, B))
-    return [ops.where(hollow[..., 0] if vectors(A, B) else hollow, np.nan, x), info]
+    x = solve_systems("linalg.solve_ex", ops.solve, regular, B, left or is_vector_rhs(A, B))
+    return [ops.where(hollow[..., 0] if is_vector_rhs(A, B) else hollow, np.nan, x), info]
 
 
 @operation("A B", spaces="linalg")
@@ -266,20 +266,20 @@ def linalg_solve_triangular(
     check_matrix("linalg.solve_triangular", B, "B")
     check_pair("linalg.solve_triangular", A, B)
     lower = upper if not left else not upper
-    return solved(
+    return solve_systems(
         "linalg.solve_triangular", ops.triangular_solve, A, B, left, lower=lower, unit_diagonal=unitriangular
     )
 
 
-@operation("b A", results=results("triangular_solve", "solution", "cloned_coefficient"))
+@operation("b A", results=make_result_type("triangular_solve", "solution", "cloned_coefficient"))
 def triangular_solve(
     b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """(X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
     check_square("triangular_solve", A)
-    matrix = transposed(A) if transpose else A
+    matrix = matrix_transpose(A) if transpose else A
     lower = upper if transpose else not upper
-    x = solved(
+    x = solve_systems(
         "triangular_solve", ops.triangular_solve, matrix, b, True, lower=lower, unit_diagonal=unitriangular
     )
     return [x, ops.positive(A)]
@@ -293,14 +293,14 @@ def linalg_tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
 
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
-Report = results("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+LstsqResult = make_result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
 @operation("A B", name="linalg_lstsq", spaces="", results=tuple, out=False)
 def least_squares(A: Any, B: Any, rcond: float, residuals: bool) -> Any:
     """(the shortest X among those that minimize ‖AX − B‖, the sums of squared residuals or nothing)."""
-    vector = vectors(A, B)
-    b = column(B) if vector else B
+    vector = is_vector_rhs(A, B)
+    b = column_matrix(B) if vector else B
     batch = np.broadcast_shapes(A.shape[:-2], b.shape[:-2])
     a, b = (ops.broadcast_to(m, shape=(*batch, *m.shape[-2:])) for m in (A, b))
     x = ops.lstsq(a, b, rcond=rcond)
@@ -319,7 +319,7 @@ def ranks(A: Any, rcond: float) -> Any:
     return [ops.convert(rank, dtype=np.dtype(np.int64)), s]
 
 
-@exposed("linalg", "lstsq")
+@expose("linalg", "lstsq")
 def linalg_lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The shortest X among those that minimize ‖AX − B‖, sums of squared residuals, ranks, singular values.
 
@@ -335,10 +335,10 @@ def linalg_lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | No
         rcond = tolerances(A, None, None)[1]
     rank, values = ranks(A.detach(), rcond)
     m, n = A.shape[-2:]
-    full = driver != "gelsy" and m > n and bool(np.all(concrete(rank.value, "the rank") == n))
+    full = driver != "gelsy" and m > n and bool(np.all(concretize(rank.value, "the rank") == n))
     solution, residuals = least_squares(A, B, rcond, full)
-    nothing = tuple(make(A.tape, np.zeros(0, aval_of(x.value).dtype)) for x in (rank, values))
-    return Report(
+    nothing = tuple(make_tensor(A.tape, np.zeros(0, aval_of(x.value).dtype)) for x in (rank, values))
+    return LstsqResult(
         solution,
         residuals,
         nothing[0] if driver == "gels" else rank,
@@ -354,20 +354,20 @@ def linalg_det(A: Any) -> Any:
     return ops.det(A)
 
 
-@exposed("function method")
+@expose("function method")
 def det(input: Any) -> Any:
     """The determinants of square matrices: see `linalg.det`."""
     return linalg_det(input)
 
 
-@operation("A", spaces="linalg", results=results("linalg_slogdet", "sign", "logabsdet"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_slogdet", "sign", "logabsdet"))
 def linalg_slogdet(A: Any) -> Any:
     """(sign, log|det|) of square matrices."""
     check_square("linalg.slogdet", A)
     return ops.slogdet(A)
 
 
-@exposed("function method")
+@expose("function method")
 def slogdet(input: Any, *, out: Any = None) -> Any:
     """(sign, log|det|) of square matrices: see `linalg.slogdet`."""
     return linalg_slogdet(input, out=out)
@@ -384,8 +384,8 @@ def logdet(input: Any) -> Any:
 
 
 # -- norms ------------------------------------------
-def converted(name: str, x: Any, dtype: Any) -> Any:
-    """The operand of a norm, in the dtype in which it is to be computed."""
+def norm_operand(name: str, x: Any, dtype: Any) -> Any:
+    """Convert the operand of a norm to the dtype in which it is computed."""
     if dtype is not None:
         target = as_numpy_dtype(dtype)
         if (kind_of(target) == "c") != (kind_of(aval_of(x).dtype) == "c"):
@@ -396,9 +396,9 @@ def converted(name: str, x: Any, dtype: Any) -> Any:
     return x
 
 
-def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
-    """Dimensions by their places; None and () stand for all."""
-    return axes_tuple(None if dim in ((), []) else dim, ndim)
+def linalg_axes(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that `dim` names; None and () stand for all."""
+    return normalize_axes(None if dim in ((), []) else dim, ndim)
 
 
 @operation("x", spaces="linalg")
@@ -406,8 +406,8 @@ def linalg_vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """(Σ|x|ᵖ)^(1/p) over dimensions, all unless they are given; the derivative at the origin is 0."""
-    x = converted("linalg.vector_norm", x, dtype)
-    dims = dims_of(dim, x.ndim)
+    x = norm_operand("linalg.vector_norm", x, dtype)
+    dims = linalg_axes(dim, x.ndim)
     if (ord < 0 or ord == np.inf) and not prod([x.shape[d] for d in dims]):
         raise TensorError(
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
@@ -415,7 +415,7 @@ def linalg_vector_norm(
         )
     if not dims:
         return ops.absolute(x)
-    return norms.of_vectors(x, ord, dims, keepdim)
+    return norms.norm_of_vectors(x, ord, dims, keepdim)
 
 
 @operation("A", spaces="linalg")
@@ -425,16 +425,16 @@ def linalg_matrix_norm(
     """The norm of matrices: "fro", "nuc", or 1, 2, ∞ and their negatives."""
     if A.ndim < 2:
         raise TensorError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    A = converted("linalg.matrix_norm", A, dtype)
+    A = norm_operand("linalg.matrix_norm", A, dtype)
     if not isinstance(dim, tuple | list) or len(dim) != 2:
         raise TensorError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
     if ord not in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
         raise TensorError(f"linalg.matrix_norm: Order {ord} not supported.")
-    rows, cols = dims_of(dim, A.ndim)
-    return norms.of_matrices(A, ord, (rows, cols), keepdim)
+    rows, cols = linalg_axes(dim, A.ndim)
+    return norms.norm_of_matrices(A, ord, (rows, cols), keepdim)
 
 
-@exposed("linalg", "norm")
+@expose("linalg", "norm")
 def linalg_norm(
     input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None
 ) -> Any:
@@ -455,7 +455,7 @@ def linalg_norm(
     return linalg_matrix_norm(input, ord, dim, keepdim, dtype=dtype, out=out)
 
 
-@exposed("linalg", "diagonal")
+@expose("linalg", "diagonal")
 def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The diagonals of matrices, as a view."""
     return diagonal(A, offset, dim1, dim2)
@@ -478,5 +478,5 @@ def linalg_matrix_rank(
 ) -> Any:
     """The number of singular values above max(atol, rtol·the greatest)."""
     check_matrix("torch.linalg.matrix_rank", A, "input")
-    s = ops.svdvals(ops.stop_gradient(hermitian_part(A) if hermitian else A))
-    return fnp.sum(above(s, *tolerances(A, tol if atol is None else atol, rtol)), axis=-1)
+    s = ops.svdvals(ops.stop_gradient(mirror_to_hermitian(A) if hermitian else A))
+    return fnp.sum(is_above_tolerance(s, *tolerances(A, tol if atol is None else atol, rtol)), axis=-1)

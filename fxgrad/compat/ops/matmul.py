@@ -12,33 +12,33 @@ from ...core.aval import SCALARS, aval_of, kind_of
 from ...numpy import contraction
 from ...ops.contraction import contract_aval
 from ...ops.kinds import Bilinear
-from ...ops.masked import dense
-from .._core.dtypes import c_name
+from ...ops.masked import densify
+from .._core.dtypes import c_type_name
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
-from .._core.primitives import declare
-from .._declare.operation import exposed, operation
+from .._core.primitives import declare_primitive
+from .._declare.operation import expose, operation
 from .arithmetic import check_factor
-from .declarers import suited
+from .declarers import number_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def check_alike(name: str, *operands: Any) -> None:
-    """Raise unless all have one dtype, which is not bool."""
+def check_product_dtypes(name: str, *operands: Any) -> None:
+    """Raise unless all operands have one dtype, which is not bool."""
     have = aval_of(operands[0]).dtype
     for want in [aval_of(x).dtype for x in operands[1:]]:
         if want != have:
             raise TensorError(
-                f"expected m1 and m2 to have the same dtype, but got: {c_name(have)} != {c_name(want)}",
+                f"expected m1 and m2 to have the same dtype, but got: {c_type_name(have)} != {c_type_name(want)}",
                 hint=f"{name} does not promote: convert one operand with .to(…)",
             )
     if kind_of(have) == "b":
         raise NotSupportedError(f"\"{name}\" not implemented for 'Bool'", hint="convert to an integer dtype")
 
 
-def values_of(function: Any) -> Any:
-    """The function of values of which an operation was declared."""
+def value_function(function: Any) -> Any:
+    """The function of values that an operation was declared with."""
     return function.operation.function
 
 
@@ -49,8 +49,8 @@ def check_rank(x: Any, rank: int, message: str) -> None:
         raise TensorError(message, hint=f"matmul takes all ranks; this one has the shape {list(x.shape)}")
 
 
-def unequal(a: Any, b: Any) -> TensorError:
-    """The error for inner sizes that differ."""
+def inner_size_error(a: Any, b: Any) -> TensorError:
+    """Make the error for inner sizes that differ."""
     left, right = ("x".join(map(str, x.shape)) for x in (a, b))
     return TensorError(f"mat1 and mat2 shapes cannot be multiplied ({left} and {right})")
 
@@ -59,23 +59,23 @@ def unequal(a: Any, b: Any) -> TensorError:
 class MatrixProduct(Bilinear):
     """`contract` of two matrices of one dtype: nothing broadcasts, so cotangents are products as well."""
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
         a, b = values
         y = apply(a, b)
         return y, self, (a if needed[1] is not None else None, b if needed[0] is not None else None)
 
-    def refill(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
         return tuple([None if v is None else operand(i, v) for i, v in enumerate(residuals)])
 
-    def plain(self, ct: Any, residuals: tuple) -> tuple[Any, Any]:
-        """The pullback on arrays."""
+    def pull_plain(self, ct: Any, residuals: tuple) -> tuple[Any, Any]:
+        """The pullback on plain arrays."""
         a, b = residuals
         return None if b is None else ct.dot(b.T), None if a is None else a.T.dot(ct)
 
     def pull(self, ct: Any, a: Any, b: Any) -> tuple[Any, Any]:
-        """The pullback, from the residuals that `linearize` gives."""
-        ct = dense(ct)
+        """The pullback, from the residuals that `vjp` gives."""
+        ct = densify(ct)
         return None if b is None else left_cotangent(ct, b), None if a is None else right_cotangent(ct, a)
 
 
@@ -91,28 +91,28 @@ def product_kernel(xp: Any) -> Any:
     def product(a: Any, b: Any) -> Any:
         if type(a) is type(b) is np.ndarray and a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0]:
             return a.dot(b)
-        return checked_product(a, b)
+        return multiply_matrices(a, b)
 
     return product
 
 
-def checked_product(a: Any, b: Any) -> Any:
-    """The product of two matrices, with torch's errors for what is none."""
+def multiply_matrices(a: Any, b: Any) -> Any:
+    """Multiply two matrices, with torch's errors where that is not possible."""
     check_rank(a, 2, "self must be a matrix")
     check_rank(b, 2, "mat2 must be a matrix")
-    check_alike("mm", a, b)
+    check_product_dtypes("mm", a, b)
     if a.shape[1] != b.shape[0]:
-        raise unequal(a, b)
+        raise inner_size_error(a, b)
     return ops.contract(a, b, spec="ik,kj->ij")
 
 
-matrix_product = declare(
+matrix_product = declare_primitive(
     MatrixProduct,
     "mm",
     product_kernel,
-    abstract=lambda self, a, b: contract_aval(self, a, b, spec="ik,kj->ij"),
-    transposed=lambda i, ct, aval, other: (right_cotangent if i else left_cotangent)(ct, other),
-    batched=lambda a, b, a_batched, b_batched: ops.contract(
+    abstract_rule=lambda self, a, b: contract_aval(self, a, b, spec="ik,kj->ij"),
+    transpose_rule=lambda i, ct, aval, other: (right_cotangent if i else left_cotangent)(ct, other),
+    batch_rule=lambda a, b, a_batched, b_batched: ops.contract(
         a, b, spec=f"{'b' * a_batched}ik,{'b' * b_batched}kj->bij"
     ),
 )
@@ -129,7 +129,7 @@ def mm(input: Any, mat2: Any) -> Any:
     tensor([[ 7., 11.],
             [ 9., 13.]])
     """
-    return checked_product(input, mat2)
+    return multiply_matrices(input, mat2)
 
 
 @operation("input mat2")
@@ -140,10 +140,10 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 
 def check_batches(input: Any, mat2: Any) -> None:
-    """Raise for what are no matrices in the same number that can be multiplied."""
+    """Raise unless both are batches of equally many matrices that can be multiplied."""
     check_rank(input, 3, "batch1 must be a 3D tensor")
     check_rank(mat2, 3, "batch2 must be a 3D tensor")
-    check_alike("bmm", input, mat2)
+    check_product_dtypes("bmm", input, mat2)
     expected, got = [input.shape[0], input.shape[2]], list(mat2.shape[:2])
     if expected != got:
         raise TensorError(
@@ -156,17 +156,17 @@ def mv(input: Any, vec: Any) -> Any:
     """The product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
         raise TensorError(f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}")
-    check_alike("mv", input, vec)
+    check_product_dtypes("mv", input, vec)
     (n, k), (m,) = input.shape, vec.shape
     if k != m:
         raise TensorError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({m})")
     return ops.contract(input, vec, spec="ik,k->i")
 
 
-def checked_vectors(name: str, a: Any, b: Any) -> None:
+def check_vectors(name: str, a: Any, b: Any) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise TensorError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
-    check_alike(name, a, b)
+    check_product_dtypes(name, a, b)
     if a.shape != b.shape:
         raise TensorError(
             f"inconsistent tensor size, expected tensor {list(a.shape)} and src {list(b.shape)} to have the same "
@@ -177,28 +177,28 @@ def checked_vectors(name: str, a: Any, b: Any) -> None:
 @operation("input tensor")
 def dot(input: Any, tensor: Any) -> Any:
     """Σ input·tensor of two vectors."""
-    checked_vectors("dot", input, tensor)
+    check_vectors("dot", input, tensor)
     return ops.contract(input, tensor, spec="k,k->")
 
 
 @operation("input other")
 def vdot(input: Any, other: Any) -> Any:
     """Σ conj(input)·other of two vectors."""
-    checked_vectors("vdot", input, other)
-    return ops.contract(contraction.conjugated(input), other, spec="k,k->")
+    check_vectors("vdot", input, other)
+    return ops.contract(contraction.conjugate_complex(input), other, spec="k,k->")
 
 
 @operation("input other", name="matmul", spaces="")
-def batch_matmul(input: Any, other: Any) -> Any:
+def matmul_values(input: Any, other: Any) -> Any:
     """The matrix product of the last two dimensions; the dimensions before broadcast."""
     if not (input.ndim and other.ndim):
         raise TensorError(
             f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
         )
-    check_alike("matmul", input, other)
+    check_product_dtypes("matmul", input, other)
     inner = input.shape[-1], other.shape[max(other.ndim - 2, 0)]
     if inner[0] != inner[1]:
-        raise unequal(input, other)
+        raise inner_size_error(input, other)
     for i, (n, m) in enumerate(zip(reversed(input.shape[:-2]), reversed(other.shape[:-2]))):
         if n != m and 1 not in (n, m):
             rank = max(input.ndim, other.ndim) - 2
@@ -213,8 +213,8 @@ def batch_matmul(input: Any, other: Any) -> Any:
 PRODUCTS = {(2, 2): mm, (2, 1): mv, (1, 1): dot}
 
 
-@exposed("function method linalg")
-@exposed("method", "__matmul__")
+@expose("function method linalg")
+@expose("method", "__matmul__")
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     """The product of matrices in the last two dimensions; a vector is a row on the left, a column on the right, and
     the dimensions before broadcast.
@@ -223,22 +223,22 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     >>> (torch.tensor([[1.0, 2.0], [3.0, 4.0]]) @ torch.tensor([1.0, 1.0])).tolist()
     [3.0, 7.0]
     """
-    return PRODUCTS.get((len(input.shape), len(other.shape)), batch_matmul)(input, other, out=out)
+    return PRODUCTS.get((len(input.shape), len(other.shape)), matmul_values)(input, other, out=out)
 
 
-@exposed("method")
+@expose("method")
 def __rmatmul__(self: Any, other: Any) -> Any:
     """other @ self."""
     return matmul(other, self)
 
 
 # -- sums with products ------------------------------------------
-def plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """β·input + α·product. With β = 0 the input does not count, not even its NaN; integers take whole factors."""
-    beta, alpha = suited(beta, product), suited(alpha, product)
+def add_scaled(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """Compute β·input + α·product. With β = 0 not even NaN of the input counts; integers take integer factors."""
+    beta, alpha = number_like(beta, product), number_like(alpha, product)
     if alpha != 1:
         product = ops.multiply(product, alpha)
-    check_alike("addmm", input, product)
+    check_product_dtypes("addmm", input, product)
     check_expands(input, product.shape)
     if beta == 0:
         return product
@@ -260,13 +260,13 @@ def check_expands(x: Any, shape: tuple[int, ...]) -> None:
 @operation("input mat1 mat2", mixed=True, inplace=True)
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·(mat1 @ mat2); the input broadcasts."""
-    return plus(input, values_of(mm)(mat1, mat2), beta, alpha)
+    return add_scaled(input, value_function(mm)(mat1, mat2), beta, alpha)
 
 
 @operation("input mat vec", mixed=True, inplace=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·(mat @ vec)."""
-    return plus(input, values_of(mv)(mat, vec), beta, alpha)
+    return add_scaled(input, value_function(mv)(mat, vec), beta, alpha)
 
 
 @operation("input vec1 vec2", mixed=True, inplace=True)
@@ -275,17 +275,17 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     product = contraction.outer(vec1, vec2)
     for name, factor in (("beta", beta), ("alpha", alpha)):
         check_factor(name, factor, product)
-    return plus(input, product, beta, alpha)
+    return add_scaled(input, product, beta, alpha)
 
 
 @operation("input batch1 batch2", mixed=True, inplace=True)
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·(batch1 @ batch2), matrix by matrix."""
-    return plus(input, values_of(bmm)(batch1, batch2), beta, alpha)
+    return add_scaled(input, value_function(bmm)(batch1, batch2), beta, alpha)
 
 
 @operation("input batch1 batch2", mixed=True, inplace=True)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta·input + alpha·Σ(batch1 @ batch2) over the matrices."""
     check_batches(batch1, batch2)
-    return plus(input, ops.contract(batch1, batch2, spec="bik,bkj->ij"), beta, alpha)
+    return add_scaled(input, ops.contract(batch1, batch2, spec="bik,bkj->ij"), beta, alpha)

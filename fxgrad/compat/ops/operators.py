@@ -1,4 +1,4 @@
-"""The operators of Tensors: what stands between them in Python's expressions."""
+"""The operators of Tensors in Python's expressions, and their conversions to numbers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import Tracer, concrete
+from ...core.interpreter import Tracer, concretize
 from ...core.source_info import hide_frames
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tensor import Tensor, unwrap
-from .._declare.operation import SPACES, exposed
+from .._declare.operation import SPACES, expose
 from . import arithmetic, comparison, pointwise
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ METHODS = SPACES["method"]
 OPERANDS = (Tensor, Tracer, bool, int, float, complex, np.ndarray, np.generic)
 
 
-def operator(name: str, function: Callable[..., Any], swapped: bool = False) -> None:
-    """A binary operator, which leaves operands that it does not know to their own."""
+def add_operator(name: str, function: Callable[..., Any], swapped: bool = False) -> None:
+    """Add a binary operator to Tensor, which leaves operands of unknown types to their own operators."""
 
     def apply(self: Tensor, other: Any) -> Any:
         if not isinstance(other, OPERANDS):
@@ -52,35 +52,35 @@ BINARY: dict[str, Callable[..., Any]] = {
     "rshift": comparison.bitwise_right_shift,
 }
 for name, function in BINARY.items():
-    operator(f"__{name}__", function)
-    operator(f"__r{name}__", function, swapped=True)
-    operator(f"__i{name}__", METHODS[f"{function.operation.name}_"])
+    add_operator(f"__{name}__", function)
+    add_operator(f"__r{name}__", function, swapped=True)
+    add_operator(f"__i{name}__", METHODS[f"{function.operation.name}_"])
 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    operator(f"__{name}__", getattr(comparison, name))
-exposed("method", "__neg__")(pointwise.neg)
-exposed("method", "__pos__")(pointwise.positive)
-exposed("method", "__abs__")(pointwise.abs)
+    add_operator(f"__{name}__", getattr(comparison, name))
+expose("method", "__neg__")(pointwise.neg)
+expose("method", "__pos__")(pointwise.positive)
+expose("method", "__abs__")(pointwise.abs)
 
 
-@exposed("method", "__invert__")
+@expose("method", "__invert__")
 def invert(self: Tensor) -> Tensor:
-    """~x: the bits that it has not."""
+    """The operator ~x: every bit inverted."""
     if self.dtype.is_floating_point or self.dtype.is_complex:
         raise ArgumentError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return comparison.bitwise_not(self)
 
 
-@exposed("method", "__reversed__")
+@expose("method", "__reversed__")
 def reversed_entries(self: Tensor) -> Tensor:
     """The entries along the first dimension from the last to the first."""
     return self.flip(0) if self.shape else self
 
 
 # -- as Python's numbers ------------------------------------------
-@exposed("function method")
+@expose("function method")
 def is_nonzero(input: Tensor) -> bool:
     """Whether the only element is not 0."""
-    value = concrete(unwrap(input), "bool")
+    value = concretize(unwrap(input), "bool")
     if value.size != 1:
         many = "no values" if value.size == 0 else "more than one value"
         raise TensorError(
@@ -90,12 +90,12 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(value.reshape(())[()])
 
 
-exposed("method", "__bool__")(is_nonzero)
+expose("method", "__bool__")(is_nonzero)
 
 
-def number(self: Tensor, name: str) -> Any:
+def only_element(self: Tensor, name: str) -> Any:
     """The only element as a number."""
-    value = concrete(unwrap(self), name)
+    value = concretize(unwrap(self), name)
     if value.size != 1:
         raise ArgumentValueError(
             "only one element tensors can be converted to Python scalars", hint="x.tolist()"
@@ -103,11 +103,11 @@ def number(self: Tensor, name: str) -> Any:
     return value.reshape(())[()].item()
 
 
-def conversion(kind: type) -> Callable[[Tensor], Any]:
-    """int(x), float(x), complex(x)."""
+def make_number_method(kind: type) -> Callable[[Tensor], Any]:
+    """Make the method behind int(x), float(x) or complex(x)."""
 
     def convert(self: Tensor) -> Any:
-        found = number(self, kind.__name__)
+        found = only_element(self, kind.__name__)
         if type(found) is complex and kind is not complex:
             if found.imag:
                 raise TensorError(
@@ -121,22 +121,22 @@ def conversion(kind: type) -> Callable[[Tensor], Any]:
 
 
 for python in (int, float, complex):
-    exposed("method", f"__{python.__name__}__")(conversion(python))
+    expose("method", f"__{python.__name__}__")(make_number_method(python))
 
 
-@exposed("method", "__index__")
+@expose("method", "__index__")
 def as_index(self: Tensor) -> int:
     """The only element as an index."""
-    if concrete(unwrap(self), "index").dtype.kind not in "biu" or (self.shape and np.prod(self.shape) != 1):
+    if concretize(unwrap(self), "index").dtype.kind not in "biu" or (self.shape and np.prod(self.shape) != 1):
         raise ArgumentError("only integer tensors of a single element can be converted to an index")
-    return int(number(self, "index"))
+    return int(only_element(self, "index"))
 
 
-@exposed("method", "__contains__")
+@expose("method", "__contains__")
 def contains(self: Tensor, element: Any) -> bool:
     """Whether an element equals a number."""
     if not isinstance(element, OPERANDS):
         raise TensorError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )
-    return bool(concrete(unwrap(comparison.eq(self, element)), "in").any())
+    return bool(concretize(unwrap(comparison.eq(self, element)), "in").any())

@@ -1,4 +1,4 @@
-"""Functions of each element."""
+"""Elementwise functions of one operand."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from ... import numpy as fnp
 from ... import ops
 from ...ops.kinds import Elementwise
 from .._core.errors import NotSupportedError, TensorError
-from .._core.primitives import declare
+from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
-from .._declare.named_results import results
-from .._declare.operation import exposed, operation
-from .declarers import aliased, by_operands, flat, kind, refuse, steps, suited, unary
+from .._declare.named_results import make_result_type
+from .._declare.operation import expose, operation
+from .declarers import (
+    add_aliases,
+    kind,
+    number_like,
+    refuse,
+    save_operands_only,
+    step_primitives,
+    unary,
+    zero_partial,
+)
 
 # -- exponentials, logarithms, roots ------------------------------------------
 exp = unary("exp", ops.exp, "eˣ.")
@@ -27,10 +36,10 @@ sqrt = unary("sqrt", ops.sqrt, "The square root.")
 reciprocal = unary("reciprocal", ops.reciprocal, "1/x.")
 
 # Primitives of this surface: one node and one kernel, which the fast path takes; the rules are as in `ops.elementwise`.
-rsqrt_values = declare(
+rsqrt_primitive = declare_primitive(
     Elementwise, "rsqrt", lambda xp: lambda x: 1 / xp.sqrt(x), (lambda t, y, x: t * (-0.5 * y / x),)
 )
-rsqrt = unary("rsqrt", rsqrt_values, "1/√x.")
+rsqrt = unary("rsqrt", rsqrt_primitive, "1/√x.")
 sigmoid = unary("sigmoid", ops.sigmoid, "1/(1 + e⁻ˣ).")
 
 # -- trigonometric and hyperbolic ------------------------------------------
@@ -49,12 +58,12 @@ atanh = unary("atanh", ops.arctanh, "The inverse hyperbolic tangent.")
 deg2rad = unary("deg2rad", ops.radians, "Degrees as radians.")
 rad2deg = unary("rad2deg", ops.degrees, "Radians as degrees.")
 sinc = unary("sinc", fnp.sinc, "sin(πx)/(πx), 1 at 0, with derivatives of all orders there.")
-aliased(arcsin=asin, arccos=acos, arctan=atan, arcsinh=asinh, arccosh=acosh, arctanh=atanh)
+add_aliases(arcsin=asin, arccos=acos, arctan=atan, arcsinh=asinh, arccosh=acosh, arctanh=atanh)
 
 
 # -- special functions ------------------------------------------
-def bessel(order: int, scaled: bool) -> Any:
-    """The modified Bessel function of order 0 or 1, times e⁻|ˣ| where it is scaled."""
+def bessel_function(order: int, scaled: bool) -> Any:
+    """Make the modified Bessel function of order 0 or 1, times e⁻|ˣ| where `scaled`."""
     if scaled:
         return lambda x: ops.bessel_moment(x, order=order, power=0, degree=order)
     return lambda x: ops.bessel_i(x, order=order)
@@ -63,13 +72,13 @@ def bessel(order: int, scaled: bool) -> Any:
 SPECIAL: dict[str, Any] = {"spaces": "special", "inplace": False}
 erf = unary("erf", ops.erf, "The error function.")
 erfc = unary("erfc", ops.erfc, "1 - erf(x), accurate where it is small.")
-erfinv = unary("erfinv", by_operands(ops.erf_inv), "The inverse of the error function.")
+erfinv = unary("erfinv", save_operands_only(ops.erf_inv), "The inverse of the error function.")
 lgamma = unary("lgamma", ops.log_gamma, "log |Γ(x)|.")
 digamma = unary("digamma", lambda x: ops.polygamma(x, n=0), "The derivative of log Γ(x).")
-i0 = unary("i0", bessel(0, False), "The modified Bessel function of order 0.")
-i0e = unary("special_i0e", bessel(0, True), "e⁻|ˣ|·I₀(x).", **SPECIAL)
-i1 = unary("special_i1", bessel(1, False), "The modified Bessel function of order 1.", **SPECIAL)
-i1e = unary("special_i1e", bessel(1, True), "e⁻|ˣ|·I₁(x).", **SPECIAL)
+i0 = unary("i0", bessel_function(0, False), "The modified Bessel function of order 0.")
+i0e = unary("special_i0e", bessel_function(0, True), "e⁻|ˣ|·I₀(x).", **SPECIAL)
+i1 = unary("special_i1", bessel_function(1, False), "The modified Bessel function of order 1.", **SPECIAL)
+i1e = unary("special_i1e", bessel_function(1, True), "e⁻|ˣ|·I₁(x).", **SPECIAL)
 ndtr = unary(
     "special_ndtr", ops.normal_cdf, "The normal distribution function.", node="MulBackward0", **SPECIAL
 )
@@ -77,7 +86,7 @@ ndtri = unary("special_ndtri", ops.normal_quantile, "The inverse of `ndtr`.", **
 
 
 # Their slopes are infinite at the ends of their domains, and NaN outside, as values are.
-entropy = declare(
+entr_primitive = declare_primitive(
     Elementwise,
     "entr",
     lambda xp: (
@@ -85,8 +94,10 @@ entropy = declare(
     ),
     (lambda t, y, x: t * (-1 - ops.log(x)),),
 )
-entr = unary("special_entr", entropy, "-x·log x, 0 at 0, -∞ of negative numbers.", complex=False, **SPECIAL)
-log_odds = declare(
+entr = unary(
+    "special_entr", entr_primitive, "-x·log x, 0 at 0, -∞ of negative numbers.", complex=False, **SPECIAL
+)
+logit_primitive = declare_primitive(
     Elementwise,
     "logit",
     lambda xp: lambda x: xp.log(x / (1 - x)),
@@ -98,10 +109,10 @@ log_odds = declare(
 def logit(input: Any, eps: Any = None) -> Any:
     """log(x/(1 - x)), of numbers outside [eps, 1 - eps] that of the nearest end of it."""
     if eps is None:
-        return log_odds(input)
-    eps = suited(eps, input)
+        return logit_primitive(input)
+    eps = number_like(eps, input)
     near = ops.where(ops.greater(input, 1 - eps), 1 - eps, input)
-    return log_odds(ops.where(ops.less(input, eps), eps, near))
+    return logit_primitive(ops.where(ops.less(input, eps), eps, near))
 
 
 @operation("input", inplace=True, promote="float")
@@ -123,15 +134,17 @@ def polygamma_values(input: Any, n: int) -> Any:
     return ops.polygamma(input, n=n)
 
 
-@exposed("function special")
+@expose("function special")
 def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
     """The derivative of order n of digamma."""
     return polygamma_values(input, n, out=out)
 
 
-exposed("method", "polygamma")(polygamma_values)
-aliased("special", erf=erf, erfc=erfc, erfinv=erfinv, exp2=exp2, expit=sigmoid, expm1=expm1, gammaln=lgamma)
-aliased(
+expose("method", "polygamma")(polygamma_values)
+add_aliases(
+    "special", erf=erf, erfc=erfc, erfinv=erfinv, exp2=exp2, expit=sigmoid, expm1=expm1, gammaln=lgamma
+)
+add_aliases(
     "special", digamma=digamma, psi=digamma, i0=i0, log1p=log1p, logit=logit, multigammaln=mvlgamma, sinc=sinc
 )
 
@@ -139,24 +152,30 @@ aliased(
 STEP: dict[str, Any] = {"promote": None}
 
 
-def step(function: Any) -> Any:
-    """A rounding function, of integers as they are."""
+def skip_integers(function: Any) -> Any:
+    """Wrap a rounding function, so that integers stay as they are."""
 
-    def of_kind(x: Any) -> Any:
+    def call(x: Any) -> Any:
         refuse("bc", x, operation="round")
         return function(x) if kind(x) == "f" else ops.positive(x)
 
-    of_kind.primitive = getattr(function, "primitive", None)
-    return of_kind
+    call.primitive = getattr(function, "primitive", None)
+    return call
 
 
-rounded = declare(Elementwise, "round", ops.round.primitive.make_kernel, (flat,), static=("decimals",))
+round_primitive = declare_primitive(
+    Elementwise, "round", ops.round.primitive.make_kernel, (zero_partial,), static=("decimals",)
+)
 
 
-floor = unary("floor", step(steps["floor"]), "The greatest whole number that is not greater.", **STEP)
-ceil = unary("ceil", step(steps["ceil"]), "The least whole number that is not less.", **STEP)
-trunc = unary("trunc", step(steps["trunc"]), "The whole part.", **STEP)
-aliased(fix=trunc)
+floor = unary(
+    "floor", skip_integers(step_primitives["floor"]), "The greatest whole number that is not greater.", **STEP
+)
+ceil = unary(
+    "ceil", skip_integers(step_primitives["ceil"]), "The least whole number that is not less.", **STEP
+)
+trunc = unary("trunc", skip_integers(step_primitives["trunc"]), "The whole part.", **STEP)
+add_aliases(fix=trunc)
 
 
 @operation("input", inplace=True)
@@ -164,54 +183,54 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     """The nearest number of so many decimals, of two the even one."""
     if decimals:
         refuse("biuc", input, operation="round")
-        return rounded(input, decimals=decimals)
-    return step(steps["rint"])(input)
+        return round_primitive(input, decimals=decimals)
+    return skip_integers(step_primitives["rint"])(input)
 
 
-aliased("special", round=round)
+add_aliases("special", round=round)
 
 
 @operation("input", inplace=True, kinds="f")
 def frac(input: Any) -> Any:
-    """What `trunc` takes away."""
+    """The fractional part, which `trunc` takes away."""
     return ops.subtract(input, ops.trunc(input))
 
 
-def signs(x: Any) -> Any:
-    """-1, 0 or 1."""
+def sign_values(x: Any) -> Any:
+    """The signs of real numbers: -1, 0 or 1."""
     if kind(x) == "c":
         raise NotSupportedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
-    return x if kind(x) == "b" else steps["sign"](x)
+    return x if kind(x) == "b" else step_primitives["sign"](x)
 
 
-def unit(x: Any) -> Any:
-    """x/|x|, 0 at 0."""
+def sgn_values(x: Any) -> Any:
+    """The signs of numbers of any kind: x/|x|, and 0 at 0."""
     if kind(x) != "c":
-        return signs(x)
+        return sign_values(x)
     zero = ops.equal(x, 0)
     safe = ops.where(zero, 1, x)
-    return ops.where(zero, 0, ops.unit(safe, ops.absolute(safe)))
+    return ops.where(zero, 0, ops.unit_vector(safe, ops.absolute(safe)))
 
 
-def without_bool(function: Any, words: str) -> Any:
-    """A function that torch does not have of booleans."""
+def require_nonbool(function: Any, words: str) -> Any:
+    """Wrap a function, so that it raises for booleans."""
 
-    def checked(x: Any) -> Any:
+    def call(x: Any) -> Any:
         if kind(x) == "b":
             raise TensorError(words)
         return function(x)
 
-    checked.primitive = function.primitive
-    return checked
+    call.primitive = function.primitive
+    return call
 
 
-sign = unary("sign", signs, "-1, 0 or 1 by the sign.", **STEP)
-sgn = unary("sgn", unit, "x/|x|, 0 at 0: the sign of complex numbers.", **STEP)
+sign = unary("sign", sign_values, "-1, 0 or 1 by the sign.", **STEP)
+sgn = unary("sgn", sgn_values, "x/|x|, 0 at 0: the sign of complex numbers.", **STEP)
 neg = unary(
     "neg",
-    without_bool(
+    require_nonbool(
         ops.negative,
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
         "`~` or `logical_not()` operator instead.",
@@ -221,15 +240,15 @@ neg = unary(
 )
 abs = unary(
     "abs",
-    without_bool(by_operands(ops.absolute), "abs of a bool tensor is not supported"),
+    require_nonbool(save_operands_only(ops.absolute), "abs of a bool tensor is not supported"),
     "|x|.",
     promote=None,
 )
 square = unary("square", ops.square, "x².", promote="number", node="PowBackward0")
-aliased(negative=neg, absolute=abs)
+add_aliases(negative=neg, absolute=abs)
 
 
-@exposed("function method")
+@expose("function method")
 def positive(input: Tensor) -> Tensor:
     """The Tensor itself."""
     if kind(input) == "b":
@@ -243,7 +262,7 @@ def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = No
     return fnp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-@operation("input", results=results("frexp", "mantissa", "exponent"))
+@operation("input", results=make_result_type("frexp", "mantissa", "exponent"))
 def frexp(input: Any) -> Any:
     """Mantissas of modulus ½ to 1, and the exponents of 2 that go with them."""
     if kind(input) != "f":
@@ -255,7 +274,7 @@ def frexp(input: Any) -> Any:
 TEST: dict[str, Any] = {"promote": None, "inplace": False}
 REAL_TEST = TEST | {"kinds": "biuf"}
 signbit = unary(
-    "signbit", lambda x: negative_sign(x), "Whether the sign is negative, that of -0 included.", **REAL_TEST
+    "signbit", lambda x: signbit_values(x), "Whether the sign is negative, that of -0 included.", **REAL_TEST
 )
 isnan = unary("isnan", ops.isnan, "Whether it is NaN.", **TEST)
 isinf = unary("isinf", ops.isinf, "Whether it is infinite.", **TEST)
@@ -265,6 +284,6 @@ isneginf = unary("isneginf", lambda x: ops.equal(x, -math.inf), "Whether it is -
 isreal = unary("isreal", lambda x: ops.equal(ops.imag(x), 0), "Whether it has no imaginary part.", **TEST)
 
 
-def negative_sign(x: Any) -> Any:
-    """The sign bit, of unsigned ones as well."""
+def signbit_values(x: Any) -> Any:
+    """The sign bit; that of integers is x < 0."""
     return ops.signbit(x) if kind(x) == "f" else ops.less(x, 0)

@@ -1,4 +1,4 @@
-"""Shapes and sizes as torch lets one write them."""
+"""The forms in which torch takes shapes and sizes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import TensorError
-from .._declare.operation import exposed
+from .._declare.operation import expose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
 def as_sizes(given: Any) -> tuple[int, ...]:
-    """One integer or several as a tuple."""
+    """Convert one integer, or a sequence of them, to a tuple."""
     return tuple(map(index, given)) if isinstance(given, tuple | list) else (index(given),)
 
 
-def at(dim: int, entry: Any) -> tuple[Any, ...]:
-    """The index of one dimension."""
+def dim_index(dim: int, entry: Any) -> tuple[Any, ...]:
+    """Make the index with an entry for one dimension, and whole ones before it."""
     return (*(slice(None),) * dim, entry)
 
 
-def inferred(shape: Sequence[int], size: int) -> tuple[int, ...]:
-    """A shape of so many entries with its -1 worked out."""
+def infer_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
+    """Replace the -1 in a shape of so many entries by the size that fits."""
     shape = as_sizes(shape)
     known = prod(n for n in shape if n != -1)
     if shape.count(-1) > 1:
@@ -46,8 +46,8 @@ def inferred(shape: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple([size // known if n == -1 else n for n in shape])
 
 
-def variadic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the method that takes the second parameter of `function` as several arguments, too: x.permute(1, 0)."""
+def add_variadic_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Expose a method that takes the second parameter of `function` as several arguments, too: x.permute(1, 0)."""
 
     @wraps(function)
     def method(self: Any, *sizes: Any, **options: Any) -> Any:
@@ -57,4 +57,4 @@ def variadic(function: Callable[..., Any]) -> Callable[..., Any]:
             sizes = (sizes,)
         return function(self, *sizes, **options)
 
-    return exposed("method", function.__name__)(method)
+    return expose("method", function.__name__)(method)

@@ -1,4 +1,4 @@
-"""Views of parts: entries and slices, pieces, diagonals, windows, the parts of complex numbers."""
+"""Views of parts: entries, slices, splits, diagonals, windows, real and imaginary parts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...core.aval import kind_of
 from .._core import strides
 from .._core.dtypes import from_numpy_dtype
 from .._core.errors import DimensionError, TensorError
-from .._core.inplace import reshaping
-from .._core.layout import item_strides, layout
-from .._core.memory import address, is_array, root
+from .._core.inplace import to_inplace_view
+from .._core.layout import element_strides, layout_array
+from .._core.memory import is_array, memory_address, memory_owner
 from .._core.tensor import Tensor
-from .._core.views import base_of, is_view
-from .._declare.operation import exposed, operation
+from .._core.views import base_tensor, is_view
+from .._declare.operation import expose, operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Partition, Rearrangement
-from .dimensions import dimension as place_of
-from .sizes import as_sizes, at
+from .dimensions import normalize_dim as place_of
+from .sizes import as_sizes, dim_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,27 +42,27 @@ def select(input: Any, dim: int, index: int) -> Any:
         raise DimensionError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
         )
-    return strides.part, (input,), {"index": at(d, index % input.shape[d])}
+    return strides.basic_view, (input,), {"index": dim_index(d, index % input.shape[d])}
 
 
 @operation("input", name="slice", spaces="", **VIEW)
-def sliced(input: Any, dim: int, start: int, stop: int, step: int = 1) -> Any:
+def slice_values(input: Any, dim: int, start: int, stop: int, step: int = 1) -> Any:
     """Every step-th entry along a dimension from `start` on and before `stop`."""
-    return strides.part, (input,), {"index": at(dim, slice(start, stop, step))}
+    return strides.basic_view, (input,), {"index": dim_index(dim, slice(start, stop, step))}
 
 
 @operation("input", spaces="", **VIEW)
 def alias(input: Any) -> Any:
-    """The whole as a view."""
-    return strides.part, (input,), {"index": (slice(None),) * input.ndim}
+    """A view of the whole Tensor."""
+    return strides.basic_view, (input,), {"index": (slice(None),) * input.ndim}
 
 
-def piece(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
-    """The entries from `start` on and before `stop` along a dimension that is there."""
-    return sliced(input, dim, start, stop)
+def slice_dim(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
+    """Slice from `start` to `stop` along a normalized dimension."""
+    return slice_values(input, dim, start, stop)
 
 
-@exposed("function method")
+@expose("function method")
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries along a dimension from `start` on."""
     shape = input.shape
@@ -78,10 +78,10 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     first += shape[d] * (first < 0)
     if first + length > shape[d]:
         raise TensorError(f"start ({first}) + length ({length}) exceeds dimension size ({shape[d]}).")
-    return piece(input, d, first, first + length)
+    return slice_dim(input, d, first, first + length)
 
 
-@exposed("function method")
+@expose("function method")
 @with_out
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A copy of what `narrow` gives."""
@@ -95,24 +95,24 @@ def unbind(input: Any, dim: int = 0) -> Any:
     if not input.ndim:
         raise DimensionError("Dimension specified as 0 but tensor has no dimensions")
     d = place_of(dim, input.ndim)
-    return [strides.part(input, index=at(d, i)) for i in range(input.shape[d])]
+    return [strides.basic_view(input, index=dim_index(d, i)) for i in range(input.shape[d])]
 
 
-def partition(input: Any, sizes: Any, dim: int) -> list[Any]:
-    """Slices of the given sizes one after the other."""
+def slice_by_sizes(input: Any, sizes: Any, dim: int) -> list[Any]:
+    """Slice a value into consecutive parts of the given sizes."""
     parts, start = [], 0
     for n in sizes:
-        parts.append(strides.part(input, index=at(dim, slice(start, start + n, None))))
+        parts.append(strides.basic_view(input, index=dim_index(dim, slice(start, start + n, None))))
         start += n
     return parts
 
 
 @operation("input", spaces="", name="split", **PIECES)
-def equal_pieces(input: Any, split_size: int, dim: int) -> Any:
+def split_values(input: Any, split_size: int, dim: int) -> Any:
     """Slices of one size; the last may be shorter."""
     size = input.shape[dim]
     starts = range(0, size, split_size) if size else [0]
-    return partition(input, [min(split_size, size - start) for start in starts], dim)
+    return slice_by_sizes(input, [min(split_size, size - start) for start in starts], dim)
 
 
 @operation("input", **PIECES)
@@ -125,10 +125,10 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
             "dimension "
             f"{d}), but got split_sizes={list(split_sizes)}"
         )
-    return partition(input, split_sizes, d)
+    return slice_by_sizes(input, split_sizes, d)
 
 
-@exposed("method")
+@expose("method")
 def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `split_size` entries along a dimension, or of as many each as a list says.
 
@@ -147,16 +147,16 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
             if size < 0
             else f"split_size can only be 0 if dimension size is 0, but got dimension size of {self.shape[d]}"
         )
-    return equal_pieces(self, max(size, 1), d)
+    return split_values(self, max(size, 1), d)
 
 
-@exposed("function", "split")
+@expose("function", "split")
 def split_function(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`Tensor.split` as a function."""
     return split(tensor, split_size_or_sections, dim)
 
 
-@exposed("function method")
+@expose("function method")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most so many views of equal size along a dimension; the last may be smaller."""
     if not input.shape:
@@ -167,7 +167,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     size = -(-input.shape[d] // chunks)
     if not size:
         return split_with_sizes(input, (0,) * chunks, d)
-    return equal_pieces(input, size, d)
+    return split_values(input, size, d)
 
 
 @operation("input", **UNTRACKED)
@@ -176,30 +176,30 @@ def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
     return split_with_sizes.operation.function(input, split_sizes, dim)
 
 
-def untracked(input: Tensor, pieces: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
-    """Pieces of these sizes."""
-    return untracked_split(input, tuple([p.shape[dim] for p in pieces]), dim)
+def split_like(input: Tensor, pieces: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
+    """Split a Tensor into sizes like those of other pieces, which are no views to autograd."""
+    return unsafe_split_values(input, tuple([p.shape[dim] for p in pieces]), dim)
 
 
 @operation("input", name="unsafe_split", spaces="", **UNTRACKED)
-def untracked_split(input: Any, split_sizes: Any, dim: int) -> Any:
+def unsafe_split_values(input: Any, split_sizes: Any, dim: int) -> Any:
     """See `unsafe_split`."""
     return split_with_sizes.operation.function(input, split_sizes, dim)
 
 
-@exposed("function method")
+@expose("function method")
 def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` with pieces that may be modified in place, of which the whole then knows nothing."""
-    return untracked(input, split(input.detach(), split_size, dim), dim)
+    return split_like(input, split(input.detach(), split_size, dim), dim)
 
 
-@exposed("function method")
+@expose("function method")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` with pieces that may be modified in place, of which the whole then knows nothing."""
-    return untracked(input, chunk(input.detach(), chunks, dim), dim)
+    return split_like(input, chunk(input.detach(), chunks, dim), dim)
 
 
-@exposed("function method")
+@expose("function method")
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """So many views along a dimension, of sizes that differ by one at most; or split before given places."""
     shape = input.shape
@@ -219,11 +219,11 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         indices_or_sections = [sum(sizes[: i + 1]) for i in range(sections - 1)]
     bounds = [slice(None, stop).indices(shape[d])[1] for stop in indices_or_sections]
     starts, stops = [0, *bounds], [*bounds, shape[d]]
-    return tuple([piece(input, d, a, max(a, b)) for a, b in zip(starts, stops)])
+    return tuple([slice_dim(input, d, a, max(a, b)) for a, b in zip(starts, stops)])
 
 
-def splitter(name: str, least: int, dim: int) -> Any:
-    """Make hsplit, vsplit or dsplit."""
+def declare_split(name: str, least: int, dim: int) -> Any:
+    """Declare hsplit, vsplit or dsplit."""
 
     def function(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         ndim = len(input.shape)
@@ -246,12 +246,12 @@ def splitter(name: str, least: int, dim: int) -> Any:
 
     function.__name__ = name
     function.__doc__ = f"`tensor_split` along dimension {dim}."
-    return exposed("function method")(function)
+    return expose("function method")(function)
 
 
-hsplit = splitter("hsplit", 1, 1)
-vsplit = splitter("vsplit", 2, 0)
-dsplit = splitter("dsplit", 3, 2)
+hsplit = declare_split("hsplit", 1, 1)
+vsplit = declare_split("vsplit", 2, 0)
+dsplit = declare_split("dsplit", 3, 2)
 
 
 # -- diagonals and windows ------------------------------------------
@@ -284,17 +284,17 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 
 
 @operation("input", spaces="", name="as_strided", **VIEW)
-def with_strides(input: Any, shape: Any, steps: Any, shift: int, layout: Any) -> Any:
-    """`as_strided` relative to the first entry, for an operand whose own strides are `layout`."""
+def as_strided_values(input: Any, shape: Any, steps: Any, shift: int, layout: Any) -> Any:
+    """`as_strided` relative to the first entry, for an operand whose own strides are `layout_array`."""
     return strides.as_strided, (input,), {"shape": shape, "strides": steps, "shift": shift, "layout": layout}
 
 
-def first_place(array: Any) -> int:
+def entry_offset(array: Any) -> int:
     """The place of the first entry of an array in its memory, in entries."""
-    return (address(array) - address(root(array))) // array.itemsize
+    return (memory_address(array) - memory_address(memory_owner(array))) // array.itemsize
 
 
-@exposed("function method")
+@expose("function method")
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """The view of these strides in the memory of a Tensor, whose first entry is the `storage_offset`-th there.
 
@@ -307,23 +307,23 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise TensorError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
         )
-    here = layout(input)
-    owner, item = root(here), here.itemsize
-    offset = first_place(here) if storage_offset is None else storage_offset
+    here = layout_array(input)
+    owner, item = memory_owner(here), here.itemsize
+    offset = entry_offset(here) if storage_offset is None else storage_offset
     # What is outside of the view has a history as well; a tangent is that of the view.
-    if is_view(input) and input.aspect.creation == "default" and input.aspect.tangent is None:
-        input = base_of(input)
-        here = layout(input)
+    if is_view(input) and input.view_meta.creation == "default" and input.view_meta.tangent is None:
+        input = base_tensor(input)
+        here = layout_array(input)
     needed = 0 if 0 in size else (offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1) * item
     if needed > owner.nbytes:
         raise TensorError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
             f"requiring a storage size of {needed} are out of bounds for storage of size {owner.nbytes}"
         )
-    return with_strides(input, size, stride, offset - first_place(here), item_strides(here))
+    return as_strided_values(input, size, stride, offset - entry_offset(here), element_strides(here))
 
 
-exposed("method")(reshaping(as_strided))
+expose("method")(to_inplace_view(as_strided))
 
 
 # -- complex numbers ------------------------------------------
@@ -343,13 +343,13 @@ def imaginary_part(input: Any) -> Any:
     return input.imag if is_array(input) else ops.imag(input)
 
 
-@exposed("function")
+@expose("function")
 def real(input: Tensor) -> Tensor:
     """The real parts of complex numbers, a view; other Tensors as they are."""
     return real_part(input) if input.dtype.is_complex else input
 
 
-@exposed("function")
+@expose("function")
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts of complex numbers, a view."""
     if not input.dtype.is_complex:
@@ -357,7 +357,7 @@ def imag(input: Tensor) -> Tensor:
     return imaginary_part(input)
 
 
-def set_part(part: Any) -> Any:
+def part_setter(part: Any) -> Any:
     """Make the setter of `real` or `imag`."""
 
     def put(self: Tensor, value: Any) -> None:
@@ -366,32 +366,32 @@ def set_part(part: Any) -> Any:
     return put
 
 
-exposed("method", "real")(property(real, set_part(real)))
-exposed("method", "imag")(property(imag, set_part(imag)))
+expose("method", "real")(property(real, part_setter(real)))
+expose("method", "imag")(property(imag, part_setter(imag)))
 
 
-def complex_from(pairs: Any) -> Any:
-    """Complex numbers from the real and imaginary parts in the last dimension of traced values."""
+def pairs_to_complex(pairs: Any) -> Any:
+    """Make complex numbers of the real and imaginary parts in the last dimension of traced values."""
     return ops.make_complex(pairs[..., 0], pairs[..., 1])
 
 
-def pairs_from(numbers: Any) -> Any:
-    """The real and imaginary parts of traced values as a last dimension."""
-    return ops.stacked([ops.real(numbers), ops.imag(numbers)], axis=len(numbers.shape))
+def complex_to_pairs(numbers: Any) -> Any:
+    """Stack the real and imaginary parts of traced values along a new last dimension."""
+    return ops.stack([ops.real(numbers), ops.imag(numbers)], axis=len(numbers.shape))
 
 
-@operation("input", out=False, view=lambda x, view: complex_from(view), spaces="function")
+@operation("input", out=False, view=lambda x, view: pairs_to_complex(view), spaces="function")
 def view_as_real(input: Any) -> Any:
     """Complex numbers as pairs of real ones in a last dimension."""
     if kind_of(input.dtype) != "c":
         raise TensorError("view_as_real is only supported for complex tensors")
     if not is_array(input):
-        return pairs_from(input)
+        return complex_to_pairs(input)
     half = input.real.dtype.itemsize
-    return strides.restrided(input.real, (*input.shape, 2), (*input.strides, half))
+    return strides.restride(input.real, (*input.shape, 2), (*input.strides, half))
 
 
-@operation("input", out=False, view=lambda x, view: pairs_from(view), spaces="function")
+@operation("input", out=False, view=lambda x, view: complex_to_pairs(view), spaces="function")
 def view_as_complex(input: Any) -> Any:
     """Pairs of real numbers in the last dimension as complex ones."""
     if kind_of(input.dtype) != "f" or input.dtype.itemsize == 2:
@@ -403,7 +403,7 @@ def view_as_complex(input: Any) -> Any:
     if not input.ndim or input.shape[-1] != 2:
         raise TensorError("Tensor must have a last dimension of size 2")
     if not is_array(input):
-        return complex_from(input)
+        return pairs_to_complex(input)
     if input.size and (
         input.strides[-1] != input.itemsize or any(s % (2 * input.itemsize) for s in input.strides[:-1])
     ):

@@ -1,4 +1,4 @@
-"""Order along a dimension: sorting, selection by rank, places in what is sorted."""
+"""Sorting along a dimension, selection by rank, search in sorted sequences, and counting."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import SCALARS, aval_of
-from ...core.interpreter import concrete
+from ...core.interpreter import concretize
 from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
-from .._declare.operation import exposed, in_dtype, operation
-from .declarers import dtype_of, kind
-from .dimensions import dimension, dimensions, flattened
-from .reduction import at, elements
+from .._declare.operation import convert_value, expose, operation
+from .declarers import kind, value_dtype
+from .dimensions import flatten_value, normalize_dim, normalize_dims
+from .reduction import declare_selection, take_with_indices
 
 
-def order(x: Any, axis: int, descending: bool) -> Any:
-    """The places that sort along an axis; equal elements keep their order, NaN is the greatest."""
+def sort_order(x: Any, axis: int, descending: bool) -> Any:
+    """The indices that sort along an axis; equal elements keep their order, NaN is the greatest."""
     if kind(x) == "c":
         raise TensorError("Sort currently does not support complex dtypes on CPU")
     if not descending:
@@ -27,26 +27,26 @@ def order(x: Any, axis: int, descending: bool) -> Any:
     return ops.subtract(last, ops.flip(ops.argsort(ops.flip(x, axes=(axis,)), axis=axis), axes=(axis,)))
 
 
-def row(x: Any, dim: int) -> tuple[Any, int]:
-    """(the Tensor with a dimension at least, the axis)."""
-    axis = dimension(dim, aval_of(x).ndim)
+def row_and_axis(x: Any, dim: int) -> tuple[Any, int]:
+    """Return (the Tensor with at least one dimension, the axis)."""
+    axis = normalize_dim(dim, aval_of(x).ndim)
     return (x if aval_of(x).shape else ops.reshape(x, shape=(1,))), axis
 
 
-def picked(x: Any, places: Any, axis: int, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """(the elements at the places, the places), of the rank that `shape` has."""
+def take_entries(x: Any, places: Any, axis: int, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return (the elements at the places, the places), as numbers where `shape` is ()."""
     values = ops.take_along(x, places, axis)
     return (values, places) if shape else (ops.reshape(values, shape=()), ops.reshape(places, shape=()))
 
 
-@elements("sort", spaces="")
+@declare_selection("sort", spaces="")
 def sort_values(input: Any, dim: int, descending: bool) -> Any:
     """The elements in order, and the places from which they come."""
-    x, axis = row(input, dim)
-    return picked(x, order(x, axis, descending), axis, aval_of(input).shape)
+    x, axis = row_and_axis(input, dim)
+    return take_entries(x, sort_order(x, axis, descending), axis, aval_of(input).shape)
 
 
-@exposed("function method")
+@expose("function method")
 def sort(
     input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None
 ) -> Any:
@@ -62,32 +62,32 @@ def sort(
 @operation("input", node="SortBackward0")
 def msort(input: Any) -> Any:
     """The elements in order along the first dimension."""
-    x, axis = row(input, 0)
-    return picked(x, order(x, axis, False), axis, aval_of(input).shape)[0]
+    x, axis = row_and_axis(input, 0)
+    return take_entries(x, sort_order(x, axis, False), axis, aval_of(input).shape)[0]
 
 
 @operation("input")
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The places that sort."""
-    x, axis = row(input, dim)
-    return ops.reshape(order(x, axis, descending), shape=aval_of(input).shape)
+    x, axis = row_and_axis(input, dim)
+    return ops.reshape(sort_order(x, axis, descending), shape=aval_of(input).shape)
 
 
-@elements("topk")
+@declare_selection("topk")
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k greatest (or least) elements in order, and their places."""
-    x, axis = row(input, dim)
+    x, axis = row_and_axis(input, dim)
     if not 0 <= k <= aval_of(x).shape[axis]:
         raise TensorError(
             "selected index k out of range", hint=f"there are {aval_of(x).shape[axis]} elements"
         )
-    places = ops.getitem(order(x, axis, largest), index=(slice(None),) * axis + (slice(0, k, None),))
-    return picked(x, ops.positive(places), axis, aval_of(input).shape)  # not a view of all places
+    places = ops.getitem(sort_order(x, axis, largest), index=(slice(None),) * axis + (slice(0, k, None),))
+    return take_entries(x, ops.positive(places), axis, aval_of(input).shape)  # not a view of all places
 
 
-def ranked(x: Any, rank: Any, axis: int, keepdim: bool, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """(element, place) of a rank along an axis, or of a rank for each row."""
-    found = order(x, axis, False)
+def take_rank(x: Any, rank: Any, axis: int, keepdim: bool, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return (element, place) of one rank along an axis, or of a rank for each row."""
+    found = sort_order(x, axis, False)
     row_shape = tuple(1 if i == axis else n for i, n in enumerate(aval_of(x).shape))
     places = ops.take_along(found, ops.broadcast_to(rank, shape=row_shape), axis)
     values = ops.take_along(x, places, axis)
@@ -97,72 +97,74 @@ def ranked(x: Any, rank: Any, axis: int, keepdim: bool, shape: tuple[int, ...]) 
     return ops.reshape(values, shape=final), ops.reshape(places, shape=final)
 
 
-@elements("kthvalue")
+@declare_selection("kthvalue")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th least element along a dimension, and its place."""
-    x, axis = row(input, dim)
+    x, axis = row_and_axis(input, dim)
     if not 1 <= k <= aval_of(x).shape[axis]:
         raise TensorError("kthvalue(): selected number k out of range for dimension " + str(axis))
-    return ranked(x, np.asarray(k - 1), axis, keepdim, aval_of(input).shape)
+    return take_rank(x, np.asarray(k - 1), axis, keepdim, aval_of(input).shape)
 
 
 # -- medians and quantiles ------------------------------------------
-def numbers(x: Any, axis: int) -> Any:
-    """How many along an axis, which stays with length one, are not NaN."""
+def count_not_nan(x: Any, axis: int) -> Any:
+    """Count the elements along an axis, which stays with length one, that are not NaN."""
     shape = aval_of(x).shape
     present = np.ones(shape, bool) if kind(x) != "f" else ops.logical_not(ops.isnan(x))
     count = ops.reduce_sum(ops.convert(present, dtype=np.dtype(np.int64)), axes=(axis,))
     return ops.reshape(count, shape=(*shape[:axis], 1, *shape[axis + 1 :]))
 
 
-def middle(x: Any, axis: int, skip_nan: bool) -> Any:
-    """The rank of the median, of two the lower; where there is NaN that of the first, unless it is skipped."""
-    size, count = aval_of(x).shape[axis], numbers(x, axis)
+def median_rank(x: Any, axis: int, skip_nan: bool) -> Any:
+    """The rank of the median, of two the lower; in a row with NaN that of the first NaN, unless it is skipped."""
+    size, count = aval_of(x).shape[axis], count_not_nan(x, axis)
     if skip_nan:
         return ops.maximum((count - 1) // 2, 0)
     return ops.where(ops.less(count, size), count, (size - 1) // 2)
 
 
-def medians(name: str, skip_nan: bool, words: str) -> None:
-    """median or nanmedian, in their two forms."""
+def declare_median(name: str, skip_nan: bool, words: str) -> None:
+    """Declare median or nanmedian, in both forms."""
 
-    def by_dimension(input: Any, dim: int, keepdim: bool = False) -> Any:
-        x, axis = row(input, dim)
+    def median_along(input: Any, dim: int, keepdim: bool = False) -> Any:
+        x, axis = row_and_axis(input, dim)
         if aval_of(x).shape[axis] == 0:
             raise DimensionError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
-        return ranked(x, middle(x, axis, skip_nan), axis, keepdim, aval_of(input).shape)
+        return take_rank(x, median_rank(x, axis, skip_nan), axis, keepdim, aval_of(input).shape)
 
-    def of_all(input: Any) -> Any:
-        x = flattened(input)
+    def median_of_all(input: Any) -> Any:
+        x = flatten_value(input)
         if aval_of(x).size == 0:
-            return np.full((), np.nan, dtype_of(x))
-        value = ranked(x, middle(x, 0, skip_nan), 0, False, (aval_of(x).size,))[0]
+            return np.full((), np.nan, value_dtype(x))
+        value = take_rank(x, median_rank(x, 0, skip_nan), 0, False, (aval_of(x).size,))[0]
         if kind(x) != "f":
             return value
         ties = ops.logical_or(ops.equal(x, value), ops.logical_and(ops.isnan(x), ops.isnan(value)))
-        count = ops.reduce_sum(ops.convert(ties, dtype=dtype_of(x)), axes=(0,))
-        return ops.graft(ops.stop_gradient(value), ops.reduce_sum(ops.where(ties, x, 0), axes=(0,)) / count)
+        count = ops.reduce_sum(ops.convert(ties, dtype=value_dtype(x)), axes=(0,))
+        return ops.with_derivative_of(
+            ops.stop_gradient(value), ops.reduce_sum(ops.where(ties, x, 0), axes=(0,)) / count
+        )
 
-    along = elements(name, spaces="")(by_dimension)
-    whole = operation("input", name=name, spaces="")(of_all)
+    along = declare_selection(name, spaces="")(median_along)
+    whole = operation("input", name=name, spaces="")(median_of_all)
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
         return whole(input, out=out) if dim is None else along(input, dim, keepdim, out=out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The median, of two the lower{words}; with `dim` (values, indices)."
-    exposed("function method", name)(function)
+    expose("function method", name)(function)
 
 
-medians("median", False, "")
-medians("nanmedian", True, ", of what is not NaN")
+declare_median("median", False, "")
+declare_median("nanmedian", True, ", of what is not NaN")
 
 
-@elements("mode")
+@declare_selection("mode")
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, of several the least, and its last place."""
-    x, axis = row(input, dim)
-    found = order(x, axis, False)
+    x, axis = row_and_axis(input, dim)
+    found = sort_order(x, axis, False)
     values = ops.take_along(x, found, axis)
     head = (slice(None),) * axis
     late, early = (ops.getitem(values, index=(*head, s)) for s in (slice(1, None), slice(None, -1)))
@@ -174,7 +176,11 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     end = ops.argmax(lengths, axis=axis)
     kept = tuple(1 if i == axis else n for i, n in enumerate(aval_of(x).shape))
     places = ops.take_along(found, ops.reshape(end, shape=kept), axis)
-    return at(x, places, axis, keepdim) if aval_of(input).shape else picked(x, places, 0, ())
+    return (
+        take_with_indices(x, places, axis, keepdim)
+        if aval_of(input).shape
+        else take_entries(x, places, 0, ())
+    )
 
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -185,7 +191,7 @@ def quantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
     """The quantiles q of all elements, or along a dimension; several q give the first dimension of the result."""
-    return quantiles("quantile", input, q, dim, keepdim, interpolation, False)
+    return quantile_values("quantile", input, q, dim, keepdim, interpolation, False)
 
 
 @operation("input q", by_value=True)
@@ -193,32 +199,34 @@ def nanquantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
     """The quantiles of what is not NaN."""
-    return quantiles("nanquantile", input, q, dim, keepdim, interpolation, True)
+    return quantile_values("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 
-def quantiles(name: str, x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+def quantile_values(
+    name: str, x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool
+) -> Any:
     """See `quantile`."""
     if interpolation not in INTERPOLATIONS:
         raise TensorError(
             f"{name}() interpolation must be one of {', '.join(INTERPOLATIONS[:-1])} or {INTERPOLATIONS[-1]}, but got "
             f"{interpolation}"
         )
-    if kind(x) != "f" or dtype_of(x).itemsize == 2:
+    if kind(x) != "f" or value_dtype(x).itemsize == 2:
         raise TensorError(f"{name}() input tensor must be either float or double dtype")
-    dtype, shape = dtype_of(x), aval_of(x).shape
+    dtype, shape = value_dtype(x), aval_of(x).shape
     if aval_of(q).weak:
         if type(q) in SCALARS and not 0 <= q <= 1:
             raise TensorError(f"{name}() q must be in the range [0, 1] but got {q}")
-        q = in_dtype(q, dtype)
-    elif dtype_of(q) != dtype:
+        q = convert_value(q, dtype)
+    elif value_dtype(q) != dtype:
         raise TensorError(f"{name}() q tensor must be same dtype as the input tensor")
     if aval_of(q).ndim > 1:
         raise TensorError(f"{name}() q must be a scalar or 1D tensor")
     if type(q) is np.ndarray and not ((q >= 0) & (q <= 1)).all():
         raise TensorError(f"{name}() q values must be in the range [0, 1]")
-    axis = -1 if dim is None else dimension(dim, len(shape))
+    axis = -1 if dim is None else normalize_dim(dim, len(shape))
     if dim is None or not shape:
-        rows, lead = flattened(x), ()
+        rows, lead = flatten_value(x), ()
         final: tuple[int, ...] = (1,) * len(shape) if keepdim else ()
     else:
         rows = ops.move_axis(x, axis, len(shape) - 1)
@@ -228,11 +236,11 @@ def quantiles(name: str, x: Any, q: Any, dim: Any, keepdim: bool, interpolation:
     if size == 0:
         raise TensorError(f"{name}() input tensor must be non-empty")
     last = len(lead)
-    values = ops.take_along(rows, order(rows, last, False), last)
-    count = numbers(rows, last)
+    values = ops.take_along(rows, sort_order(rows, last, False), last)
+    count = count_not_nan(rows, last)
     rank = ops.maximum(count - 1, 0) if skip_nan else ops.where(ops.less(count, size), count, size - 1)
     spoiled = None if skip_nan else ops.less(count, size)
-    position = flattened(q) * ops.convert(rank, dtype=dtype)  # a row of quantiles for each row
+    position = flatten_value(q) * ops.convert(rank, dtype=dtype)  # a row of quantiles for each row
     if spoiled is not None:  # by the first NaN, in the rank behind the numbers
         position = ops.where(spoiled, ops.convert(rank, dtype=dtype), position)
     below, above = ops.floor(position), ops.ceil(position)
@@ -257,9 +265,11 @@ def quantiles(name: str, x: Any, q: Any, dim: Any, keepdim: bool, interpolation:
 
 
 # -- places in what is sorted ------------------------------------------
-def searched(sequence: Any, values: Any, right: bool, out_int32: bool) -> Any:
+def searchsorted_values(sequence: Any, values: Any, right: bool, out_int32: bool) -> Any:
     """The places of values in a sorted sequence."""
-    found = ops.searchsorted(sequence, in_dtype(values, dtype_of(values)), side="right" if right else "left")
+    found = ops.searchsorted(
+        sequence, convert_value(values, value_dtype(values)), side="right" if right else "left"
+    )
     return ops.convert(found, dtype=np.dtype(np.int32 if out_int32 else np.int64))
 
 
@@ -283,7 +293,7 @@ def searchsorted(
         )
     if sorter is not None:
         sorted_sequence = ops.take_along(sorted_sequence, sorter, aval_of(sorted_sequence).ndim - 1)
-    return searched(sorted_sequence, input, right or side == "right", out_int32)
+    return searchsorted_values(sorted_sequence, input, right or side == "right", out_int32)
 
 
 @operation("input boundaries", spaces="function", numbers=True)
@@ -293,7 +303,7 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
         raise TensorError(
             f"bucketize(): boundaries tensor must be 1 dimension, but got dim({aval_of(boundaries).ndim})"
         )
-    return searched(boundaries, input, right, out_int32)
+    return searchsorted_values(boundaries, input, right, out_int32)
 
 
 # -- counting ------------------------------------------
@@ -302,14 +312,14 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number occurs, or the sums of the weights."""
     if aval_of(input).ndim != 1 or kind(input) not in "iu":
         raise TensorError("bincount only supports 1-d non-negative integral inputs.")
-    values = concrete(input, "bincount")
+    values = concretize(input, "bincount")
     if values.size and values.min() < 0:
         raise TensorError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise TensorError("minlength should be >= 0")
-    given = None if weights is None else concrete(weights, "bincount").astype(np.float64)
+    given = None if weights is None else concretize(weights, "bincount").astype(np.float64)
     counted = np.bincount(values, given, minlength)
-    single = weights is not None and dtype_of(weights) == np.float32
+    single = weights is not None and value_dtype(weights) == np.float32
     return counted.astype(np.float32) if single else counted
 
 
@@ -318,7 +328,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
     """How many elements lie in each of `bins` intervals of equal length from min to max."""
     if bins <= 0:
         raise TensorError("bins must be > 0")
-    values = concrete(input, "histc").reshape(-1)
+    values = concretize(input, "histc").reshape(-1)
     low, high = min, max
     if low == high and values.size:
         low, high = values.min(), values.max()
@@ -331,7 +341,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
     return np.histogram(values, bins, (low, high))[0].astype(values.dtype)
 
 
-@exposed("function method")
+@expose("function method")
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -347,13 +357,13 @@ def unique(
 @operation("input", spaces="", name="unique", results=tuple, out=False)
 def unique_values(input: Any, inverse: bool, counts: bool, dim: int | None) -> Any:
     """See `unique`."""
-    axis = None if dim is None else dimensions(dim, aval_of(input).ndim)[0]
-    values = concrete(input, "unique")
+    axis = None if dim is None else normalize_dims(dim, aval_of(input).ndim)[0]
+    values = concretize(input, "unique")
     found = np.unique(values, return_inverse=inverse, return_counts=counts, axis=axis, equal_nan=False)
     return list(found) if isinstance(found, tuple) else [found]
 
 
-@exposed("function method")
+@expose("function method")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -365,8 +375,8 @@ def unique_consecutive(
 @operation("input", spaces="", name="unique_consecutive", results=tuple, out=False)
 def consecutive_values(input: Any, inverse: bool, counts: bool, dim: int | None) -> Any:
     """See `unique_consecutive`."""
-    values = concrete(input, "unique_consecutive")
-    axis = 0 if dim is None else dimension(dim, values.ndim)
+    values = concretize(input, "unique_consecutive")
+    axis = 0 if dim is None else normalize_dim(dim, values.ndim)
     rows = values.reshape(-1) if dim is None else np.moveaxis(values, axis, 0)
     differs = (rows[1:] != rows[:-1]).reshape(max(len(rows) - 1, 0), -1).any(1)
     begins = np.concatenate([np.ones(min(len(rows), 1), bool), differs])

@@ -9,23 +9,23 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
-from ...core.interpreter import concrete
-from .._core.dtypes import SHORT_NAMES, default_numpy
+from ...core.interpreter import concretize
+from .._core.dtypes import SHORT_NAMES, default_numpy_dtype
 from .._core.errors import TensorError
 from .._core.tensor import Tensor
-from .._declare.named_results import results
-from .._declare.operation import exposed, operation
-from .declarers import dtype_of, kind
+from .._declare.named_results import make_result_type
+from .._declare.operation import expose, operation
+from .declarers import kind, value_dtype
 
 
 # -- covariances ------------------------------------------
 @operation("input fweights aweights", spaces="", name="cov", out=False)
-def covariances(input: Any, fweights: Any, aweights: Any, correction: Any) -> Any:
+def cov_values(input: Any, fweights: Any, aweights: Any, correction: Any) -> Any:
     """See `cov`."""
-    x = input if kind(input) in "fc" else ops.convert(input, dtype=default_numpy("f"))
+    x = input if kind(input) in "fc" else ops.convert(input, dtype=default_numpy_dtype("f"))
     if aval_of(x).ndim < 2:
         x = ops.reshape(x, shape=(1, aval_of(x).size))
-    real = np.zeros((), dtype_of(x)).real.dtype
+    real = np.zeros((), value_dtype(x)).real.dtype
     count: Any = aval_of(x).shape[1]
     given = [ops.convert(w, dtype=real) for w in (fweights, aweights) if w is not None]
     w: Any = None
@@ -47,7 +47,7 @@ def covariances(input: Any, fweights: Any, aweights: Any, correction: Any) -> An
     return ops.reshape(found, shape=()) if aval_of(x).shape[0] == 1 else found
 
 
-@exposed("function method")
+@expose("function method")
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows, which are variables; columns are observations.
 
@@ -79,7 +79,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         raise TensorError(
             f"cov(): expected fweights to have integral dtype but got fweights with {short} dtype"
         )
-    return covariances(input, fweights, aweights, correction)
+    return cov_values(input, fweights, aweights, correction)
 
 
 def ensure_matrix(name: str, input: Tensor) -> None:
@@ -89,15 +89,15 @@ def ensure_matrix(name: str, input: Tensor) -> None:
         )
 
 
-@exposed("function method")
+@expose("function method")
 def corrcoef(input: Tensor) -> Tensor:
     """The correlations of the rows: covariances of variables of unit variance."""
     ensure_matrix("corrcoef", input)
-    return correlations(covariances(input, None, None, 1))
+    return corrcoef_values(cov_values(input, None, None, 1))
 
 
 @operation("input", spaces="", name="corrcoef", out=False)
-def correlations(input: Any) -> Any:
+def corrcoef_values(input: Any) -> Any:
     """Covariances divided by the deviations of both variables; real ones are kept from -1 to 1."""
     if not aval_of(input).shape:
         return input / input
@@ -109,24 +109,24 @@ def correlations(input: Any) -> Any:
 
 
 # -- histograms ------------------------------------------
-Histogram = results("histogram", "hist", "bin_edges")
+Histogram = make_result_type("histogram", "hist", "bin_edges")
 
 
 @operation("input edges weight", name="histogram", spaces="", results=Histogram, constant=(0, 1))
-def binned(input: Any, edges: Any, weight: Any, bins: int, range: Any, density: bool) -> Any:
+def histogram_values(input: Any, edges: Any, weight: Any, bins: int, range: Any, density: bool) -> Any:
     """See `histogram`."""
-    values = concrete(input, "histogram").reshape(-1)
-    weights = None if weight is None else concrete(weight, "histogram").reshape(-1)
+    values = concretize(input, "histogram").reshape(-1)
+    weights = None if weight is None else concretize(weight, "histogram").reshape(-1)
     if edges is None:
         if range is None:
             range = (values.min(), values.max()) if values.size else (0, 1)
         edges = np.histogram_bin_edges(values, bins, range).astype(values.dtype)
-    edges = concrete(edges, "histogram")
+    edges = concretize(edges, "histogram")
     counts, _ = np.histogram(values, edges, weights=weights, density=density)
     return [counts.astype(values.dtype), edges]
 
 
-@exposed("function method")
+@expose("function method")
 def histogram(
     input: Tensor,
     bins: Any,
@@ -145,4 +145,4 @@ def histogram(
         density: integrals are 1.
     """
     edges = bins if isinstance(bins, Tensor) else None
-    return binned(input, edges, weight, 0 if edges is bins else bins, range, density, out=out)
+    return histogram_values(input, edges, weight, 0 if edges is bins else bins, range, density, out=out)

@@ -12,14 +12,14 @@ from ... import ops
 from .._core import strides
 from .._core.dtypes import from_numpy_dtype
 from .._core.errors import ArgumentError, TensorError
-from .._core.inplace import reshaping
-from .._core.layout import layout, viewable
+from .._core.inplace import to_inplace_view
+from .._core.layout import can_view_as, layout_array
 from .._core.memory import is_array
 from .._core.tensor import Size, Tensor
-from .._declare.operation import exposed, operation
+from .._declare.operation import expose, operation
 from .._declare.rearrangement import Rearrangement
-from .dimensions import dimension, dimensions
-from .sizes import as_sizes, inferred, variadic
+from .dimensions import normalize_dim, normalize_dims
+from .sizes import add_variadic_method, as_sizes, infer_shape
 
 VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
 
@@ -39,7 +39,7 @@ def permute(input: Any, dims: Any) -> Any:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    axes = tuple([dimension(d, input.ndim) for d in dims])
+    axes = tuple([normalize_dim(d, input.ndim) for d in dims])
     if len(set(axes)) != len(axes):
         raise TensorError("permute(): duplicate dims are not allowed.")
     return ops.permute, (input,), {"axes": axes}
@@ -48,12 +48,12 @@ def permute(input: Any, dims: Any) -> Any:
 @operation("input", **VIEW)
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions swapped."""
-    return ops.permute, (input,), {"axes": swapped(input.ndim, dim0, dim1)}
+    return ops.permute, (input,), {"axes": transpose_order(input.ndim, dim0, dim1)}
 
 
-def swapped(ndim: int, dim0: int, dim1: int) -> tuple[int, ...]:
-    """The order of the dimensions after two were swapped."""
-    a, b = dimension(dim0, ndim), dimension(dim1, ndim)
+def transpose_order(ndim: int, dim0: int, dim1: int) -> tuple[int, ...]:
+    """The order of the dimensions after two are swapped."""
+    a, b = normalize_dim(dim0, ndim), normalize_dim(dim1, ndim)
     axes = list(range(ndim))
     if ndim:
         axes[a], axes[b] = b, a
@@ -68,7 +68,7 @@ def t(input: Any) -> Any:
     return ops.permute, (input,), {"axes": tuple(reversed(range(input.ndim)))}
 
 
-@exposed("function method")
+@expose("function method")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places, the others in their order."""
     ndim = len(input.shape)
@@ -79,18 +79,18 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             "number "
             f"of dims as destination ({list(targets)} dims)"
         )
-    sources, targets = dimensions(sources, ndim), dimensions(targets, ndim)
+    sources, targets = normalize_dims(sources, ndim), normalize_dims(targets, ndim)
     if not ndim:
         return permute(input, ())
     rest = iter([d for d in range(ndim) if d not in sources])
     return permute(input, [sources[targets.index(d)] if d in targets else next(rest) for d in range(ndim)])
 
 
-exposed("function method", "moveaxis")(movedim)
-exposed("function method", "swapdims")(transpose)
+expose("function method", "moveaxis")(movedim)
+expose("function method", "swapdims")(transpose)
 
 
-@exposed("function method")
+@expose("function method")
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """`transpose` by NumPy's name."""
     return transpose(input, axis0, axis1)
@@ -98,20 +98,20 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 # -- other shapes ------------------------------------------
 @operation("input", name="view", node="ViewBackward0", spaces="", **VIEW)
-def reshaped(input: Any, shape: Any) -> Any:
+def view_values(input: Any, shape: Any) -> Any:
     """The same entries in another shape."""
-    return ops.reshape, (input,), {"shape": inferred(shape, prod(input.shape))}
+    return ops.reshape, (input,), {"shape": infer_shape(shape, prod(input.shape))}
 
 
 @operation("input", name="unsafe_view", spaces="", out=False)
-def reshaped_copy(input: Any, shape: Any) -> Any:
+def reshape_copy(input: Any, shape: Any) -> Any:
     """A copy in another shape."""
     return ops.reshape(input, shape=shape)
 
 
 @operation("input", name="view_dtype", node="ViewBackward0", spaces="", out=False, view=True)
-def bits_as(input: Any, dtype: Any) -> Any:
-    """The same memory read as another dtype: the last dimension grows or shrinks where its items have another size."""
+def view_dtype_values(input: Any, dtype: Any) -> Any:
+    """Read the same memory as another dtype: the last dimension grows or shrinks where its items have another size."""
     size, new = input.dtype.itemsize, dtype.numpy
     if size != new.itemsize and not input.ndim:
         raise TensorError(
@@ -152,58 +152,58 @@ def view(self: Tensor, shape: Any = None, *, dtype: Any = None, size: Any = None
     if dtype is None and isinstance(shape, tuple) and len(shape) == 1 and hasattr(shape[0], "is_complex"):
         dtype = shape[0]
     if dtype is not None:
-        return bits_as(self, dtype)
+        return view_dtype_values(self, dtype)
     if shape is None or not all(hasattr(n, "__index__") for n in shape):
         raise ArgumentError("view() received an invalid combination of arguments", hint="x.view(2, 3)")
-    if is_contiguous(self.value):
-        return reshaped(self, inferred(shape, self.value.size))
-    here = layout(self)
-    shape = inferred(shape, here.size)
-    if not viewable(here, shape):
+    if is_c_contiguous(self.value):
+        return view_values(self, infer_shape(shape, self.value.size))
+    here = layout_array(self)
+    shape = infer_shape(shape, here.size)
+    if not can_view_as(here, shape):
         raise TensorError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
-    return reshaped(self, shape)
+    return view_values(self, shape)
 
 
-def is_contiguous(value: Any) -> bool:
+def is_c_contiguous(value: Any) -> bool:
     """Whether a value is an array whose entries lie in order, so that any shape is a view."""
     return type(value) is np.ndarray and value.flags.c_contiguous
 
 
-@exposed()
+@expose()
 def reshape(input: Tensor, shape: Any) -> Tensor:
     """The same entries in another shape: a view where strides allow it, a copy otherwise."""
-    if is_contiguous(input.value):
-        return reshaped(input, inferred(as_sizes(shape), input.value.size))
-    here = layout(input)
-    shape = inferred(as_sizes(shape), here.size)
-    return reshaped(input, shape) if viewable(here, shape) else reshaped_copy(input, shape)
+    if is_c_contiguous(input.value):
+        return view_values(input, infer_shape(as_sizes(shape), input.value.size))
+    here = layout_array(input)
+    shape = infer_shape(as_sizes(shape), here.size)
+    return view_values(input, shape) if can_view_as(here, shape) else reshape_copy(input, shape)
 
 
-variadic(view)
-variadic(reshape)
-variadic(permute)
+add_variadic_method(view)
+add_variadic_method(reshape)
+add_variadic_method(permute)
 
 
-@exposed("method")
+@expose("method")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`view` in the shape of another Tensor."""
     return view(self, other.shape)
 
 
-@exposed("method")
+@expose("method")
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`reshape` to the shape of another Tensor."""
     return reshape(self, other.shape)
 
 
-@exposed("function method")
+@expose("function method")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Several neighbouring dimensions as one."""
     shape = input.shape
-    first, last = dimension(start_dim, len(shape)), dimension(end_dim, len(shape))
+    first, last = normalize_dim(start_dim, len(shape)), normalize_dim(end_dim, len(shape))
     if first > last:
         raise TensorError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
@@ -213,17 +213,17 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-@exposed("function method")
+@expose("function method")
 def ravel(input: Tensor) -> Tensor:
     """All dimensions as one, contiguous."""
     return reshape(input, (-1 if prod(input.shape) else 0,))
 
 
-@exposed("function method")
+@expose("function method")
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several."""
     shape = input.shape
-    d, sizes = dimension(dim, len(shape)), as_sizes(sizes)
+    d, sizes = normalize_dim(dim, len(shape)), as_sizes(sizes)
     if not sizes:
         raise TensorError("unflatten: sizes must be non-empty")
     known = prod(n for n in sizes if n != -1)
@@ -232,27 +232,27 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
             "input tensor"
         )
-    sizes = inferred(sizes, shape[d])
+    sizes = infer_shape(sizes, shape[d])
     return view(input, (*shape[:d], *sizes, *shape[d + 1 :]))
 
 
 @operation("input", **VIEW)
 def squeeze(input: Any, dim: Any = None) -> Any:
-    """Without the dimensions of length one, or those of them that are named."""
+    """Remove the dimensions of length one, or those of them that are named."""
     shape = input.shape
-    dims = () if dim == () else dimensions(dim, len(shape))
+    dims = () if dim == () else normalize_dims(dim, len(shape))
     kept = tuple([n for i, n in enumerate(shape) if n != 1 or i not in dims])
     return ops.reshape, (input,), {"shape": kept}
 
 
 @operation("input", **VIEW)
 def unsqueeze(input: Any, dim: int) -> Any:
-    """With one more dimension, of length one."""
-    return strides.unsqueeze, (input,), {"dim": dimension(dim, input.ndim + 1)}
+    """Insert a dimension of length one."""
+    return strides.unsqueeze, (input,), {"dim": normalize_dim(dim, input.ndim + 1)}
 
 
 @operation("input", spaces="", name="expand", **VIEW)
-def expanded(input: Any, size: Any) -> Any:
+def expand_values(input: Any, size: Any) -> Any:
     """Dimensions of length one, and new ones before all others, made longer without copies; -1 leaves one as it is."""
     size = as_sizes(size)
     if len(size) < input.ndim:
@@ -285,34 +285,34 @@ def expand(self: Tensor, size: Any = (), *, implicit: bool = False) -> Tensor:
     tensor([[0, 1, 2],
             [0, 1, 2]])
     """
-    return expanded(self, size)
+    return expand_values(self, size)
 
 
-variadic(expand)
+add_variadic_method(expand)
 
 
-@exposed("method")
+@expose("method")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`expand` to the shape of another Tensor."""
-    return expanded(self, other.shape)
+    return expand_values(self, other.shape)
 
 
-@exposed("function method")
+@expose("function method")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """`expand` as a function."""
-    return expanded(input, size)
+    return expand_values(input, size)
 
 
-@exposed()
+@expose()
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of the common shape of several Tensors."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
         tensors = tuple(tensors[0])
     shape = broadcast_shapes(*[x.shape for x in tensors])
-    return tuple([x if x.shape == shape else expanded(x, shape) for x in tensors])
+    return tuple([x if x.shape == shape else expand_values(x, shape) for x in tensors])
 
 
-@exposed()
+@expose()
 def broadcast_shapes(*shapes: Any) -> Size:
     """The common shape to which shapes are broadcast."""
     given = [as_sizes(s) for s in shapes]
@@ -329,10 +329,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(result)
 
 
-def at_least(ndim: int, places: Any) -> Any:
-    """Make the function that gives Tensors at least `ndim` dimensions; `places` are those of the new ones."""
+def declare_atleast(ndim: int, places: Any) -> Any:
+    """Declare the function that gives Tensors at least `ndim` dimensions; `places` are those of the new ones."""
 
-    def widened(*tensors: Any) -> Any:
+    def add_dims(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
             tensors = tuple(tensors[0])
         elif len(tensors) == 1:
@@ -340,34 +340,34 @@ def at_least(ndim: int, places: Any) -> Any:
             while len(x.shape) < ndim:
                 x = unsqueeze(x, places[len(x.shape)])
             return x
-        return tuple([widened(x) for x in tensors])
+        return tuple([add_dims(x) for x in tensors])
 
-    widened.__name__ = f"atleast_{ndim}d"
-    widened.__doc__ = f"Views of Tensors with at least {ndim} dimension{'s'[: ndim > 1]}."
-    return exposed()(widened)
+    add_dims.__name__ = f"atleast_{ndim}d"
+    add_dims.__doc__ = f"Views of Tensors with at least {ndim} dimension{'s'[: ndim > 1]}."
+    return expose()(add_dims)
 
 
-atleast_1d = at_least(1, (0,))
-atleast_2d = at_least(2, (0, 0))
-atleast_3d = at_least(3, (0, 0, 2))
+atleast_1d = declare_atleast(1, (0,))
+atleast_2d = declare_atleast(2, (0, 0))
+atleast_3d = declare_atleast(3, (0, 0, 2))
 
 
 # -- the transpose as an attribute ------------------------------------------
-@exposed("function method")
+@expose("function method")
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of matrices."""
     if len(input.shape) < 2:
         raise TensorError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {len(input.shape)}-D tensor."
         )
-    return conjugate_of(transpose(input, -2, -1))
+    return conjugate_tensor(transpose(input, -2, -1))
 
 
-def conjugate_of(tensor: Tensor) -> Tensor:
+def conjugate_tensor(tensor: Tensor) -> Tensor:
     return tensor.conj() if tensor.dtype.is_complex else tensor
 
 
-def reversed_dims(self: Tensor) -> Tensor:
+def reverse_dims(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
     ndim = len(self.shape)
     if ndim != 2 and ndim:
@@ -381,7 +381,7 @@ def reversed_dims(self: Tensor) -> Tensor:
     return permute(self, tuple(reversed(range(ndim))))
 
 
-def transposed_matrices(self: Tensor) -> Tensor:
+def transpose_matrices(self: Tensor) -> Tensor:
     """The transposes of matrices."""
     if len(self.shape) < 2:
         raise TensorError(
@@ -397,24 +397,24 @@ def conjugate_transpose(self: Tensor) -> Tensor:
             f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.shape)}-D tensor."
             + " For batches of matrices, consider using tensor.mH" * (len(self.shape) > 2)
         )
-    return conjugate_of(reversed_dims(self))
+    return conjugate_tensor(reverse_dims(self))
 
 
 for name, function in {
-    "T": reversed_dims,
-    "mT": transposed_matrices,
+    "T": reverse_dims,
+    "mT": transpose_matrices,
     "mH": adjoint,
     "H": conjugate_transpose,
 }.items():
-    exposed("method", name)(property(function))
+    expose("method", name)(property(function))
 
 
 for function in (transpose, t, squeeze, unsqueeze, swapaxes):
-    exposed("method")(reshaping(function))
-exposed("method", "swapdims_")(reshaping(transpose, "swapdims_"))
+    expose("method")(to_inplace_view(function))
+expose("method", "swapdims_")(to_inplace_view(transpose, "swapdims_"))
 
 
-@exposed("method")
+@expose("method")
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The sum over the dimensions in which the Tensor is larger than `size`, from which it could be broadcast.
 

@@ -1,10 +1,10 @@
-"""torch.optim: steps that make a loss smaller, and learning rates that change."""
+"""torch.optim: optimizers and learning rate schedulers."""
 
 from typing import TYPE_CHECKING
 
-from ...core.face import Face
+from ...core.face import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403
 
-Face.of(__name__)
+LazyPackage.of(__name__)

@@ -1,4 +1,4 @@
-"""What `torch.optim` has."""
+"""The names of `torch.optim`."""
 
 from .. import _surface  # Tensors have all their methods
 from . import lr_scheduler

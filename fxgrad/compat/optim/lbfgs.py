@@ -11,14 +11,14 @@ from .._core.errors import ArgumentValueError, TensorError
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.joining import cat
 from ..ops.slicing import view_as_real
-from .optimizer import Optimizer, ensure
+from .optimizer import Optimizer, check_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FLAT = 1e-10  # a step along which the gradient changes less than this teaches nothing
-WORTH = 1e-4  # of the decrease that the slope promises: the first Wolfe condition
-SLOPE = 0.9  # of the slope at the start, at most: the second
+MIN_CURVATURE = 1e-10  # a step along which the gradient changes less than this teaches nothing
+SUFFICIENT_DECREASE = 1e-4  # of the decrease that the slope promises: the first Wolfe condition
+MAX_SLOPE_RATIO = 0.9  # of the slope at the start, at most: the second
 
 
 class LBFGS(Optimizer):
@@ -59,7 +59,7 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ):
-        ensure(lr >= 0, "learning rate", lr)
+        check_option(lr >= 0, "learning rate", lr)
         defaults = {
             "lr": lr,
             "max_iter": max_iter,
@@ -89,7 +89,7 @@ class LBFGS(Optimizer):
             with enable_grad():
                 result = closure()
             state["func_evals"] += 1
-            return result, float(result), joined(parameters)
+            return result, float(result), flatten_gradients(parameters)
 
         first, loss, gradient = evaluate()
         start, done = state["func_evals"] - 1, 0
@@ -97,7 +97,7 @@ class LBFGS(Optimizer):
         while not small and done < group["max_iter"]:
             done += 1
             state["n_iter"] += 1
-            direction = self.direction(state, gradient, group["history_size"])
+            direction = self.search_direction(state, gradient, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = gradient.clone(), loss
             length = group["lr"]
             if state["n_iter"] == 1:
@@ -109,7 +109,7 @@ class LBFGS(Optimizer):
             if group["line_search_fn"] is not None:
                 origin = [p.clone() for p in parameters]
 
-                def at(
+                def evaluate_at(
                     length: float, origin: Any = origin, direction: Any = direction
                 ) -> tuple[float, Any, float]:
                     for p, x in zip(parameters, origin):
@@ -119,7 +119,7 @@ class LBFGS(Optimizer):
                     return value, gradient, float(gradient.dot(direction))
 
                 length, loss, gradient = strong_wolfe(
-                    at, length, (0.0, loss, gradient, slope), float(abs(direction).max())
+                    evaluate_at, length, (0.0, loss, gradient, slope), float(abs(direction).max())
                 )
                 for p, x in zip(parameters, origin):
                     p.copy_(x)
@@ -138,15 +138,15 @@ class LBFGS(Optimizer):
                 break
         return first
 
-    def direction(self, state: dict[str, Any], gradient: Any, size: int) -> Any:
-        """-H⁻¹·gradient, H⁻¹ by the steps that are remembered; the last one is remembered first."""
+    def search_direction(self, state: dict[str, Any], gradient: Any, size: int) -> Any:
+        """The direction -H⁻¹·gradient, with H⁻¹ of the remembered steps, to which the last one is added first."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -gradient
         changes, steps, scales = state["old_dirs"], state["old_stps"], state["ro"]
         change, step = gradient - state["prev_flat_grad"], state["d"] * state["t"]
         curvature = change.dot(step)
-        if curvature > FLAT:
+        if curvature > MIN_CURVATURE:
             for kept, new in ((changes, change), (steps, step), (scales, 1.0 / curvature)):
                 if len(kept) == size:
                     kept.pop(0)
@@ -162,8 +162,8 @@ class LBFGS(Optimizer):
         return q
 
 
-def joined(parameters: Any) -> Any:
-    """All gradients as one vector of real numbers."""
+def flatten_gradients(parameters: Any) -> Any:
+    """Concatenate all gradients to one vector of real numbers."""
     parts = []
     for p in parameters:
         g = p.new_zeros(p.shape) if p.grad is None else p.grad
@@ -172,7 +172,7 @@ def joined(parameters: Any) -> Any:
 
 
 def advance(parameters: Any, direction: Any, length: float) -> None:
-    """Go that far in a direction."""
+    """Move the parameters so far in a direction."""
     offset = 0
     for p in parameters:
         real = view_as_real(p) if p.is_complex() else p
@@ -185,7 +185,7 @@ Point = tuple[float, float, Any, float]  # length, loss, gradient, slope along t
 
 
 def strong_wolfe(
-    at: Callable[[float], tuple[float, Any, float]],
+    evaluate_at: Callable[[float], tuple[float, Any, float]],
     length: float,
     start: Point,
     size: float,
@@ -197,17 +197,19 @@ def strong_wolfe(
     First the step grows until it has gone too far; then what lies between is narrowed by cubic interpolation.
     """
     _, loss, _, slope = start
-    before, here = start, (length, *at(length))
+    before, here = start, (length, *evaluate_at(length))
     low, high = start, here
     met, left = False, rounds
     while left:
-        steep = here[1] > loss + WORTH * here[0] * slope or (before is not start and here[1] >= before[1])
-        if steep or here[3] >= 0 or abs(here[3]) <= -SLOPE * slope:
-            met = not steep and abs(here[3]) <= -SLOPE * slope
+        steep = here[1] > loss + SUFFICIENT_DECREASE * here[0] * slope or (
+            before is not start and here[1] >= before[1]
+        )
+        if steep or here[3] >= 0 or abs(here[3]) <= -MAX_SLOPE_RATIO * slope:
+            met = not steep and abs(here[3]) <= -MAX_SLOPE_RATIO * slope
             low, high = (here, here) if met else (before, here)
             break
-        longer = cubic(before, here, here[0] + 0.01 * (here[0] - before[0]), here[0] * 10)
-        before, here = here, (longer, *at(longer))
+        longer = cubic_minimum(before, here, here[0] + 0.01 * (here[0] - before[0]), here[0] * 10)
+        before, here = here, (longer, *evaluate_at(longer))
         left -= 1
     else:
         low, high = start, here
@@ -219,7 +221,7 @@ def strong_wolfe(
         near, far = sorted((low[0], high[0]))
         if (far - near) * size < tolerance:
             break
-        tried = cubic(low, high, near, far)
+        tried = cubic_minimum(low, high, near, far)
         margin = 0.1 * (far - near)
         if min(far - tried, tried - near) < margin:  # at an end: go there once, the second time stay off it
             if stuck or tried >= far or tried <= near:
@@ -229,21 +231,21 @@ def strong_wolfe(
                 stuck = True
         else:
             stuck = False
-        here = (tried, *at(tried))
-        if here[1] > loss + WORTH * tried * slope or here[1] >= low[1]:
+        here = (tried, *evaluate_at(tried))
+        if here[1] > loss + SUFFICIENT_DECREASE * tried * slope or here[1] >= low[1]:
             high = here
             if high[1] < low[1]:
                 low, high = high, low
             continue
-        met = abs(here[3]) <= -SLOPE * slope
+        met = abs(here[3]) <= -MAX_SLOPE_RATIO * slope
         if not met and here[3] * (high[0] - low[0]) >= 0:
             high = low
         low = here
     return low[:3]
 
 
-def cubic(a: Point, b: Point, near: float, far: float) -> float:
-    """Where the cubic of these losses and slopes is least between two lengths; in the middle where it is nowhere."""
+def cubic_minimum(a: Point, b: Point, near: float, far: float) -> float:
+    """The length between two at which the cubic of these losses and slopes is least; the middle where there is none."""
     (x, f, _, df), (y, g, _, dg) = sorted((a, b), key=lambda point: point[0])
     if x == y:
         return (near + far) / 2

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LRScheduler:
-    """What all schedulers have in common: `step()`, once an epoch after the optimizer's steps, sets the learning rates
+    """The base of all schedulers: `step()`, once an epoch after the optimizer's steps, sets the learning rates
     of its groups to what `get_lr()` returns, which knows `last_epoch` and `base_lrs`."""
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
@@ -56,7 +56,7 @@ class LRScheduler:
         self.advance()
 
     def advance(self) -> None:
-        """The next epoch, whether or not the optimizer has made a step."""
+        """Begin the next epoch, whether or not the optimizer has made a step."""
         self._step_count += 1
         self.last_epoch += 1
         for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
@@ -69,7 +69,7 @@ class LRScheduler:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """All that there is but the optimizer, and functions."""
+        """All attributes but the optimizer and functions."""
         return {
             name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambdas")
         }
@@ -80,7 +80,7 @@ class LRScheduler:
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` after every `step_size` epochs."""
+    """Multiply the learning rate by `gamma` after every `step_size` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         self.step_size, self.gamma = step_size, gamma
@@ -92,7 +92,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at every one of the epochs `milestones`."""
+    """Multiply the learning rate by `gamma` at each of the epochs `milestones`."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -105,7 +105,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` after every epoch."""
+    """Multiply the learning rate by `gamma` after every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
         self.gamma = gamma
@@ -188,7 +188,7 @@ class ConstantLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the initial learning rate to `eta_min` on half a wave of the cosine, T_max epochs long, and so on.
+    """Move the learning rate to `eta_min` along half a wave of the cosine, T_max epochs long, and so on.
 
     Source: Loshchilov and Hutter, 2016, arXiv:1608.03983, without restarts.
     """
@@ -243,7 +243,7 @@ class SequentialLR(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` once a measure, which is given to `step`, was no better for more than `patience` epochs.
+    """Multiply the learning rate by `factor` when the measure was no better for more than `patience` epochs.
 
     Args:
         mode: whether a better measure is smaller ("min") or greater ("max").

@@ -15,50 +15,52 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core import source_info
-from ...core.interpreter import boundary
+from ...core.interpreter import api_boundary
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
-from .._core.memory import MEMORIES, ensure_separate, is_array
+from .._core.memory import VERSIONS, ensure_no_overlap, is_array
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, current, make
-from .._core.views import replace
+from .._core.tensor import Tensor, make_tensor, refresh
+from .._core.views import rebind_value
 from ..autograd.grad_mode import enable_grad
-from ..nn.modules.functional_modules import parsed
+from ..nn.modules.functional_modules import parse_signature
 from ..nn.modules.module import clear_grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def noted(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The `step` of an optimizer, which notes that there was one: see `lr_scheduler`."""
+def note_step(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the `step` of an optimizer, so that it notes that there was one: see `lr_scheduler`."""
 
     @wraps(step)
-    def stepping(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
         return step(self, *args, **kwargs)
 
-    return stepping
+    return wrapper
 
 
 class Optimizer:
-    """What all optimizers have in common.
+    """The base of all optimizers.
 
     `param_groups` are dicts of options with their "params"; `state` has a dict of Tensors for each parameter.
     """
 
-    accepted: inspect.Signature | None = None
+    init_signature: inspect.Signature | None = None
     fixed: dict[str, Any] = {}  # noqa: RUF012
 
     def __init_subclass__(cls, options: str | None = None, fixed: dict[str, Any] | None = None, **rest: Any):
         """Give the class the parameters `options`; the options that are `fixed` are none of them."""
         super().__init_subclass__(**rest)
         if "step" in cls.__dict__:
-            cls.step = noted(cls.step)  # type: ignore[method-assign]
+            cls.step = note_step(cls.step)  # type: ignore[method-assign]
         if options is not None:
-            cls.accepted = parsed(f"self, params, {options}")
+            cls.init_signature = parse_signature(f"self, params, {options}")
             cls.fixed = fixed or {}
-            cls.__init__ = with_options
-            cls.__signature__ = cls.accepted.replace(parameters=list(cls.accepted.parameters.values())[1:])
+            cls.__init__ = init_from_options
+            cls.__signature__ = cls.init_signature.replace(
+                parameters=list(cls.init_signature.parameters.values())[1:]
+            )
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]):
         self.defaults = defaults
@@ -75,7 +77,7 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    @boundary
+    @api_boundary
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with options of their own; those not given are the defaults.
 
@@ -122,14 +124,14 @@ class Optimizer:
             for p in group["params"]:
                 clear_grad(p, set_to_none)
 
-    @noted
+    @note_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient; returns what `closure`, called first, returned."""
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        site = source_info.caller()
+        site = source_info.user_frame()
         with np.errstate(all="ignore"):
             for group in self.param_groups:
                 for p in group["params"]:
@@ -139,11 +141,11 @@ class Optimizer:
 
     def update_parameter(self, p: Any, group: dict[str, Any], site: Any) -> None:
         """Update one parameter."""
-        value, gradient = current(p).value, current(p.grad).value
+        value, gradient = refresh(p).value, refresh(p.grad).value
         if is_array(value):
-            ensure_separate(value)
+            ensure_no_overlap(value)
         if value.dtype.kind == "c" and is_array(value):  # as pairs of real numbers
-            value, gradient = parts_of(value), parts_of(gradient)
+            value, gradient = as_real_pairs(value), as_real_pairs(gradient)
         kept = self.state.get(p, {})
         state = {name: x.value if isinstance(x, Tensor) else x for name, x in kept.items()}
         options = {
@@ -155,17 +157,17 @@ class Optimizer:
         for name, x in state.items():
             known = kept.get(name)
             if isinstance(known, Tensor):
-                known.value = make(known.tape, x).value
+                known.value = make_tensor(known.tape, x).value
             else:
-                kept[name] = make(current_tape(), x) if hasattr(x, "shape") else x
+                kept[name] = make_tensor(current_tape(), x) if hasattr(x, "shape") else x
         if kept:
             self.state[p] = kept
         if not is_array(value) or not is_array(new):
-            replace(p, new)
+            rebind_value(p, new)
             return
         if new is not value:
             value[...] = new
-        MEMORIES.modified(p.value, "step_", site)
+        VERSIONS.record_change(p.value, "step_", site)
 
     # -- the state out and in ------------------------------------------
     def state_dict(self) -> dict[str, Any]:
@@ -195,7 +197,7 @@ class Optimizer:
         self.state = defaultdict(dict)
         for number, state in state_dict["state"].items():
             p = params[number]
-            self.state[p] = {name: loaded(name, x, p) for name, x in state.items()}
+            self.state[p] = {name: load_entry(name, x, p) for name, x in state.items()}
         for old, new in zip(self.param_groups, groups):
             old.update({name: x for name, x in new.items() if name != "params"})
 
@@ -214,16 +216,16 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
-def parts_of(array: Any) -> Any:
+def as_real_pairs(array: Any) -> Any:
     """A complex array as a real one in the same memory, with real and imaginary parts along a last axis."""
     return array[..., None].view(np.dtype(f"f{array.itemsize // 2}"))
 
 
-@boundary
-def with_options(self: Any, *args: Any, **kwargs: Any) -> None:
+@api_boundary
+def init_from_options(self: Any, *args: Any, **kwargs: Any) -> None:
     """The __init__ of an optimizer whose options are declared."""
     try:
-        given = self.accepted.bind(self, *args, **kwargs)
+        given = self.init_signature.bind(self, *args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
     given.apply_defaults()
@@ -236,15 +238,15 @@ def with_options(self: Any, *args: Any, **kwargs: Any) -> None:
     Optimizer.__init__(self, given.arguments["params"], options)
 
 
-def loaded(name: str, x: Any, p: Any) -> Any:
-    """A loaded part of the state of a parameter."""
+def load_entry(name: str, x: Any, p: Any) -> Any:
+    """Convert a loaded entry of the state of a parameter to its dtype."""
     if not isinstance(x, Tensor) or name == "step":
         return x
     x = x.detach().clone()
     return x.to(p.dtype) if p.dtype.is_floating_point else x
 
 
-def ensure(holds: bool, name: str, value: Any) -> None:
+def check_option(holds: bool, name: str, value: Any) -> None:
     """Raise for an option out of range."""
     if not holds:
         raise ArgumentValueError(f"Invalid {name}: {value}")

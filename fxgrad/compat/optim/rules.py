@@ -12,32 +12,32 @@ from ... import ops
 from .._core.errors import ArgumentValueError
 from .._make.creation import full_like, tensor
 from ..ops.slicing import view_as_real
-from .optimizer import Optimizer, ensure
+from .optimizer import Optimizer, check_option
 
-WAYS = "foreach=None, maximize=False, differentiable=False"
+COMMON_OPTIONS = "foreach=None, maximize=False, differentiable=False"
 
 
-def copied(x: Any) -> Any:
-    """A value that is nobody else's."""
+def copy_array(x: Any) -> Any:
+    """Copy an array; traced values need no copy."""
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def kept(state: dict[str, Any], name: str, like: Any) -> Any:
-    """A part of the state, at first zeros."""
+def state_entry(state: dict[str, Any], name: str, like: Any) -> Any:
+    """Return an entry of the state, which begins as zeros."""
     if name not in state:
         state[name] = np.zeros_like(like) if isinstance(like, np.ndarray) else ops.zeros_like(like)
     return state[name]
 
 
-def counted(state: dict[str, Any]) -> float:
-    """The number of this step."""
+def count_step(state: dict[str, Any]) -> float:
+    """Count this step, and return its number."""
     step = state["step"] = np.asarray(state.get("step", 0) + 1, np.float32)
     return float(step)
 
 
 class SGD(
     Optimizer,
-    options=f"lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, {WAYS}, fused=None",
+    options=f"lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, {COMMON_OPTIONS}, fused=None",
 ):
     """Gradient descent, with momentum, Nesterov's or not.
 
@@ -51,9 +51,9 @@ class SGD(
     """
 
     def check(self, options: dict[str, Any]) -> None:
-        ensure(options["lr"] >= 0, "learning rate", options["lr"])
-        ensure(options["momentum"] >= 0, "momentum value", options["momentum"])
-        ensure(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
+        check_option(options["lr"] >= 0, "learning rate", options["lr"])
+        check_option(options["momentum"] >= 0, "momentum value", options["momentum"])
+        check_option(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
         if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"]):
             raise ArgumentValueError("Nesterov momentum requires a momentum and zero dampening")
 
@@ -67,7 +67,7 @@ class SGD(
                 velocity *= momentum
                 velocity += (1 - options["dampening"]) * gradient
             else:
-                velocity = copied(gradient)
+                velocity = copy_array(gradient)
             state["momentum_buffer"] = velocity
             gradient = gradient + momentum * velocity if options["nesterov"] else velocity
         value -= options["lr"] * gradient
@@ -77,32 +77,34 @@ class SGD(
 class Adam(
     Optimizer,
     options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, "
-    f"{WAYS}, capturable=False, fused=None, decoupled_weight_decay=False",
+    f"{COMMON_OPTIONS}, capturable=False, fused=None, decoupled_weight_decay=False",
 ):
     """Steps of about the size of the learning rate, whatever that of the gradients. Source: Kingma and Ba, 2014,
     arXiv:1412.6980; `amsgrad`: Reddi et al., 2018; `decoupled_weight_decay`: see `AdamW`."""
 
     def check(self, options: dict[str, Any]) -> None:
-        ensure(options["lr"] >= 0, "learning rate", options["lr"])
-        ensure(options["eps"] >= 0, "epsilon value", options["eps"])
+        check_option(options["lr"] >= 0, "learning rate", options["lr"])
+        check_option(options["eps"] >= 0, "epsilon value", options["eps"])
         for i, beta in enumerate(options["betas"]):
-            ensure(0 <= beta < 1, f"beta parameter at index {i}", beta)
-        ensure(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
+            check_option(0 <= beta < 1, f"beta parameter at index {i}", beta)
+        check_option(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
 
     def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (beta1, beta2), lr, decay = options["betas"], options["lr"], options["weight_decay"]
-        step = counted(state)
+        step = count_step(state)
         if decay and options["decoupled_weight_decay"]:
             value *= 1 - lr * decay
         elif decay:
             gradient = gradient + decay * value
-        mean, square = kept(state, "exp_avg", value), kept(state, "exp_avg_sq", value)
+        mean, square = state_entry(state, "exp_avg", value), state_entry(state, "exp_avg_sq", value)
         mean += (1 - beta1) * (gradient - mean)
         square *= beta2
         square += (1 - beta2) * (gradient * gradient)
         state["exp_avg"], state["exp_avg_sq"] = mean, square
         if options["amsgrad"]:
-            square = state["max_exp_avg_sq"] = ops.maximum(kept(state, "max_exp_avg_sq", value), square)
+            square = state["max_exp_avg_sq"] = ops.maximum(
+                state_entry(state, "max_exp_avg_sq", value), square
+            )
         root = ops.sqrt(square) / math.sqrt(1 - beta2**step) + options["eps"]
         value -= lr / (1 - beta1**step) * (mean / root)
         return value
@@ -110,8 +112,8 @@ class Adam(
 
 class AdamW(
     Adam,
-    options=f"lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, {WAYS}, capturable=False, "
-    "fused=None",
+    options=f"lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, {COMMON_OPTIONS}, "
+    "capturable=False, fused=None",
     fixed={"decoupled_weight_decay": True},
 ):
     """Adam with decoupled weight decay: weights shrink by lr · weight_decay in each step. Source: Loshchilov and
@@ -121,7 +123,7 @@ class AdamW(
 class RMSprop(
     Optimizer,
     options="lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, "
-    f"{WAYS}",
+    f"{COMMON_OPTIONS}",
 ):
     """Gradients divided by the root of the running mean of their squares; `centered`: of their variance.
     Source: Hinton, 2012."""
@@ -134,25 +136,25 @@ class RMSprop(
             ("weight_decay", "weight_decay value"),
             ("alpha", "alpha value"),
         ):
-            ensure(options[name] >= 0, text, options[name])
+            check_option(options[name] >= 0, text, options[name])
 
     def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
         alpha = options["alpha"]
-        counted(state)
+        count_step(state)
         if options["weight_decay"]:
             gradient = gradient + options["weight_decay"] * value
-        square = kept(state, "square_avg", value)
+        square = state_entry(state, "square_avg", value)
         square *= alpha
         square += (1 - alpha) * (gradient * gradient)
         state["square_avg"] = spread = square
         if options["centered"]:
-            mean = kept(state, "grad_avg", value)
+            mean = state_entry(state, "grad_avg", value)
             mean += (1 - alpha) * (gradient - mean)
             state["grad_avg"] = mean
             spread = square - mean * mean
         gradient = gradient / (ops.sqrt(spread) + options["eps"])
         if options["momentum"]:
-            velocity = kept(state, "momentum_buffer", value)
+            velocity = state_entry(state, "momentum_buffer", value)
             velocity *= options["momentum"]
             velocity += gradient
             state["momentum_buffer"] = gradient = velocity
@@ -175,7 +177,7 @@ class Adagrad(
             ("initial_accumulator_value", "initial_accumulator_value value"),
             ("eps", "epsilon value"),
         ):
-            ensure(options[name] >= 0, text, options[name])
+            check_option(options[name] >= 0, text, options[name])
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """See `Optimizer`. The sums begin at once."""
@@ -187,7 +189,7 @@ class Adagrad(
             self.state[p] = {"step": tensor(0.0), "sum": total}
 
     def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
-        step = counted(state)
+        step = count_step(state)
         if options["weight_decay"]:
             gradient = gradient + options["weight_decay"] * value
         total = state["sum"]

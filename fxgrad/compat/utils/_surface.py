@@ -1,4 +1,4 @@
-"""What `torch.utils` has."""
+"""The names of `torch.utils`."""
 
 from .. import _surface  # Tensors have all their methods
 from . import checkpoint, data, hooks

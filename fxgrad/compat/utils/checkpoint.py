@@ -1,4 +1,4 @@
-"""Checkpoints: values that backward needs are computed again instead of being kept.
+"""Checkpoints: residuals that backward needs are computed again instead of being saved.
 
 Without reentrance the function is recorded like any other. When it has run, its nodes give up what they kept; the
 first that is asked for it again has the function run once more, and the nodes of the second run, which are in the same
@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import pytree
 from ...core.aval import aval_of
-from ...core.interpreter import EVAL, boundary, within
+from ...core.interpreter import EVAL, api_boundary, use_context
 from .._core.backward import engine
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import ensure_unmodified
 from .._core.modes import current_modes, with_modes
-from .._core.tape import BASE, FREED, AccumulateGrad, Node, as_edge, current_tape, serial
+from .._core.tape import BASE_TAPE, FREED, AccumulateGrad, Node, current_tape, next_serial, node_and_index
 from .._core.tensor import Tensor
 from .._make import generators
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.gradients import backward
-from ..func.transform_levels import flatten, recording
+from ..func.transform_levels import flatten_tree, record_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-KEPT: Any = Node.__dict__["residuals"]
+RESIDUALS_SLOT: Any = Node.__dict__["residuals"]
 
 
 class CheckpointError(TensorError):
@@ -39,11 +39,11 @@ class CheckpointError(TensorError):
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Context managers for the first and the second run: none."""
+    """Return two context managers, for the first and the second run, that do nothing."""
     return nullcontext(), nullcontext()
 
 
-@boundary
+@api_boundary
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -100,18 +100,20 @@ def checkpoint(
     first, second = context_fn()
     if EARLY_STOP.get() is not None:
         early_stop = bool(EARLY_STOP.get())
-    run = Run(function, args, kwargs, second, preserve_rng_state, determinism_check == "default", early_stop)
+    run = CheckpointedCall(
+        function, args, kwargs, second, preserve_rng_state, determinism_check == "default", early_stop
+    )
     with first:
         result = function(*args, **kwargs)
-    if current_modes().recording:
-        run.take_over(made_since(run.start, result))
+    if current_modes().is_recording:
+        run.take_over(nodes_since(run.start, result))
     return result
 
 
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """The functions one after the other, in so many checkpoints; the last of these is none.
+    """Call functions one after the other in so many segments, all but the last of them checkpointed.
 
     Args:
         functions: a sequence of functions, or an `nn.Sequential`.
@@ -141,8 +143,8 @@ def checkpoint_sequential(
 
 
 # -- without reentrance ------------------------------------------
-class Run:
-    """A checkpointed call: how to make it again, and what its nodes then keep."""
+class CheckpointedCall:
+    """A checkpointed call, which can be made again to recompute the residuals of its nodes."""
 
     def __init__(
         self,
@@ -151,48 +153,48 @@ class Run:
         kwargs: dict,
         context: Any,
         preserve: bool,
-        check: bool,
+        compares_metadata: bool,
         early_stop: bool,
     ):
         self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
-        self.check, self.early_stop = check, early_stop
+        self.check, self.early_stop = compares_metadata, early_stop
         self.tape, self.modes = current_tape(), current_modes()
         self.rng = generators.get_rng_state() if preserve else None
-        self.start = serial()
+        self.start = next_serial()
         self.known: list[list[Any]] = []  # what the nodes kept in the first run: shapes and dtypes
         self.found: dict[int, Any] = {}
 
     def take_over(self, nodes: Sequence[Node]) -> None:
-        """Take from the nodes of the first run what they kept."""
+        """Take their residuals from the nodes of the first run."""
         for i, node in enumerate(nodes):
-            self.known.append(metadata(node))
-            node.__class__ = Forgetful
+            self.known.append(residual_metadata(node))
+            node.__class__ = CheckpointedNode
             node.run, node.place, node.residuals = self, i, None  # type: ignore[attr-defined]
 
     def residuals(self, place: int) -> Any:
-        """What the node at a place keeps."""
+        """The residuals of the node at a place."""
         if place not in self.found:
-            self.again()
+            self.rerun()
         return self.found.pop(place)
 
-    def again(self) -> None:
+    def rerun(self) -> None:
         """Run the function once more."""
         self.ensure_unmodified()
         base = with_modes(EVAL, **self.modes._replace(grad=True)._asdict())
-        inside = within(base) if self.tape is BASE else recording(self.tape)
-        with forked(self.rng), inside, self.context:
-            start = serial()
-            nodes = made_since(start, self.function(*self.args, **self.kwargs))
-        self.compare([metadata(node) for node in nodes])
+        inside = use_context(base) if self.tape is BASE_TAPE else record_on(self.tape)
+        with resume_rng(self.rng), inside, self.context:
+            start = next_serial()
+            nodes = nodes_since(start, self.function(*self.args, **self.kwargs))
+        self.check_same([residual_metadata(node) for node in nodes])
         self.found = {i: node.residuals for i, node in enumerate(nodes[: len(self.known)])}
 
     def ensure_unmodified(self) -> None:
         """Raise if an argument was modified in place since the first run."""
-        for x in flatten((self.args, self.kwargs))[0]:
+        for x in flatten_tree((self.args, self.kwargs))[0]:
             if isinstance(x, Tensor) and x.grad_fn is not None:
                 ensure_unmodified(x.value, self.start)
 
-    def compare(self, new: list[list[Any]]) -> None:
+    def check_same(self, new: list[list[Any]]) -> None:
         """Raise if the second run was different."""
         counts = sum(map(len, self.known)), sum(map(len, new))
         if len(new) > len(self.known) and not self.early_stop:
@@ -219,43 +221,43 @@ class Run:
             )
 
 
-class Forgetful(Node):
-    """A Node that gave up what it kept, and asks for it where it is needed."""
+class CheckpointedNode(Node):
+    """A Node without residuals, which has them computed again when it needs them."""
 
     __slots__ = ()
-    run: Run
+    run: CheckpointedCall
     place: int
 
     @property
     def residuals(self) -> Any:
-        """What the rule needs."""
-        kept = KEPT.__get__(self)
+        """The residuals of the rule, computed again."""
+        kept = RESIDUALS_SLOT.__get__(self)
         if kept is None:
             kept = self.run.residuals(self.place)
-            KEPT.__set__(self, kept)
+            RESIDUALS_SLOT.__set__(self, kept)
         return kept
 
     @residuals.setter
     def residuals(self, value: Any) -> None:
-        KEPT.__set__(self, value)
+        RESIDUALS_SLOT.__set__(self, value)
 
 
-def made_since(start: int, result: Any) -> list[Node]:
-    """The nodes behind a result that were made since, and that keep something; the earliest first."""
+def nodes_since(start: int, result: Any) -> list[Node]:
+    """The nodes behind a result that were made since `start` and save something, the earliest first."""
     found: dict[Node, None] = {}
-    stack = [t.grad_fn for t in flatten(result)[0] if isinstance(t, Tensor)]
+    stack = [t.grad_fn for t in flatten_tree(result)[0] if isinstance(t, Tensor)]
     while stack:
         node = stack.pop()
         if node is None or node in found or type(node) is AccumulateGrad or node.order < start:
             continue
         found[node] = None
-        stack += [as_edge(p)[0] for p in node.parents if p is not None]
-    kept = [n for n in found if type(n) is Node and n.rule.kept and n.residuals is not FREED]
+        stack += [node_and_index(p)[0] for p in node.next_edges if p is not None]
+    kept = [n for n in found if type(n) is Node and n.rule.saved_from and n.residuals is not FREED]
     return sorted(kept, key=lambda n: n.order)
 
 
-def metadata(node: Node) -> list[Any]:
-    """The shapes and dtypes of what a node keeps."""
+def residual_metadata(node: Node) -> list[Any]:
+    """The avals of a node's residuals."""
     return [aval_of(v) for v in pytree.leaves(node.residuals) if hasattr(v, "shape") and hasattr(v, "dtype")]
 
 
@@ -275,13 +277,13 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """A context manager in which checkpoints would have this `debug`, which is nothing more here."""
+    """A context manager that sets `debug` of checkpoints, which changes nothing here."""
     yield
 
 
 @contextmanager
-def forked(state: Any) -> Iterator[None]:
-    """Inside, the default generator goes on from this state; after it, from where it was."""
+def resume_rng(state: Any) -> Iterator[None]:
+    """A context manager in which the default generator goes on from this state; after it, from where it was."""
     if state is None:
         yield
         return
@@ -308,7 +310,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if engine.RESTRICTED.get():
+        if engine.INPUTS_ONLY.get():
             raise TensorError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
                 "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
@@ -316,7 +318,7 @@ class CheckpointFunction(Function):
             )
         rest = iter(ctx.saved_tensors)
         inputs = detach_variable(tuple([next(rest) if entry is None else entry[0] for entry in ctx.others]))
-        with forked(ctx.rng), enable_grad():
+        with resume_rng(ctx.rng), enable_grad():
             outputs = ctx.function(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]
@@ -327,7 +329,7 @@ class CheckpointFunction(Function):
 
 
 def check_backward_validity(inputs: Sequence[Any]) -> None:
-    """Warn if nothing will come of a checkpoint with reentrance."""
+    """Warn if no argument of a reentrant checkpoint requires a gradient."""
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=6)
 

@@ -1,4 +1,4 @@
-"""torch.utils.data: samples, the order in which they are taken, and batches of them.
+"""torch.utils.data: datasets, samplers and batches.
 
 Samples are loaded in this process and when they are asked for, whatever `num_workers` says: what torch promises is
 which batches come, and in which order.
@@ -45,7 +45,7 @@ class IterableDataset(Dataset, Iterable):
 
 
 class TensorDataset(Dataset):
-    """The samples are the entries of Tensors along their first dimension.
+    """A dataset of the entries of Tensors along their first dimension.
 
     >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.utils.data import DataLoader, TensorDataset
@@ -231,17 +231,17 @@ class BatchSampler(Sampler):
                 yield batch
 
     def __len__(self) -> int:
-        return batches(len(self.sampler), self.batch_size, self.drop_last)
+        return count_batches(len(self.sampler), self.batch_size, self.drop_last)
 
 
-def batches(count: int, size: int, drop_last: bool) -> int:
-    """How many batches there are of so many samples."""
+def count_batches(count: int, size: int, drop_last: bool) -> int:
+    """The number of batches of so many samples."""
     return count // size if drop_last else -(-count // size)
 
 
 # -- batches ------------------------------------------
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Samples as one batch: Tensors, arrays and numbers become Tensors with one more dimension in front; dicts and
+    """Collate samples to a batch: Tensors, arrays and numbers become Tensors with one more dimension; dicts and
     sequences, containers of what their entries become; text stays as it is.
 
     Raises:
@@ -274,7 +274,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(sample: Any) -> Any:
-    """A sample with Tensors for its arrays."""
+    """Convert the arrays of a sample to Tensors."""
     if isinstance(sample, np.ndarray | np.generic) and sample.dtype.kind in "biufc":
         return as_tensor(sample)
     if isinstance(sample, Mapping):
@@ -286,7 +286,7 @@ def default_convert(sample: Any) -> Any:
 
 
 # What decides about the batches of a DataLoader, and is set once; the last of them last.
-SETTLED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+FROZEN_ATTRIBUTES = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
 class DataLoader:
@@ -360,7 +360,7 @@ class DataLoader:
         self.persistent_workers = persistent_workers
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in SETTLED and hasattr(self, "persistent_workers"):
+        if name in FROZEN_ATTRIBUTES and hasattr(self, "persistent_workers"):
             raise ArgumentValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized",
                 hint="make another DataLoader",
@@ -375,16 +375,16 @@ class DataLoader:
         elif self.batch_sampler is None:
             samples = (self.dataset[i] for i in self.sampler)
         else:
-            samples = (self.fetched(numbers) for numbers in self.batch_sampler)
+            samples = (self.fetch(numbers) for numbers in self.batch_sampler)
         return (self.collate_fn(sample) for sample in samples)
 
-    def fetched(self, numbers: list[Any]) -> list[Any]:
-        """The samples of a batch."""
+    def fetch(self, numbers: list[Any]) -> list[Any]:
+        """Fetch the samples of a batch."""
         several = getattr(self.dataset, "__getitems__", None)
         return [self.dataset[i] for i in numbers] if several is None else several(numbers)
 
     def __len__(self) -> int:
         if isinstance(self.dataset, IterableDataset):
             count = len(self.dataset)  # type: ignore[arg-type]
-            return count if self.batch_size is None else batches(count, self.batch_size, self.drop_last)
+            return count if self.batch_size is None else count_batches(count, self.batch_size, self.drop_last)
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)

@@ -1,4 +1,4 @@
-"""Loops over Graphs → readable Python: the statements of the body stand in the loop itself, so that a step calls
+"""Loops over Graphs become readable Python: the statements of the body stand in the loop itself, so that a step calls
 nothing but kernels.
 
     def scan_cell(steps, x0, x1, xs2, ys0):
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .source import INDENT, Source
+from .source import INDENT, FunctionBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def compile_scan(body: Graph, consts: int, carry: int) -> Callable[..., Any]:
-    """(steps, *consts, *carry, *xs, *ys) → the last carry; rows of `xs` are read, those of `ys` written, at each of
-    the positions `steps`. For NumPy values."""
-    source = Source(True)
+    """Compile a scan: (steps, *consts, *carry, *xs, *ys) → the last carry; rows of `xs` are read, those of `ys`
+    written, at each of the positions `steps`. For NumPy values."""
+    source = FunctionBuilder(True)
     name_inputs(source, body)
     inputs = [source.names[v] for v in body.inputs]
     kept, rows = inputs[: consts + carry], inputs[consts + carry :]
@@ -37,33 +37,34 @@ def compile_scan(body: Graph, consts: int, carry: int) -> Callable[..., Any]:
     source.equations(body)
     source.lines += [f"{ys}[i] = {source.atom(a)}" for ys, a in zip(results, body.outputs[carry:])]
     state = inputs[consts : consts + carry]
-    advance(source, state, body.outputs[:carry])
+    assign_carry(source, state, body.outputs[:carry])
     source.lines = ["for i in steps:", *(INDENT + line for line in source.lines or ["pass"])]
     parameters = ["steps", *kept, *stacks, *results]
     return source.function(f"scan_{body.name}", parameters, f"[{', '.join(state)}]")
 
 
 def compile_while(cond: Graph, body: Graph, consts: int, max_steps: int | None) -> Callable[..., Any]:
-    """(*consts, *carry) → the first carry for which `cond` is false, or that after `max_steps`. For NumPy values."""
-    source = Source(True)
+    """Compile a loop: (*consts, *carry) → the first carry for which `cond` is false, or that after `max_steps`. For
+    NumPy values."""
+    source = FunctionBuilder(True)
     name_inputs(source, cond)
     parameters = [source.names[v] for v in cond.inputs]
     source.names.update(zip(body.inputs, parameters))
     source.equations(cond)
     source.lines.append(f"if not {source.atom(cond.outputs[0])}: break")
     source.equations(body)
-    advance(source, parameters[consts:], body.outputs)
+    assign_carry(source, parameters[consts:], body.outputs)
     head = "while True:" if max_steps is None else f"for _ in range({max_steps}):"
     source.lines = [head, *(INDENT + line for line in source.lines)]
     return source.function(f"while_{body.name}", parameters, f"[{', '.join(parameters[consts:])}]")
 
 
-def name_inputs(source: Source, graph: Graph) -> None:
+def name_inputs(source: FunctionBuilder, graph: Graph) -> None:
     """Give the inputs of a graph the names x0, x1, …"""
     source.names.update((var, f"x{i}") for i, var in enumerate(graph.inputs))
 
 
-def advance(source: Source, state: list[str], outputs: tuple[Var, ...]) -> None:
+def assign_carry(source: FunctionBuilder, state: list[str], outputs: tuple[Var, ...]) -> None:
     """Append the assignment of the new carry to the old."""
     moves = [(name, source.atom(a)) for name, a in zip(state, outputs)]
     moves = [(name, value) for name, value in moves if name != value]

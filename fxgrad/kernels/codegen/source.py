@@ -1,4 +1,4 @@
-"""Graph → readable straight-line Python.
+"""A Graph becomes readable straight-line Python.
 
 The source names only what this module generates: variables `v0, v1, …`, constants `k0, k1, …`, primitives by their
 (identifier) names; a second primitive of one name gets one of its own. It is registered with linecache, so tracebacks
@@ -27,19 +27,19 @@ _serial = itertools.count()
 _NUMBERS = (bool, int, float, complex)
 _ARITHMETIC = frozenset("+-*/")
 INDENT = "    "
-QUIET = 'with errstate(all="ignore"):'
+ERRSTATE_LINE = 'with errstate(all="ignore"):'
 
 
-class Source:
-    """Statements of a function under construction, with the namespace they run in.
+class FunctionBuilder:
+    """A function under construction: its statements, and the namespace in which they run.
 
     With `plain`, primitives are called as their NumPy kernels; otherwise as binding functions, for traced values
-    and arrays of other libraries. With `free`, variables are deleted after their last use. With `quiet`, it runs
+    and arrays of other libraries. With `free_dead`, variables are deleted after their last use. With `quiet`, it runs
     where floating-point warnings are off; otherwise they are turned off for the equations of which this was so.
     """
 
-    def __init__(self, plain: bool, free: bool = False, quiet: bool = False):
-        self.plain, self.free, self.quiet = plain, free, quiet
+    def __init__(self, plain: bool, free_dead: bool = False, quiet: bool = False):
+        self.plain, self.free_dead, self.quiet = plain, free_dead, quiet
         self.lines: list[str] = []
         self.places: dict[int, Equation] = {}  # index of a line → what it carries out
         self.namespace: dict[str, Any] = {"errstate": np.errstate}
@@ -51,8 +51,8 @@ class Source:
         self.namespace[name] = value
         return name
 
-    def function_of(self, primitive: Primitive) -> str:
-        """The name under which a primitive is called."""
+    def function_name(self, primitive: Primitive) -> str:
+        """Return the name under which a primitive is called."""
         name = self.functions.get(primitive)
         if name is None:
             name = primitive.name
@@ -63,16 +63,16 @@ class Source:
         return name
 
     def atom(self, atom: Any) -> str:
-        """The expression for a variable or literal."""
+        """Return the expression for a variable or literal."""
         if type(atom) is Literal:
             if type(atom.value) in _NUMBERS and atom.value == atom.value and abs(atom.value) != float("inf"):
                 return repr(atom.value)
             return self.constant(atom.value)
         return self.names[atom]
 
-    def operand(self, atom: Any, equation: Equation) -> str:
-        """An operand of an equation. Python numbers in arithmetic are given their dtype here: NumPy takes longer to
-        convert one than to work on a small array."""
+    def operand_code(self, atom: Any, equation: Equation) -> str:
+        """Return the expression for an operand of an equation. Python numbers in arithmetic are given their dtype here:
+        NumPy takes longer to convert one than to work on a small array."""
         number = self.plain and type(atom) is Literal and atom.aval.weak
         if number and equation.primitive.symbol in _ARITHMETIC:
             dtype = equation.outputs[0].aval.dtype
@@ -80,40 +80,40 @@ class Source:
                 return self.constant(np.array(atom.value, dtype))
         return self.atom(atom)
 
-    def equations(self, graph: Graph, repeated: int | None = None) -> None:
-        """Append the statements of a graph whose inputs are named already. Those from the equation number `repeated` on
-        write into nothing that was made before."""
+    def equations(self, graph: Graph, no_reuse_from: int | None = None) -> None:
+        """Append the statements of a graph whose inputs are named already. Those from the equation number
+        `no_reuse_from` on write into nothing that was made before."""
         for var, value in graph.captured.items():
             self.names[var] = self.constant(value)
         last_use = graph.last_uses()
         reusable: set[Var] = set()  # arrays made here that nothing else refers to
         for index, equation in enumerate(graph.equations):
-            if index == repeated:
+            if index == no_reuse_from:
                 reusable.clear()
             primitive = equation.primitive
-            operands = [self.operand(a, equation) for a in equation.inputs]
+            operands = [self.operand_code(a, equation) for a in equation.inputs]
             operands += [f"{key}={self.param(value)}" for key, value in equation.params.items()]
             dead = [
                 v for v in last_use.get(index, ()) if v not in equation.outputs and v not in graph.captured
             ]
             if self.plain:
-                operands += self.buffer(equation, [v for v in dead if v in reusable], reusable)
+                operands += self.output_buffer(equation, [v for v in dead if v in reusable], reusable)
             for var in equation.outputs:
                 self.names[var] = f"v{len(self.names)}"
             outputs = [self.names[var] for var in equation.outputs]
             target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
-            line = f"{target}{' = ' * bool(outputs)}{self.function_of(primitive)}({', '.join(operands)})"
-            if dead and self.free:
+            line = f"{target}{' = ' * bool(outputs)}{self.function_name(primitive)}({', '.join(operands)})"
+            if dead and self.free_dead:
                 line += f"; del {', '.join(self.names[v] for v in dead)}"
             inside = equation.quiet and not self.quiet
             if inside and not (index and graph.equations[index - 1].quiet):
-                self.lines.append(QUIET)
+                self.lines.append(ERRSTATE_LINE)
             self.places[len(self.lines)] = equation
             self.lines.append(INDENT * inside + line)
 
-    def buffer(self, equation: Equation, dead: Sequence[Var], reusable: set[Var]) -> list[str]:
-        """The argument that makes a ufunc write into an array that is not needed any more: fresh memory costs more
-        than arithmetic. Keeps `reusable` up to date: what a ufunc made, and only ufuncs have read."""
+    def output_buffer(self, equation: Equation, dead: Sequence[Var], reusable: set[Var]) -> list[str]:
+        """Return the argument that makes a ufunc write into an array that is not needed any more: fresh memory costs
+        more than arithmetic. Keeps `reusable` up to date: what a ufunc made, and only ufuncs have read."""
         kernel = equation.primitive.kernel
         if not isinstance(kernel, np.ufunc) or equation.params or len(equation.inputs) != kernel.nin:
             reusable.difference_update(v for v in equation.inputs if type(v) is not Literal)
@@ -135,7 +135,7 @@ class Source:
         return self.constant(value)
 
     def function(self, name: str, parameters: Sequence[str], returned: str) -> Callable[..., Any]:
-        """The compiled function with the statements so far."""
+        """Compile the function with the statements so far."""
         text = (
             f"\n{INDENT}".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"])
             + "\n"
@@ -151,9 +151,9 @@ class Source:
 
 
 def compile_graph(graph: Graph, plain: bool, quiet: bool = False) -> Callable[..., Any]:
-    """The function of a Graph: positional values → a list of results."""
+    """Compile a Graph to a function: positional values → a list of results."""
     plain = plain and not any(equation.contextual for equation in graph.equations)
-    source = Source(plain, free=plain, quiet=quiet)
+    source = FunctionBuilder(plain, free_dead=plain, quiet=quiet)
     parameters = []
     for index, var in enumerate(graph.inputs):
         source.names[var] = f"x{index}"

@@ -10,7 +10,7 @@ from ... import ops
 from ...core.errors import UnsupportedError
 from ...ops.linalg import adjoint
 from ..composite import composite
-from .matrices import matrix, selfadjoint, square
+from .matrices import as_matrix, as_square_matrix, hermitian_matrix
 
 # NumPy's named tuples, which are pytrees.
 EigResult: Any = type(np.linalg.eig(np.eye(1)))
@@ -36,7 +36,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     array([[ 0.0625, -0.125 ],
            [-0.125 ,  0.25  ]])
     """
-    factor = ops.cholesky(selfadjoint(a, "U" if upper else "L"))
+    factor = ops.cholesky(hermitian_matrix(a, "U" if upper else "L"))
     return adjoint(factor) if upper else factor
 
 
@@ -66,7 +66,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         )
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"Unrecognized mode {mode!r}")
-    q, r = ops.qr(matrix(a), complete=mode == "complete")
+    q, r = ops.qr(as_matrix(a), complete=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -92,7 +92,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     array([[1., 0.],
            [0., 1.]])
     """
-    a = selfadjoint(a) if hermitian else matrix(a)
+    a = hermitian_matrix(a) if hermitian else as_matrix(a)
     return SVDResult(*ops.svd(a, full=bool(full_matrices))) if compute_uv else ops.svdvals(a)
 
 
@@ -128,14 +128,14 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     array([[nan, nan],
            [nan, nan]])
     """
-    return EighResult(*ops.eigh(selfadjoint(a, UPLO), uplo=UPLO.upper()))
+    return EighResult(*ops.eigh(hermitian_matrix(a, UPLO), uplo=UPLO.upper()))
 
 
 @composite(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending. The triangle `UPLO` is read, and the gradient is Hermitian: see
     `eigh`."""
-    return ops.eigvalsh(selfadjoint(a, UPLO), uplo=UPLO.upper())
+    return ops.eigvalsh(hermitian_matrix(a, UPLO), uplo=UPLO.upper())
 
 
 @composite(np.linalg.eig)
@@ -155,13 +155,13 @@ def eig(a: Any) -> Any:
     array([[0., 0.],
            [1., 1.]])
     """
-    return EigResult(*ops.eig(square(a)))
+    return EigResult(*ops.eig(as_square_matrix(a)))
 
 
 @composite(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """The eigenvalues. See `eig`."""
-    return ops.eig(square(a))[0]
+    return ops.eig(as_square_matrix(a))[0]
 
 
 @composite(np.linalg.det)
@@ -176,19 +176,20 @@ def det(a: Any) -> Any:
     array([[0., 0.],
            [0., 1.]])
     """
-    return ops.det(square(a))
+    return ops.det(as_square_matrix(a))
 
 
 @composite(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
-    """(sign, log|det|) of matrices (…, n, n). Of a singular one that is (0, −inf), and the derivative is NaN.
+    """Return (sign, log|det|) of matrices (…, n, n). Of a singular one that is (0, −inf), and the derivative
+    is NaN.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.slogdet(a).logabsdet)(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    return SlogdetResult(*ops.slogdet(square(a)))
+    return SlogdetResult(*ops.slogdet(as_square_matrix(a)))
 
 
 __all__ = [

@@ -8,25 +8,26 @@ import numpy as np
 
 from ... import ops
 from ...core.errors import ShapeError
-from ...ops.operators import rooted
-from ..composite import axes_tuple, composite, dtype_of, operand
+from ...ops.operators import remember_radicand
+from ..composite import composite, dtype_of, normalize_axes, operand
 from ..manipulation import moveaxis
-from ..reductions import any, finished, max, min, squared_modulus, sum
+from ..reductions import any, keep_reduced_axes, max, min, squared_modulus, sum
 from .decompositions import svdvals
-from .matrices import inexact, matrix, square
+from .matrices import as_inexact, as_matrix, as_square_matrix
 
 
-def euclidean(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """√Σ|x|². Its derivative at the origin is 0 by convention, and its square has the derivative of Σ|x|²."""
-    y = finished(ops.norm2(x, axes=axes), x.shape, axes, keepdims)
-    return rooted(y, lambda: sum(squared_modulus(x), axes, keepdims=keepdims))
+def euclidean_norm(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Return √Σ|x|². Its derivative at the origin is 0 by convention, and its square has the derivative of
+    Σ|x|²."""
+    y = keep_reduced_axes(ops.norm2(x, axes=axes), x.shape, axes, keepdims)
+    return remember_radicand(y, lambda: sum(squared_modulus(x), axes, keepdims=keepdims))
 
 
-def of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """(Σ|x|ᵖ)^(1/p) and its limits. As for p = 2 the derivative at the origin is 0 for p ≥ 1; for p < 0 it is where
-    an entry is 0."""
+def norm_of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Return (Σ|x|ᵖ)^(1/p) and its limits. As for p = 2 the derivative at the origin is 0 for p ≥ 1; for p <
+    0 it is where an entry is 0."""
     if ord is None or ord == 2:
-        return euclidean(x, axes, keepdims)
+        return euclidean_norm(x, axes, keepdims)
     if isinstance(ord, str):
         raise ShapeError(f"Invalid norm order {ord!r} for vectors")
     size = ops.absolute(x)
@@ -54,20 +55,21 @@ def of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return ops.where(gone, 0, root) if ord < 0 else ops.where(ops.equal(total, 0), total, root)
 
 
-def of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
-    """Frobenius' norm; the greatest or least column (1, -1) or row (inf, -inf) sum or singular value (2, -2); the sum
-    of the singular values ("nuc"), whose derivative is UVᴴ with the vectors to values that are not zero."""
+def norm_of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    """Return Frobenius' norm; the greatest or least column (1, -1) or row (inf, -inf) sum or singular value
+    (2, -2); the sum of the singular values ("nuc"), whose derivative is UVᴴ with the vectors to values that
+    are not zero."""
     if ord in (None, "fro", "f"):
-        return euclidean(x, axes, keepdims)
+        return euclidean_norm(x, axes, keepdims)
     if ord in ("nuc", 2, -2):
         s = svdvals(moveaxis(x, axes, (-2, -1)))
         y = min(s[..., -1:], -1) if ord == -2 else sum(s if ord == "nuc" else s[..., :1], -1)
-        return finished(y, x.shape, axes, keepdims)
+        return keep_reduced_axes(y, x.shape, axes, keepdims)
     if ord not in (1, -1, np.inf, -np.inf):
         raise ShapeError("Invalid norm order for matrices.")
     sums = sum(ops.absolute(x), axes[0] if ord in (1, -1) else axes[1], keepdims=True)
     y = max(sums, axes, initial=0) if ord > 0 else min(sums, axes)
-    return finished(y, x.shape, axes, keepdims)
+    return keep_reduced_axes(y, x.shape, axes, keepdims)
 
 
 @composite(np.linalg.norm)
@@ -86,20 +88,20 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     array([[2., 0.],
            [0., 2.]])
     """
-    x = inexact(operand(x))
-    axes = axes_tuple(axis, x.ndim)
+    x = as_inexact(operand(x))
+    axes = normalize_axes(axis, x.ndim)
     if (axis is None and ord is None) or len(axes) == 1:
-        return of_vectors(x, ord, axes, keepdims)
+        return norm_of_vectors(x, ord, axes, keepdims)
     if len(axes) != 2:
         raise ShapeError("Improper number of dimensions to norm.")
-    return of_matrices(x, ord, axes, keepdims)  # type: ignore[arg-type]
+    return norm_of_matrices(x, ord, axes, keepdims)  # type: ignore[arg-type]
 
 
 @composite(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of the entries along axes, taken as one vector."""
-    x = inexact(operand(x))
-    return of_vectors(x, ord, axes_tuple(axis, x.ndim), keepdims)
+    x = as_inexact(operand(x))
+    return norm_of_vectors(x, ord, normalize_axes(axis, x.ndim), keepdims)
 
 
 @composite(np.linalg.matrix_norm)
@@ -117,7 +119,7 @@ def cond(x: Any, p: Any = None) -> Any:
     array([[ 0.5,  0. ],
            [ 0. , -1. ]])
     """
-    x = matrix(x)
+    x = as_matrix(x)
     if 0 in x.shape[-2:]:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p in (None, 2, -2):
@@ -125,9 +127,9 @@ def cond(x: Any, p: Any = None) -> Any:
         above, below = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
         y = ops.divide(above, ops.where(ops.equal(below, 0), np.nan, below))
     else:
-        y = norm(x, p, (-2, -1)) * norm(ops.inv(square(x), strict=False), p, (-2, -1))
+        y = norm(x, p, (-2, -1)) * norm(ops.inv(as_square_matrix(x), strict=False), p, (-2, -1))
     unknown = ops.logical_and(ops.isnan(y), ops.logical_not(any(ops.isnan(x), (-2, -1))))
-    return ops.graft(ops.where(unknown, np.inf, ops.stop_gradient(y)), y)
+    return ops.with_derivative_of(ops.where(unknown, np.inf, ops.stop_gradient(y)), y)
 
 
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]

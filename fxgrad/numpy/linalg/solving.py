@@ -10,21 +10,30 @@ import numpy as np
 
 from ... import ops
 from ...core.errors import ConcretizationError, UnsupportedError
-from ...core.interpreter import concrete
+from ...core.interpreter import concretize
 from ...ops.contraction import LETTERS
 from .. import contraction, manipulation
 from ..composite import cast, composite, operand
 from ..reductions import count_nonzero, max, squared_modulus, sum
 from .decompositions import eigvalsh, svdvals
-from .matrices import epsilon, identity, inexact, matrix, roundoff, selfadjoint, square
+from .matrices import (
+    as_inexact,
+    as_matrix,
+    as_square_matrix,
+    batch_identity,
+    hermitian_matrix,
+    machine_epsilon,
+    relative_roundoff,
+)
 
 
-def solved(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
-    """`primitive` of matrices and right-hand sides whose batch axes broadcast. One matrix is factored once."""
+def solve_broadcast(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
+    """Apply `primitive` to matrices and right-hand sides whose batch axes broadcast. One matrix is factored
+    once."""
     ndim = b.ndim
     if a.ndim == 2 and ndim > 2:
         wide = ops.permute(b, axes=(ndim - 2, ndim - 1, *range(ndim - 2)))
-        x = primitive(a, ops.reshape(wide, shape=(b.shape[-2], product(wide.shape[1:]))), **params)
+        x = primitive(a, ops.reshape(wide, shape=(b.shape[-2], size_product(wide.shape[1:]))), **params)
         x = ops.reshape(x, shape=(x.shape[0], *wide.shape[1:]))
         return ops.permute(x, axes=(*range(2, ndim), 0, 1))
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -46,9 +55,9 @@ def solve(a: Any, b: Any) -> Any:
     array([[-0.5 , -0.5 ],
            [-0.25, -0.25]])
     """
-    a, b = ops.promoted([square(a), inexact(operand(b))])
+    a, b = ops.promote_dtypes([as_square_matrix(a), as_inexact(operand(b))])
     vector = b.ndim == 1
-    x = solved(ops.solve, a, ops.reshape(b, shape=(*b.shape, 1)) if vector else b)
+    x = solve_broadcast(ops.solve, a, ops.reshape(b, shape=(*b.shape, 1)) if vector else b)
     return ops.reshape(x, shape=x.shape[:-1]) if vector else x
 
 
@@ -64,18 +73,18 @@ def inv(a: Any) -> Any:
     array([[-0.25  , -0.125 ],
            [-0.125 , -0.0625]])
     """
-    return ops.inv(square(a), strict=True)
+    return ops.inv(as_square_matrix(a), strict=True)
 
 
 UNSET: Any = object()
 
 
 def cutoff(a: Any, rcond: Any, rtol: Any) -> float:
-    """The part of the greatest singular value up to which NumPy's `pinv` takes others for zeros."""
+    """Return the part of the greatest singular value up to which NumPy's `pinv` takes others for zeros."""
     if rcond is not None and rtol is not UNSET:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None:
-        rcond = 1e-15 if rtol is UNSET else roundoff(a) if rtol is None else rtol
+        rcond = 1e-15 if rtol is UNSET else relative_roundoff(a) if rtol is None else rtol
     if np.ndim(rcond):
         raise UnsupportedError("pinv: an array of tolerances, one for each matrix", hint="one number for all")
     return float(rcond)
@@ -96,9 +105,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = UNSE
     array([[-0.5],
            [-0.5]])
     """
-    a = selfadjoint(a) if hermitian else matrix(a)
+    a = hermitian_matrix(a) if hermitian else as_matrix(a)
     rcond = cutoff(a, rcond, rtol)
-    return ops.lstsq(a, identity(a, a.shape[-2]), rcond=rcond) if a.size else manipulation.matrix_transpose(a)
+    return (
+        ops.lstsq(a, batch_identity(a, a.shape[-2]), rcond=rcond)
+        if a.size
+        else manipulation.matrix_transpose(a)
+    )
 
 
 @composite(np.linalg.lstsq)
@@ -120,7 +133,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     >>> fx.grad(lambda b: fnp.linalg.lstsq(a, b)[0][0])(b).round(12)
     array([0.25, 0.25, 0.25, 0.25])
     """
-    a, b = ops.promoted([matrix(a), inexact(operand(b))])
+    a, b = ops.promote_dtypes([as_matrix(a), as_inexact(operand(b))])
     vector = b.ndim == 1
     b = ops.reshape(b, shape=(*b.shape, 1)) if vector else b
     if a.ndim != 2 or b.ndim != 2:
@@ -130,19 +143,19 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     m, n = a.shape
     if b.shape[0] != m:
         raise np.linalg.LinAlgError("Incompatible dimensions")
-    rcond = roundoff(a) if rcond is None else epsilon(a) if rcond < 0 else float(rcond)
+    rcond = relative_roundoff(a) if rcond is None else machine_epsilon(a) if rcond < 0 else float(rcond)
     x, s = ops.lstsq(a, b, rcond=rcond), svdvals(a)
     rank = cast(count_nonzero(ops.greater(s, s[:1] * rcond)), np.int32)
     try:
-        full = concrete(rank, "the rank") == n
+        full = concretize(rank, "the rank") == n
     except ConcretizationError:
         full = True
     residuals = sum(squared_modulus(b - contraction.matmul(a, x)), 0) if full and m > n else s[:0]
     return ops.reshape(x, shape=(n,)) if vector else x, residuals, rank, s
 
 
-def beside(tolerance: Any) -> Any:
-    """A tolerance, for all matrices or for each of them, beside singular values."""
+def align_tolerance(tolerance: Any) -> Any:
+    """Align a tolerance, for all matrices or for each of them, with singular values."""
     scalar = isinstance(tolerance, int | float)
     return float(tolerance) if scalar else manipulation.expand_dims(operand(tolerance), -1)
 
@@ -152,14 +165,16 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """The number of singular values above a tolerance. It has no derivative."""
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
-    a = ops.stop_gradient(inexact(operand(A)))
+    a = ops.stop_gradient(as_inexact(operand(A)))
     if a.ndim < 2:
         return cast(ops.reduce_any(ops.not_equal(a, 0), axes=tuple(range(a.ndim))), np.intp)
     s = ops.absolute(eigvalsh(a)) if hermitian else svdvals(a)
     if tol is None:
-        tol = max(s, -1, keepdims=True, initial=0) * beside(roundoff(a) if rtol is None else rtol)
+        tol = max(s, -1, keepdims=True, initial=0) * align_tolerance(
+            relative_roundoff(a) if rtol is None else rtol
+        )
     else:
-        tol = beside(tol)
+        tol = align_tolerance(tol)
     return count_nonzero(ops.greater(s, tol), -1)
 
 
@@ -175,14 +190,14 @@ def matrix_power(a: Any, n: int) -> Any:
     n = operator.index(n)
     a = operand(a) if n >= 0 else inv(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        square(a)  # raises
+        as_square_matrix(a)  # raises
     result, n = None, abs(n)
     while n:
         if n & 1:
             result = a if result is None else contraction.matmul(result, a)
         n >>= 1
         a = contraction.matmul(a, a) if n else a
-    return identity(a, a.shape[-1]) if result is None else result
+    return batch_identity(a, a.shape[-1]) if result is None else result
 
 
 @composite(np.linalg.multi_dot)
@@ -203,31 +218,31 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     return contraction.einsum(f"{','.join(letters)}->{result}", *factors, optimize="dp")
 
 
-def product(sizes: Any) -> int:
+def size_product(sizes: Any) -> int:
     return reduce(operator.mul, sizes, 1)
 
 
 @composite(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first."""
-    a, b = inexact(operand(a)), inexact(operand(b))
+    a, b = as_inexact(operand(a)), as_inexact(operand(b))
     if axes is not None:
         a = manipulation.moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
     shape = a.shape[b.ndim :]
-    if a.size != product(shape) ** 2:
+    if a.size != size_product(shape) ** 2:
         raise np.linalg.LinAlgError("the requirement is prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
-    x = solve(ops.reshape(a, shape=(product(shape),) * 2), ops.reshape(b, shape=(b.size,)))
+    x = solve(ops.reshape(a, shape=(size_product(shape),) * 2), ops.reshape(b, shape=(b.size,)))
     return ops.reshape(x, shape=shape)
 
 
 @composite(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse with respect to tensordot(a, b, ind): the first `ind` axes of a are its rows."""
-    a = inexact(operand(a))
+    a = as_inexact(operand(a))
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     rows, cols = a.shape[:ind], a.shape[ind:]
-    inverse = inv(ops.reshape(a, shape=(product(rows), product(cols))))
+    inverse = inv(ops.reshape(a, shape=(size_product(rows), size_product(cols))))
     return ops.reshape(inverse, shape=(*cols, *rows))
 
 

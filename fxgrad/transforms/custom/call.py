@@ -16,17 +16,17 @@ import numpy as np
 from ... import ops
 from ...core.aval import Aval, aval_of, is_differentiable
 from ...core.errors import ConcretizationError, NotLinearError, UnsupportedError
-from ...core.interpreter import Tracer, escaped
+from ...core.interpreter import Tracer, escaped_tracer_error
 from ...core.primitive import Primitive
 from ...core.pullback import PullbackRule
-from ...core.snapshot import separate
+from ...core.snapshot import copy_shared
 from ...core.staging import stage
-from ...ops.kinds import spread
-from ...ops.masked import dense
+from ...ops.kinds import ensure_batched
+from ...ops.masked import densify
 from ..arguments import float0_zeros, is_float0
-from ..jvp import push
-from ..vmap import MAPPED, BatchInterpreter, run
-from .transpose import UNTRACEABLE, linearized_by_jvp, summed_cotangents, tangents_by_pullback
+from ..jvp import jvp_flat
+from ..vmap import MAPPED_AXIS, BatchInterpreter, vmap_with
+from .transpose import UNTRACEABLE_ERRORS, batch_pullback, jvp_from_vjp, vjp_from_jvp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from ...core.graph import Graph
 
 # What becomes of code in C that gets no arrays.
-OPAQUE = (TypeError, AttributeError, UnsupportedError)
+OPAQUE_ERRORS = (TypeError, AttributeError, UnsupportedError)
 
 
-class Call:
+class RuledCall:
     """The function and the rules of one call; all but `fun` may be None.
 
     fun(*values) → results
@@ -45,10 +45,10 @@ class Call:
     vjp: (forward, backward): forward(*values) → (results, residuals), backward(residuals, cts) → a cotangent for
         every value, None for zero
     transpose(cts, avals) → a cotangent for every value, None for zero: `fun` is linear
-    vmap(values, batched, size) → results with a leading batch axis: the mapped function
+    vmap(values, is_batched, size) → results with a leading batch axis: the mapped function
     out(avals) → the avals of the results, for a function that cannot be staged
-    looped(error): called before a function that cannot be traced is mapped by a loop; without it, this is an error.
-    used(rule, values): called when one of the rules is applied; for "vmap" with (batched, size) besides.
+    on_loop(error): called before a function that cannot be traced is mapped by a loop; without it, this is an error.
+    on_use(rule, values): called when one of the rules is applied; for "vmap" with (is_batched, size) besides.
     """
 
     __slots__ = ("fun", "graph", "jvp", "looped", "name", "out", "transpose", "used", "vjp", "vmap")
@@ -63,27 +63,28 @@ class Call:
         vmap: Callable[..., list[Any]] | None = None,
         out: Callable[[Sequence[Aval]], list[Aval]] | None = None,
         name: str = "function with rules of its own",
-        looped: Callable[[Exception], None] | None = None,
-        used: Callable[..., None] | None = None,
+        on_loop: Callable[[Exception], None] | None = None,
+        on_use: Callable[..., None] | None = None,
     ):
         self.fun, self.jvp, self.vjp, self.transpose, self.vmap = fun, jvp, vjp, transpose, vmap
-        self.out, self.name, self.looped, self.used = out, name, looped, used
+        self.out, self.name, self.looped, self.used = out, name, on_loop, on_use
         self.graph: Graph | None = None
 
-    def staged(self, avals: Sequence[Aval]) -> Graph:
-        """The function as a Graph, which is made once: a call has values of the same avals always."""
+    def fun_graph(self, avals: Sequence[Aval]) -> Graph:
+        """Return the function as a Graph, which is made once, since all values of a call have the same
+        avals."""
         if self.graph is None:
             self.graph = stage(self.fun, avals, sites=False)
         return self.graph
 
-    def applies(self, rule: str, values: Sequence[Any], *mapping: Any) -> None:
-        """To be called where a rule is applied."""
+    def report_use(self, rule: str, values: Sequence[Any], *mapping: Any) -> None:
+        """Tell the owner of the rules that one of them is applied."""
         if self.used is not None:
             self.used(rule, values, *mapping)
 
     # -- the transpose
-    def transposed(self, avals: Sequence[Aval]) -> Call:
-        """The call of the transpose, whose transpose is the function."""
+    def make_transpose(self, avals: Sequence[Aval]) -> RuledCall:
+        """Return the call of the transpose, whose transpose is the function."""
         assert self.transpose is not None
 
         def fun(*cts: Any) -> list[Any]:
@@ -92,28 +93,28 @@ class Call:
 
         strong = [Aval(a.shape, a.dtype) for a in avals]
         name = f"transpose of the {self.name}"
-        return Call(
-            fun, transpose=lambda cts, _: self.fun(*cts), out=lambda _: strong, name=name, looped=self.looped
+        return RuledCall(
+            fun, transpose=lambda cts, _: self.fun(*cts), out=lambda _: strong, name=name, on_loop=self.looped
         )
 
     # -- mapped
-    def mapped(self, batched: Sequence[bool], size: int) -> Call:
-        """The call for arguments of which some have a leading batch axis; all results have one."""
-        over = partial(self.over, size=size, axis=MAPPED.get())
+    def make_batched(self, is_batched: Sequence[bool], size: int) -> RuledCall:
+        """Return the call for arguments of which some have a leading batch axis; all results have one."""
+        over = partial(self.vmap_or_loop, size=size, axis=MAPPED_AXIS.get())
 
         def fun(*values: Any) -> list[Any]:
-            return over(self.fun, values, batched)
+            return over(self.fun, values, is_batched)
 
-        def mapped_vmap(*values: Any) -> list[Any]:
-            self.applies("vmap", values, batched, size)
-            return self.vmap(values, batched, size)  # type: ignore[misc]
+        def apply_vmap_rule(*values: Any) -> list[Any]:
+            self.report_use("vmap", values, is_batched, size)
+            return self.vmap(values, is_batched, size)  # type: ignore[misc]
 
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             def both(*pairs: Any) -> list[Any]:
                 ys, ts = self.jvp(pairs[: len(primals)], pairs[len(primals) :])  # type: ignore[misc]
                 return [*ys, *ts]
 
-            results = over(both, [*primals, *tangents], [*batched, *batched])
+            results = over(both, [*primals, *tangents], [*is_batched, *is_batched])
             half = len(results) // 2
             return results[:half], results[half:]
 
@@ -125,66 +126,69 @@ class Call:
                 count[:] = [len(ys)]
                 return [*ys, *residuals]
 
-            results = over(both, values, batched)
+            results = over(both, values, is_batched)
             return results[: count[0]], results[count[0] :]
 
-        def summed(rule: Callable[..., Sequence[Any]], given: Sequence[Any]) -> list[Any]:
-            return summed_cotangents(over, rule, given, [True] * len(given), batched)
+        def pull_summed(rule: Callable[..., Sequence[Any]], given: Sequence[Any]) -> list[Any]:
+            return batch_pullback(over, rule, given, [True] * len(given), is_batched)
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             rule, split = self.vjp[1], len(residuals)  # type: ignore[index]
-            return summed(lambda *entries: rule(entries[:split], entries[split:]), [*residuals, *cts])
+            return pull_summed(lambda *entries: rule(entries[:split], entries[split:]), [*residuals, *cts])
 
         def transpose(cts: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
-            return summed(lambda *entries: self.transpose(entries, one_entry(avals)), cts)  # type: ignore[misc]
+            return pull_summed(lambda *entries: self.transpose(entries, entry_avals(avals)), cts)  # type: ignore[misc]
 
-        def one_entry(avals: Sequence[Aval]) -> list[Aval]:
-            return [a.update(shape=a.shape[1:]) if b else a for a, b in zip(avals, batched)]
+        def entry_avals(avals: Sequence[Aval]) -> list[Aval]:
+            return [a.update(shape=a.shape[1:]) if b else a for a, b in zip(avals, is_batched)]
 
         def out(avals: Sequence[Aval]) -> list[Aval]:
-            return [Aval((size, *a.shape), a.dtype) for a in self.out(one_entry(avals))]  # type: ignore[misc]
+            return [Aval((size, *a.shape), a.dtype) for a in self.out(entry_avals(avals))]  # type: ignore[misc]
 
-        def used(rule: str, values: Sequence[Any]) -> None:
+        def report_first_entry(rule: str, values: Sequence[Any]) -> None:
             if size:
-                self.applies(rule, [ops.getitem(v, index=(0,)) if b else v for v, b in zip(values, batched)])
+                self.report_use(
+                    rule, [ops.getitem(v, index=(0,)) if b else v for v, b in zip(values, is_batched)]
+                )
 
-        return Call(
-            fun if self.vmap is None else mapped_vmap,
+        return RuledCall(
+            fun if self.vmap is None else apply_vmap_rule,
             None if self.jvp is None else jvp,
             vjp=None if self.vjp is None else (forward, backward),
             transpose=None if self.transpose is None else transpose,
             out=None if self.out is None else out,
             name=self.name,
-            looped=self.looped,
-            used=None if self.used is None else used,
+            on_loop=self.looped,
+            on_use=None if self.used is None else report_first_entry,
         )
 
-    def over(
-        self, fun: Callable[..., Any], values: Sequence[Any], batched: Sequence[bool], size: int, axis: Any
+    def vmap_or_loop(
+        self, fun: Callable[..., Any], values: Sequence[Any], is_batched: Sequence[bool], size: int, axis: Any
     ) -> list[Any]:
-        """The results of a function mapped over its arguments, all with a leading batch axis, which is called `axis`;
-        by a loop where the function cannot be traced."""
+        """Map a function over its arguments, by a loop where it cannot be traced; all results have a leading
+        batch axis, which is called `axis`."""
         try:
-            results, flags = run(BatchInterpreter(None, size, axis), fun, values, batched)
-        except OPAQUE as error:
+            results, flags = vmap_with(BatchInterpreter(None, size, axis), fun, values, is_batched)
+        except OPAQUE_ERRORS as error:
             if self.looped is None or size == 0:
                 raise
             rows = [
-                fun(*[ops.getitem(v, index=(i,)) if b else v for v, b in zip(values, batched)])
+                fun(*[ops.getitem(v, index=(i,)) if b else v for v, b in zip(values, is_batched)])
                 for i in range(size)
             ]
             self.looped(error)
-            return [stacked(column) for column in zip(*rows)]
-        return [spread(r, f, size) for r, f in zip(results, flags)]
+            return [stack_leading(column) for column in zip(*rows)]
+        return [ensure_batched(r, f, size) for r, f in zip(results, flags)]
 
 
-def stacked(values: Sequence[Any]) -> Any:
-    """Values of one shape along a new leading axis."""
+def stack_leading(values: Sequence[Any]) -> Any:
+    """Stack values of one shape along a new leading axis."""
     return ops.concatenate(*[ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in values], axis=0)
 
 
 class CustomCall(Primitive):
-    """The operation. There is one for each way to give rules, so that Graphs and messages call it by that name."""
+    """The primitive that calls a function with rules. There is one for each way to give rules, so that Graphs
+    and messages call it by that name."""
 
     multiple_results = True
     runs_user_code = rules_run_user_code = unique = True
@@ -192,13 +196,13 @@ class CustomCall(Primitive):
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda xp: lambda *args, call: call.fun(*args))
 
-    def abstract(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         call = params["call"]
         if call.out is not None:
             return call.out(avals)
         try:
-            graph = call.staged(avals)
-        except UNTRACEABLE as error:
+            graph = call.fun_graph(avals)
+        except UNTRACEABLE_ERRORS as error:
             if call.looped is None:
                 raise
             raise ConcretizationError(
@@ -207,43 +211,47 @@ class CustomCall(Primitive):
             ) from error
         for value in graph.captured.values():
             if isinstance(value, Tracer) and not value.interpreter.permanent:
-                raise escaped(value, call.name)  # which the equation does not have among its operands
+                raise escaped_tracer_error(
+                    value, call.name
+                )  # which the equation does not have among its operands
         return graph.out_avals
 
-    def bodies(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
-        """The function, where it can be staged."""
+    def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
+        """Return the Graph of the function, if it can be staged."""
         call = params["call"]
         try:
-            return [call.staged(avals)] if call.out is None else []
-        except (*UNTRACEABLE, *OPAQUE):
+            return [call.fun_graph(avals)] if call.out is None else []
+        except (*UNTRACEABLE_ERRORS, *OPAQUE_ERRORS):
             return []
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         call = params["call"]
         if call.jvp is not None:
-            call.applies("jvp", primals)
-            ys, ts = map(separate, call.jvp(primals, filled(primals, tangents)))
+            call.report_use("jvp", primals)
+            ys, ts = map(copy_shared, call.jvp(primals, instantiate_tangents(primals, tangents)))
             return ys, [None if is_float0(t) else t for t in ts]
         if call.vjp is not None:
-            call.applies("vjp", primals)
+            call.report_use("vjp", primals)
             ys, residuals = call.vjp[0](*primals)
-            return ys, tangents_by_pullback(call, residuals, primals, tangents, ys)
+            return ys, jvp_from_vjp(call, residuals, primals, tangents, ys)
         if call.transpose is not None:
-            return self.call(*primals, call=call), self.call(*filled(primals, tangents), call=call)
-        return push(call.fun, primals, tangents)
+            return self.call(*primals, call=call), self.call(
+                *instantiate_tangents(primals, tangents), call=call
+            )
+        return jvp_flat(call.fun, primals, tangents)
 
-    def linearize(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         call = params["call"]
         if call.vjp is not None:
-            call.applies("vjp", values)
+            call.report_use("vjp", values)
             forward, backward = call.vjp
             ys, residuals = forward(*values)
-            return ys, Backward(), (backward, [own(r) for r in residuals], ys)
+            return ys, CustomPullback(), (backward, [snapshot(r) for r in residuals], ys)
         if call.transpose is not None and call.jvp is None:
-            call.applies("transpose", values)
+            call.report_use("transpose", values)
             ys = self.call(*values, call=call)
-            return ys, Transposed(), (self, call, [aval_of(v) for v in values], ys)
-        return linearized_by_jvp(self, values, needed, params)
+            return ys, TransposePullback(), (self, call, [aval_of(v) for v in values], ys)
+        return vjp_from_jvp(self, values, needed, params)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         call = params["call"]
@@ -253,16 +261,16 @@ class CustomCall(Primitive):
             )
         avals = [aval_of(v) for v in operands]
         cts = [
-            np.zeros(a.shape, a.dtype) if c is None else dense(c)
-            for c, a in zip(ct, self.abstract(avals, params))
+            np.zeros(a.shape, a.dtype) if c is None else densify(c)
+            for c, a in zip(ct, self.abstract_eval(avals, params))
         ]
-        found = self.call(*cts, call=call.transposed(avals))
+        found = self.call(*cts, call=call.make_transpose(avals))
         return [r if type(v) is Aval else None for r, v in zip(found, operands)]
 
     def batch(
-        self, values: Sequence[Any], batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        results = self.call(*values, call=params["call"].mapped(batched, size))
+        results = self.call(*values, call=params["call"].make_batched(is_batched, size))
         return results, [True] * len(results)
 
 
@@ -271,38 +279,39 @@ custom_jvp_call = CustomCall("custom_jvp_call").call
 custom_vjp_call = CustomCall("custom_vjp_call").call
 
 
-class Backward(PullbackRule):
-    """The rule of a call with a backward rule, which gets zeros for the results that have no cotangent."""
+class CustomPullback(PullbackRule):
+    """The pullback of a call with a backward rule, which gets zeros for the results that have no
+    cotangent."""
 
     rules_run_user_code = True
 
     def pull(self, ct: Any, backward: Callable, residuals: Any, ys: Sequence[Any]) -> Sequence[Any]:
-        """What the backward rule gives."""
-        return separate(backward(residuals, present(ct, ys)))
+        """Apply the backward rule."""
+        return copy_shared(backward(residuals, instantiate_cotangents(ct, ys)))
 
 
-class Transposed(PullbackRule):
-    """The rule of a call of a linear function with a transpose."""
+class TransposePullback(PullbackRule):
+    """The pullback of a call of a linear function with a transpose."""
 
-    kept = ()
+    saved_from = ()
     rules_run_user_code = True
 
     def pull(
-        self, ct: Any, primitive: CustomCall, call: Call, avals: Sequence[Aval], ys: Sequence[Any]
+        self, ct: Any, primitive: CustomCall, call: RuledCall, avals: Sequence[Aval], ys: Sequence[Any]
     ) -> Sequence[Any]:
-        """The transpose, called."""
-        return primitive.call(*present(ct, ys), call=call.transposed(avals))
+        """Call the transpose."""
+        return primitive.call(*instantiate_cotangents(ct, ys), call=call.make_transpose(avals))
 
 
-def present(cts: dict[int, Any], ys: Sequence[Any]) -> list[Any]:
-    """A cotangent for every result, zeros where there is none."""
-    return [dense(cts[i]) if i in cts else zero_tangent(y) for i, y in enumerate(ys)]
+def instantiate_cotangents(cts: dict[int, Any], ys: Sequence[Any]) -> list[Any]:
+    """Return a cotangent for every result, zeros where there is none."""
+    return [densify(cts[i]) if i in cts else zero_tangent(y) for i, y in enumerate(ys)]
 
 
 def zero_tangent(value: Any) -> Any:
     return ops.zeros_like(value) if is_differentiable(aval_of(value).dtype) else float0_zeros(value)
 
 
-def filled(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-    """Tangents with zeros made explicit."""
+def instantiate_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    """Return tangents with zeros made explicit."""
     return [zero_tangent(p) if t is None else t for p, t in zip(primals, tangents)]

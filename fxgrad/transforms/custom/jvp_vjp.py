@@ -15,27 +15,27 @@ from ...core import pytree
 from ...core.aval import Aval, aval_of, is_differentiable, kind_of
 from ...core.cache import Cache
 from ...core.errors import CustomRuleError, StructureError
-from ...core.interpreter import boundary, is_plain
+from ...core.interpreter import api_boundary, is_plain
 from ...core.key import key_of
 from ...core.staging import stage
-from ..arguments import admit_arguments, admit_or_float0, chosen_path, is_float0
-from ..jit import name_of
-from .call import Call, custom_jvp_call, custom_vjp_call
+from ..arguments import admit_arguments, admit_or_float0, is_float0, path_at_positions
+from ..jit import function_name
+from .call import RuledCall, custom_jvp_call, custom_vjp_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
 def signature_of(fun: Callable) -> inspect.Signature | None:
-    """The signature of a function; some written in C have none."""
+    """Return the signature of a function, or None: some functions written in C have none."""
     try:
         return inspect.signature(fun)
     except ValueError:
         return None
 
 
-def positional(signature: inspect.Signature | None, args: tuple, kwargs: dict) -> tuple:
-    """The arguments by position, with defaults, as the function's signature has them."""
+def bind_positional(signature: inspect.Signature | None, args: tuple, kwargs: dict) -> tuple:
+    """Return the arguments by position, with defaults, as the signature of the function has them."""
     if signature is None or (not kwargs and len(args) >= len(signature.parameters)):
         if kwargs:
             raise CustomRuleError(
@@ -55,73 +55,75 @@ def positional(signature: inspect.Signature | None, args: tuple, kwargs: dict) -
 class Application:
     """One call of a custom function: its arguments as flat values, and its rules over flat values.
 
-    `static` are the arguments handed to rules as they are, `structure` is that of the tuple of the others, `outline`
-    that of the result, known as soon as the function or a rule has run.
+    `static` are the arguments handed to rules as they are, `structure` is that of the tuple of the others,
+    `out_structure` that of the result, known as soon as the function or a rule has run.
     """
 
-    def __init__(self, custom: Custom, args: tuple, kwargs: dict):
+    def __init__(self, custom: CustomFunction, args: tuple, kwargs: dict):
         self.custom, self.name = custom, custom.__name__
-        self.args = positional(custom.signature, args, kwargs)
+        self.args = bind_positional(custom.signature, args, kwargs)
         count = len(self.args)
-        fixed = {p % count for p in custom.nondiff if -count <= p < count}
+        fixed = {p % count for p in custom.nondiff_positions if -count <= p < count}
         self.positions = [i for i in range(count) if i not in fixed]
         self.static = [self.args[i] for i in sorted(fixed)]
         given, self.structure = pytree.flatten(tuple(self.args[i] for i in self.positions))
-        self.outline: Any = None
+        self.out_structure: Any = None
         self.values = admit_arguments(self.name, given, self.structure)
         if any(map(is_not, given, self.values)):
-            self.args = tuple(self.whole(self.values))
+            self.args = tuple(self.full_arguments(self.values))
 
-    def whole(self, leaves: Sequence[Any]) -> list[Any]:
-        """All arguments in their places, those that are not static made of these leaves."""
+    def full_arguments(self, leaves: Sequence[Any]) -> list[Any]:
+        """Return all arguments in their places; those that are not static are made of these leaves."""
         filled = list(self.args)
         for place, argument in zip(self.positions, pytree.unflatten(self.structure, leaves)):
             filled[place] = argument
         return filled
 
     def place(self, index: int) -> str:
-        """What messages call a value."""
-        return chosen_path(self.positions, self.structure, index)
+        """Return the path by which messages name a value."""
+        return path_at_positions(self.positions, self.structure, index)
 
-    def outlined(self, result: Any) -> list[Any]:
-        """The leaves of a result of the function."""
-        leaves, self.outline = pytree.flatten(result)
+    def flatten_result(self, result: Any) -> list[Any]:
+        """Flatten a result of the function, and note its structure."""
+        leaves, self.out_structure = pytree.flatten(result)
         return leaves
 
-    def admit(self, result: Any) -> list[Any]:
-        """The leaves of a result that was computed: none of a transform that is not open where it was."""
-        return [admit_or_float0(y, f"{self.name}: a result") for y in self.outlined(result)]
+    def admit_result(self, result: Any) -> list[Any]:
+        """Flatten and admit a computed result: no leaf may belong to a transform that was not open where it
+        was computed."""
+        return [admit_or_float0(y, f"{self.name}: a result") for y in self.flatten_result(result)]
 
     def fun(self, *leaves: Any) -> list[Any]:
-        """The function of flat values."""
-        return self.admit(self.custom.fun(*self.whole(leaves)))
+        """Apply the function to flat values."""
+        return self.admit_result(self.custom.fun(*self.full_arguments(leaves)))
 
-    def ruled(self, what: str, primals: Sequence[Any], result: Any) -> list[Any]:
-        """The leaves of the result that a rule gives, which must be like the function's own."""
-        ys = self.admit(result)
-        found = self.outline, [Aval(aval.shape, aval.dtype) for aval in map(aval_of, ys)]
+    def flatten_rule_result(self, what: str, primals: Sequence[Any], result: Any) -> list[Any]:
+        """Flatten the result that a rule gives; raise unless it is like the function's own."""
+        ys = self.admit_result(result)
+        found = self.out_structure, [Aval(aval.shape, aval.dtype) for aval in map(aval_of, ys)]
         options = [key_of(v) for v in self.static if v is None or isinstance(v, str | int | float | complex)]
         key = self.structure, tuple(map(aval_of, primals)), tuple(options)
-        if self.custom.likeness.get(key) != found:
+        if self.custom.result_cache.get(key) != found:
             expected = self.expected(primals)
             if expected not in (None, found):
                 differ = expected[0] == found[0]  # in the avals
                 raise CustomRuleError(
                     f"{what}: its result is {found[differ]}, the function's is {expected[differ]}"
                 )
-            self.custom.likeness[key] = found
+            self.custom.result_cache[key] = found
         return ys
 
     def expected(self, primals: Sequence[Any]) -> Any:
-        """(structure, avals) of the function's result, without computing it; None where that takes values."""
+        """Return (structure, avals) of the function's result without computing it; None where that takes
+        values."""
         box: dict[str, Any] = {}
 
-        def flat(*tracers: Any) -> Sequence[Any]:
-            results, box["structure"] = pytree.flatten(self.custom.fun(*self.whole(tracers)))
+        def flat_fun(*tracers: Any) -> Sequence[Any]:
+            results, box["structure"] = pytree.flatten(self.custom.fun(*self.full_arguments(tracers)))
             return [admit_or_float0(r, self.name) for r in results]
 
         try:
-            avals = stage(flat, list(map(aval_of, primals)), self.name, sites=False).out_avals
+            avals = stage(flat_fun, list(map(aval_of, primals)), self.name, sites=False).out_avals
         except Exception:  # whatever becomes of a function that gets none
             return None
         return box["structure"], [Aval(a.shape, a.dtype) for a in avals]
@@ -129,37 +131,38 @@ class Application:
     def jvp(
         self, rule: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     ) -> tuple[Any, Any]:
-        """rule(*static, primals, tangents), over flat values."""
+        """Apply rule(*static, primals, tangents) to flat values."""
         what = f"the jvp rule of {self.name}"
         unflattened = [pytree.unflatten(self.structure, leaves) for leaves in (primals, tangents)]
-        result, tangent = pair(rule(*self.static, *unflattened), what, "(result, tangent)")
-        ys = self.ruled(what, primals, result)
+        result, tangent = unpack_pair(rule(*self.static, *unflattened), what, "(result, tangent)")
+        ys = self.flatten_rule_result(what, primals, result)
         ts, structure = pytree.flatten(tangent)
         what = f"{what}: the tangent"
-        ts = checked_rule(what, ys, self.outline, ts, structure)
+        ts = check_rule_values(what, ys, self.out_structure, ts, structure)
         return ys, [cast_like(what, t, y) for t, y in zip(ts, ys)]
 
     def vjp(
         self, fwd: Callable[..., Any], bwd: Callable[..., Any]
     ) -> tuple[Callable[..., tuple[list[Any], list[Any]]], Callable[..., list[Any]]]:
-        """fwd(*args) → (result, residuals) and bwd(*static, residuals, ct), over flat values."""
-        kept: dict[str, Any] = {}
+        """Return fwd(*args) → (result, residuals) and bwd(*static, residuals, ct) as functions of flat
+        values."""
+        saved: dict[str, Any] = {}
 
-        def forward(*leaves: Any) -> tuple[list[Any], list[Any]]:
+        def flat_fwd(*leaves: Any) -> tuple[list[Any], list[Any]]:
             what = f"the fwd rule of {self.name}"
-            result, residuals = pair(fwd(*self.whole(leaves)), what, "(result, residuals)")
-            flat, kept["structure"] = pytree.flatten(residuals)
-            return self.ruled(what, leaves, result), flat
+            result, residuals = unpack_pair(fwd(*self.full_arguments(leaves)), what, "(result, residuals)")
+            flat, saved["structure"] = pytree.flatten(residuals)
+            return self.flatten_rule_result(what, leaves, result), flat
 
-        def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-            residuals = pytree.unflatten(kept["structure"], residuals)
-            found = bwd(*self.static, residuals, pytree.unflatten(self.outline, cts))
+        def flat_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+            residuals = pytree.unflatten(saved["structure"], residuals)
+            found = bwd(*self.static, residuals, pytree.unflatten(self.out_structure, cts))
             return self.cotangents(f"the bwd rule of {self.name}", found)
 
-        return forward, backward
+        return flat_fwd, flat_bwd
 
     def cotangents(self, what: str, result: Any) -> list[Any]:
-        """What a backward rule returned, as one cotangent (or None) for each value."""
+        """Flatten what a backward rule returned into one cotangent (or None) for each value."""
         children, values = self.structure.children(), self.values
         if not isinstance(result, tuple | list) or len(result) != len(children):
             raise CustomRuleError(
@@ -170,33 +173,34 @@ class Application:
         for position, (ct, child) in enumerate(zip(result, children)):
             place = f"{what}: the cotangent of argument {position}"
             argument = pytree.unflatten(child, values[len(flat) : len(flat) + child.num_leaves])
-            cts, outline = pytree.flatten(
+            cts, ct_structure = pytree.flatten(
                 ct, lambda c: c is None
             )  # None stands for the zeros of a whole subtree
             try:
-                parts = outline.flatten_up_to(argument)
+                parts = ct_structure.flatten_up_to(argument)
             except ValueError:
-                raise CustomRuleError(f"{place} has the structure {outline}, expected {child}") from None
+                raise CustomRuleError(f"{place} has the structure {ct_structure}, expected {child}") from None
             for c, part in zip(cts, parts):
                 leaves, part_structure = pytree.flatten(part)
                 if c is None:
                     flat += [None] * len(leaves)
                     continue
-                (c,) = checked_rule(place, leaves, part_structure, *pytree.flatten(c))
+                (c,) = check_rule_values(place, leaves, part_structure, *pytree.flatten(c))
                 dead = is_float0(c) or not is_differentiable(aval_of(part).dtype)
                 flat.append(None if dead else cast_like(place, c, part))
         return flat
 
 
-def pair(result: Any, what: str, expected: str) -> tuple[Any, Any]:
-    """The two parts of what a rule returned."""
+def unpack_pair(result: Any, what: str, expected: str) -> tuple[Any, Any]:
+    """Return the two parts of what a rule returned; raise unless it is a pair."""
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise CustomRuleError(f"{what} must return a pair {expected}, not a {type(result).__name__}")
     return result[0], result[1]
 
 
-class Custom:
-    """What functions with rules share: the function, and the positions of the arguments not differentiated."""
+class CustomFunction:
+    """The base of functions with rules: it holds the function, and the positions of the arguments that are
+    not differentiated."""
 
     __name__: str
     application: type[Application] = Application
@@ -204,27 +208,29 @@ class Custom:
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()):
         if not callable(fun):
             raise StructureError(f"{type(self).__name__} takes a function, not a {type(fun).__name__}")
-        self.fun, self.signature, self.__name__ = fun, signature_of(fun), name_of(fun)
-        self.likeness = Cache(
+        self.fun, self.signature, self.__name__ = fun, signature_of(fun), function_name(fun)
+        self.result_cache = Cache(
             256
         )  # structure and avals of the result, by those of the arguments and by options
-        self.nondiff = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        self.nondiff_positions = (
+            (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        )
         update_wrapper(self, fun, updated=())  # pyright: ignore[reportArgumentType]
 
-    @boundary
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.ensure_rules()
         application = self.application(self, args, kwargs)
         if is_plain(application.values):
             return self.fun(*application.args)
-        results = self.applied(application)
-        return pytree.unflatten(application.outline, results)
+        results = self.call_traced(application)
+        return pytree.unflatten(application.out_structure, results)
 
     def ensure_rules(self) -> None:
         """Raise where the function cannot be called yet."""
 
-    def applied(self, application: Application) -> list[Any]:
-        """The flat results for arguments that are traced."""
+    def call_traced(self, application: Application) -> list[Any]:
+        """Return the flat results for traced arguments."""
         raise NotImplementedError
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -233,7 +239,7 @@ class Custom:
         return wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
 
 
-class custom_jvp(Custom):
+class custom_jvp(CustomFunction):
     """A function with a rule for forward mode, from which reverse mode follows by transposition.
 
     Args:
@@ -264,7 +270,7 @@ class custom_jvp(Custom):
 
     def defjvps(self, *rules: Callable[..., Any] | None) -> None:
         """Define the rule by one function for each argument."""
-        if self.nondiff:
+        if self.nondiff_positions:
             raise CustomRuleError("defjvps cannot be used with nondiff_argnums", hint="use defjvp")
 
         def rule(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
@@ -285,13 +291,13 @@ class custom_jvp(Custom):
                 f"custom_jvp function {self.__name__} has no rule", hint="define it with defjvp"
             )
 
-    def applied(self, application: Application) -> list[Any]:
+    def call_traced(self, application: Application) -> list[Any]:
         rule = partial(application.jvp, self.rule)  # type: ignore[arg-type]
-        call = Call(application.fun, rule, name=f"custom_jvp function {self.__name__}")
+        call = RuledCall(application.fun, rule, name=f"custom_jvp function {self.__name__}")
         return custom_jvp_call(*application.values, call=call)
 
 
-class custom_vjp(Custom):
+class custom_vjp(CustomFunction):
     """A function with a rule for reverse mode; forward mode follows where the rule can be staged and transposed.
 
     Args:
@@ -326,16 +332,16 @@ class custom_vjp(Custom):
                 f"custom_vjp function {self.__name__} has no rule", hint="define it with defvjp"
             )
 
-    def applied(self, application: Application) -> list[Any]:
+    def call_traced(self, application: Application) -> list[Any]:
         rules = application.vjp(*self.rules)  # type: ignore[misc]
-        call = Call(application.fun, vjp=rules, name=f"custom_vjp function {self.__name__}")
+        call = RuledCall(application.fun, vjp=rules, name=f"custom_vjp function {self.__name__}")
         return custom_vjp_call(*application.values, call=call)
 
 
-def checked_rule(
+def check_rule_values(
     what: str, values: Sequence[Any], structure: Any, given: Sequence[Any], given_structure: Any
 ) -> list[Any]:
-    """What a rule returned, as values to compute with; raises unless it has the structure and shapes of `values`."""
+    """Admit what a rule returned; raise unless it has the structure and shapes of `values`."""
     if structure != given_structure:
         raise CustomRuleError(f"{what} has the structure {given_structure}, expected {structure}")
     found = [admit_or_float0(g, what) for g in given]
@@ -346,8 +352,8 @@ def checked_rule(
 
 
 def cast_like(what: str, given: Any, value: Any) -> Any:
-    """A rule's tangent or cotangent in the dtype of its value. None is complex where that is real: an imaginary part is
-    a mistake of the rule, and is not dropped."""
+    """Convert a rule's tangent or cotangent to the dtype of its value. None is complex where that is real: an
+    imaginary part is a mistake of the rule, and is not dropped."""
     if is_float0(given):
         return given
     have, dtype = aval_of(given).dtype, aval_of(value).dtype
@@ -357,7 +363,7 @@ def cast_like(what: str, given: Any, value: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """x itself, as a constant to every derivative.
+    """Return x itself, as a constant to every derivative.
 
     >>> import fxgrad as fx
     >>> float(fx.grad(lambda x: x * fx.stop_gradient(x))(3.0))

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...checking.compare import Point, compare, compare_pullback, pushed, same
-from ...checking.finite_differences import Tolerance, direction, precision, random_like
+from ...checking.compare import (
+    FunctionAtPoint,
+    compare_leaves,
+    compare_pullback,
+    compare_tangents,
+    flatten_jvp,
+)
+from ...checking.finite_differences import Tolerance, precision, random_direction, random_like
 from ...core import pytree, source_info
 from ...core.aval import Aval, aval_of, is_differentiable
 from ...core.errors import (
@@ -23,23 +29,23 @@ from ...core.interpreter import Tracer
 from ...ops import kinds
 from ..jit import ShapeDtypeStruct
 from ..vmap import BatchTracer
-from .call import Call, custom_call, zero_tangent
-from .jvp_vjp import Application, Custom, cast_like, pair
+from .call import RuledCall, custom_call, zero_tangent
+from .jvp_vjp import Application, CustomFunction, cast_like, unpack_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 # What a check raises where the values are not known, or say nothing.
-UNKNOWN = (ConcretizationError, EscapedTracerError, NotCheckableError, UnsupportedError)
+UNKNOWN_VALUE_ERRORS = (ConcretizationError, EscapedTracerError, NotCheckableError, UnsupportedError)
 
 
-class RuledApplication(Application):
+class CustomApplication(Application):
     """One call of a `custom` function, with its rules over flat values."""
 
     custom: custom
-    call: Call
+    call: RuledCall
 
-    def make_call(self) -> Call:
+    def make_call(self) -> RuledCall:
         rules, ruled = self.custom.rules, self.custom.rules.__contains__
         if ruled("transpose") and not all(is_differentiable(aval_of(v).dtype) for v in self.values):
             raise CustomRuleError(
@@ -49,7 +55,7 @@ class RuledApplication(Application):
         vjp = rules.get("vjp")
         if vjp is not None:
             vjp = self.vjp(*vjp) if isinstance(vjp, tuple) else (self.forward, self.backward)
-        self.call = Call(
+        self.call = RuledCall(
             self.fun,
             partial(self.jvp, rules["jvp"]) if ruled("jvp") else None,
             vjp=vjp,
@@ -57,8 +63,8 @@ class RuledApplication(Application):
             vmap=self.vmap if ruled("vmap") else None,
             out=None if self.custom.out is None else self.out,
             name=f"custom function {self.name}",
-            looped=self.custom.warn,
-            used=self.used if self.custom.unchecked else None,
+            on_loop=self.custom.warn,
+            on_use=self.used if self.custom.unchecked_rules else None,
         )
         return self.call
 
@@ -66,21 +72,21 @@ class RuledApplication(Application):
         results = super().fun(*leaves)
         if self.custom.out is None:
             return results
-        outline, shapes = self.outline, [aval_of(y).shape for y in results]
+        outline, shapes = self.out_structure, [aval_of(y).shape for y in results]
         declared = self.out([aval_of(v) for v in leaves])
-        if outline != self.outline or shapes != [a.shape for a in declared]:
+        if outline != self.out_structure or shapes != [a.shape for a in declared]:
             raise CustomRuleError(
                 f"{self.name}: the result has structure {outline} and shapes {shapes}; declared with out= are "
-                f"{self.outline} and {[a.shape for a in declared]}"
+                f"{self.out_structure} and {[a.shape for a in declared]}"
             )
         return [cast_like(f"{self.name}: a result", y, a) for y, a in zip(results, declared)]
 
     def out(self, avals: Sequence[Aval]) -> list[Aval]:
-        """The declared results."""
+        """Return the avals of the declared results."""
         declared = self.custom.out
         if callable(declared):
-            declared = declared(*self.whole(structs(avals)))
-        return [Aval(a.shape, a.dtype) for a in map(aval_of, self.outlined(declared))]
+            declared = declared(*self.full_arguments(shape_structs(avals)))
+        return [Aval(a.shape, a.dtype) for a in map(aval_of, self.flatten_result(declared))]
 
     # -- the rules
     def forward(self, *leaves: Any) -> tuple[list[Any], list[Any]]:
@@ -89,72 +95,77 @@ class RuledApplication(Application):
 
     def backward(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         count = len(cts)
-        ct, y = (pytree.unflatten(self.outline, leaves) for leaves in (cts, residuals[:count]))
-        found = self.custom.rules["vjp"](ct, y, *self.whole(residuals[count:]))
+        ct, y = (pytree.unflatten(self.out_structure, leaves) for leaves in (cts, residuals[:count]))
+        found = self.custom.rules["vjp"](ct, y, *self.full_arguments(residuals[count:]))
         return self.cotangents(f"the vjp rule of {self.name}", found)
 
     def transpose(self, cts: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
-        ct = pytree.unflatten(self.outline, cts)
-        found = self.custom.rules["transpose"](ct, *self.whole(structs(avals)))
+        ct = pytree.unflatten(self.out_structure, cts)
+        found = self.custom.rules["transpose"](ct, *self.full_arguments(shape_structs(avals)))
         return self.cotangents(f"the transpose rule of {self.name}", found)
 
-    def vmap(self, values: Sequence[Any], batched: Sequence[bool], size: int) -> list[Any]:
+    def vmap(self, values: Sequence[Any], is_batched: Sequence[bool], size: int) -> list[Any]:
         what = f"the vmap rule of {self.name}"
         flags: list[Any] = [False] * len(self.args)
-        for place, flag in zip(self.positions, pytree.unflatten(self.structure, batched)):
+        for place, flag in zip(self.positions, pytree.unflatten(self.structure, is_batched)):
             flags[place] = flag
-        found = self.custom.rules["vmap"](size, flags, *self.whole(values))
-        result, result_flags = pair(found, what, "(result, whether it is batched)")
-        results = list(zip(self.outlined(result), pytree.flatten_prefix(result_flags, result, what)))
+        found = self.custom.rules["vmap"](size, flags, *self.full_arguments(values))
+        result, result_flags = unpack_pair(found, what, "(result, whether it is batched)")
+        results = list(zip(self.flatten_result(result), pytree.flatten_prefix(result_flags, result, what)))
         for y, flag in results:
             shape = aval_of(y).shape
             if flag and shape[:1] != (size,):
                 raise CustomRuleError(f"{what}: a batched result has shape {shape}, expected ({size}, …)")
-        return [kinds.spread(y, bool(flag), size) for y, flag in results]
+        return [kinds.ensure_batched(y, bool(flag), size) for y, flag in results]
 
     # -- the first use of each
     def used(self, rule: str, values: Sequence[Any], *mapping: Any) -> None:
-        """Check a rule that has not been checked yet, where the values are known; otherwise a later use will tell."""
-        unchecked = self.custom.unchecked
+        """Check a rule that has not been checked yet, if the values are known; otherwise a later use will do
+        so."""
+        unchecked = self.custom.unchecked_rules
         if rule not in unchecked:
             return
         unchecked.discard(rule)  # the check itself makes use of it
         try:
-            self.check(rule, [known(v) for v in values], *mapping)
+            self.check(rule, [peek_value(v) for v in values], *mapping)
         except BaseException as error:
             unchecked.add(rule)
-            if not isinstance(error, UNKNOWN):
+            if not isinstance(error, UNKNOWN_VALUE_ERRORS):
                 raise
 
     def check(self, rule: str, values: list[Any], *mapping: Any) -> None:
         """Raise `CheckError` unless a rule agrees with the function at these values."""
         call, what = self.call, f"the {rule} rule of {self.name}"
         if rule == "vmap":
-            batched, size = mapping
-            found = call.vmap(values, batched, size)  # type: ignore[misc]
+            is_batched, size = mapping
+            found = call.vmap(values, is_batched, size)  # type: ignore[misc]
             for k in {0, size - 1}:
-                expected = call.fun(*[v[k] if b else v for v, b in zip(values, batched)])
-                same(f"{what}: entry {k}", [y[k] for y in found], expected, precision(values) ** 0.75)
+                expected = call.fun(*[v[k] if b else v for v, b in zip(values, is_batched)])
+                compare_leaves(
+                    f"{what}: entry {k}", [y[k] for y in found], expected, precision(values) ** 0.75
+                )
             return
-        point = Point(what, call.fun, values, place=self.place)
+        point = FunctionAtPoint(what, call.fun, values, name_leaf=self.place)
         results = point.results(*values)
         tolerance = Tolerance([*values, *results])
         if rule == "jvp":
-            compare(point, direction(values), pushed(point, call.jvp), tolerance)  # type: ignore[arg-type]
+            compare_tangents(point, random_direction(values), flatten_jvp(point, call.jvp), tolerance)  # type: ignore[arg-type]
             return
         cts = random_like(np.random.default_rng(1), *results)
         if rule == "vjp":
             forward, backward = call.vjp  # type: ignore[misc]
             pulled = backward(forward(*values)[1], cts)
         else:  # a linear function is its own derivative
-            compare(point, direction(values), lambda *ts: call.fun(*point.tangents(ts)), tolerance)
+            compare_tangents(
+                point, random_direction(values), lambda *ts: call.fun(*point.tangents(ts)), tolerance
+            )
             pulled = call.transpose(cts, [aval_of(v) for v in values])  # type: ignore[misc]
         pulled = [zero_tangent(v) if ct is None else ct for ct, v in zip(pulled, values)]
         floating = [ct for ct, y in zip(cts, results) if is_differentiable(aval_of(y).dtype)]
         compare_pullback(point, floating, pulled, tolerance)
 
 
-class custom(Custom):
+class custom(CustomFunction):
     """A function with rules of its own, of which any may be given; what is not given is derived.
 
     Args:
@@ -167,7 +178,7 @@ class custom(Custom):
             `transpose(rule)`: for a function that is linear in all arguments together: rule(ct, *args) → the tuple of
             cotangents, where args are `ShapeDtypeStruct`s.
             `vmap(rule)`: rule(size, batched, *args) → (result, whether it is batched): the function of arguments of
-            which those with `batched` true (pytrees of booleans) have a leading batch axis of that size.
+            which those with `is_batched` true (pytrees of booleans) have a leading batch axis of that size.
         static: positional arguments that are not differentiated, and reach `fun` and rules as they are: in their
             places in `args`, and first of all arguments of `jvp` and `bwd`.
         out: what an opaque function returns, to be called inside `jit`: a pytree of `ShapeDtypeStruct`, or a function
@@ -193,7 +204,7 @@ class custom(Custom):
     ['0.4151', '-0.8302']
     """
 
-    application = RuledApplication
+    application = CustomApplication
 
     def __init__(
         self,
@@ -210,46 +221,46 @@ class custom(Custom):
         super().__init__(fun, static)
         self.out, self.checked = out, check
         self.rules: dict[str, Any] = {}
-        self.unchecked: set[str] = set()
+        self.unchecked_rules: set[str] = set()
         self.looped = False
         if vjp is not None:
             self.vjp(*vjp if isinstance(vjp, tuple) else (vjp,))
         for name, rule in (("jvp", jvp), ("transpose", transpose), ("vmap", vmap)):
             if rule is not None:
-                self.define(name, rule)
+                self.define_rule(name, rule)
 
-    def define(self, name: str, rule: Any) -> Any:
+    def define_rule(self, name: str, rule: Any) -> Any:
         self.rules[name] = rule
         if self.checked:
-            self.unchecked.add(name)
+            self.unchecked_rules.add(name)
         return rule
 
     def jvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Define the rule for forward mode; usable as a decorator."""
-        return self.define("jvp", rule)
+        return self.define_rule("jvp", rule)
 
     def vjp(self, rule: Callable[..., Any], bwd: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """Define the rule for reverse mode, as one function (usable as a decorator) or as fwd and bwd."""
-        self.define("vjp", rule if bwd is None else (rule, bwd))
+        self.define_rule("vjp", rule if bwd is None else (rule, bwd))
         return rule
 
     def transpose(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Define the transpose of a linear function; usable as a decorator."""
-        return self.define("transpose", rule)
+        return self.define_rule("transpose", rule)
 
     def vmap(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Define the rule for `vmap`; usable as a decorator."""
-        return self.define("vmap", rule)
+        return self.define_rule("vmap", rule)
 
-    def applied(self, application: Any) -> list[Any]:
+    def call_traced(self, application: Any) -> list[Any]:
         return custom_call(*application.values, call=application.make_call())
 
     def warn(self, error: Exception) -> None:
-        """Say once that the function is mapped by a loop."""
+        """Warn once that the function is mapped by a loop."""
         if not self.looped:
             self.looped = True
             warnings.warn(
-                f"{source_info.caller()}: {self.__name__} or one of its rules cannot be traced "
+                f"{source_info.user_frame()}: {self.__name__} or one of its rules cannot be traced "
                 f"({error.args[0]}): vmap calls it for one entry after the other; @{self.__name__}.vmap would give "
                 "it a rule for all at once",
                 RuntimeWarning,
@@ -257,16 +268,16 @@ class custom(Custom):
             )
 
 
-def structs(avals: Sequence[Aval]) -> list[ShapeDtypeStruct]:
+def shape_structs(avals: Sequence[Aval]) -> list[ShapeDtypeStruct]:
     return [ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
 
 
-def known(value: Any) -> Any:
-    """The numbers behind a value that may be traced: for a batch those of its first entry."""
+def peek_value(value: Any) -> Any:
+    """Return the numbers behind a value that may be traced: for a batch, those of its first entry."""
     while isinstance(value, Tracer):
         if isinstance(value, BatchTracer):
             if value.interpreter.size == 0:
                 raise ConcretizationError("an empty batch has no entry")
-            return known(value.value)[0]
-        value = value.concrete("the check of a rule")
+            return peek_value(value.value)[0]
+        value = value.concretize("the check of a rule")
     return value

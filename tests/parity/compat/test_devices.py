@@ -36,9 +36,9 @@ def cuda(monkeypatch):
         runtime=types.SimpleNamespace(getDeviceCount=lambda: 1),
     )
     monkeypatch.setitem(sys.modules, "cupy", library)
-    devices.cupy.cache_clear()
+    devices.import_cupy.cache_clear()
     yield
-    devices.cupy.cache_clear()
+    devices.import_cupy.cache_clear()
 
 
 def test_there_and_back(cuda):

@@ -104,7 +104,7 @@ def the_node_shows_the_attributes_of_ctx(torch):
 
 @scenario
 def ctx_is_asked_for_what_it_has_not(torch):
-    return made(torch, lambda ctx, a: ctx.missing).apply(x_of(torch))
+    return made(torch, lambda ctx, a: ctx.derive_pullback).apply(x_of(torch))
 
 
 @scenario

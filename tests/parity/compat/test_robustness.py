@@ -17,9 +17,9 @@ import torch
 import fxgrad.compat as fxt
 import fxgrad.compat.autograd.forward_ad as fwAD
 from fxgrad.compat._core.backward import engine
-from fxgrad.compat._core.duals import LEVEL
+from fxgrad.compat._core.duals import DUAL_LEVEL
 from fxgrad.compat._declare.operation import OPERATIONS
-from fxgrad.core.fp_errors import SILENT, STATE
+from fxgrad.core.fp_errors import ERROR_STATE, IGNORE
 from fxgrad.core.interpreter import CURRENT, EVAL
 
 BOTH = pytest.mark.parametrize("library", [torch, fxt], ids=["torch", "fxgrad"])
@@ -89,7 +89,7 @@ def test_caches_are_filled_by_many_threads_at_once(crowd):
     expected = [derivatives(0.1 * i) for i in range(4)]
     for operation in OPERATIONS.values():
         operation.plans.clear()
-        operation.patterns.clear()
+        operation.composites.clear()
     for found, want in zip(crowd(4, lambda i: derivatives(0.1 * i)), expected):
         equal(found, want)
 
@@ -199,7 +199,7 @@ def test_steps_of_a_view_are_shared():
     y = fxt.ones(4, requires_grad=True) * 1
     first = y[:]
     second = first[:]
-    assert second.aspect.steps.before is first.aspect.steps
+    assert second.view_meta.chain.previous is first.view_meta.chain
 
 
 @BOTH
@@ -388,7 +388,7 @@ def test_training_does_not_grow():
 def test_caches_are_bounded():
     """A program whose shapes never come again."""
     add = OPERATIONS["lerp"]
-    limits = [add.plans.limit, *[p.derived.limit for p in add.patterns.values()]]
+    limits = [add.plans.limit, *[p.pullbacks.limit for p in add.composites.values()]]
     assert max(limits) <= 4096
 
 
@@ -479,10 +479,10 @@ def test_interruptions_at_any_line(compute):
     for at in range(1, lines, max(1, lines // 100)):
         interrupted(compute, at)
         assert CURRENT.get() is EVAL
-        assert STATE.get() is not SILENT
-        assert LEVEL.get() is None
-        assert engine.DEPTH.get() == 0
-        assert not engine.RESTRICTED.get()
+        assert ERROR_STATE.get() is not IGNORE
+        assert DUAL_LEVEL.get() is None
+        assert engine.PASS_DEPTH.get() == 0
+        assert not engine.INPUTS_ONLY.get()
         equal([r.detach().numpy() for r in compute()], expected)
         other = threading.Thread(target=lambda: (leaf() * 2).sum().backward(), daemon=True)
         other.start()
@@ -539,9 +539,9 @@ def test_an_error_leaves_nothing_behind(place, kind):
         with pytest.raises(kind):
             place(f)
         assert CURRENT.get() is EVAL
-        assert LEVEL.get() is None
-        assert STATE.get() is not SILENT
-        assert engine.DEPTH.get() == 0
+        assert DUAL_LEVEL.get() is None
+        assert ERROR_STATE.get() is not IGNORE
+        assert engine.PASS_DEPTH.get() == 0
     broken = False
     place(f)
 

@@ -16,34 +16,37 @@ from ....core import source_info
 from ....core.aval import PLAIN, aval_of, kind_of
 from ....core.errors import UnsupportedError
 from ....core.interpreter import ensure_open
-from ....core.snapshot import ALONE
+from ....core.snapshot import SINGLE_REFCOUNT
 from ....numpy import contraction
 from ..dtypes import from_numpy_dtype
-from ..duals import handed, is_pair, seed
+from ..duals import dual_cotangent, dual_gradient, has_tangent
 from ..errors import TensorError
-from ..memory import MEMORIES, ensure_separate, is_array, root
-from ..tape import COPY, Node, current_tape
-from ..tensor import Tensor, current, lower, make, parent_of, tracer_of, unwrap, wrap
+from ..memory import VERSIONS, ensure_no_overlap, is_array, memory_owner
+from ..tape import COPY_RULE, Node, current_tape
+from ..tensor import Tensor, gradient_edge, make_tensor, refresh, to_outer, to_tracer, unwrap, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ACCUMULATING = RLock()  # several threads may run backward over the same leaves
+ACCUMULATE_LOCK = RLock()  # several threads may run backward over the same leaves
 
 
-def handed_out(ct: Any) -> Tensor:
-    """A cotangent as a Tensor, which shares its memory."""
-    return handed(ct, lambda value: wrap(contraction.conjugated(value)))
+def to_gradient(ct: Any) -> Tensor:
+    """Return a cotangent as the user's gradient: a Tensor that shares its memory."""
+    return dual_gradient(ct, lambda value: wrap(contraction.conjugate_complex(value)))
 
 
-def taken(gradient: Tensor, create: bool) -> Any:
-    """A gradient as a cotangent, with its history where a graph is to be created."""
-    return seed(gradient, lambda g: contraction.conjugated(unwrap(g) if create else lower(g, current_tape())))
+def to_cotangent(gradient: Tensor, create_graph: bool) -> Any:
+    """Return a gradient as a cotangent, with its history where a graph is to be created."""
+    return dual_cotangent(
+        gradient,
+        lambda g: contraction.conjugate_complex(unwrap(g) if create_graph else to_outer(g, current_tape())),
+    )
 
 
-def of_output(ct: Any, dtype: Any, position: int) -> Any:
-    """A cotangent converted to the dtype of the output at a position. A complex one, or of a complex output, must have
-    it: a real part is no cotangent of the whole."""
+def cast_to_output(ct: Any, dtype: Any, position: int) -> Any:
+    """Convert a cotangent to the dtype of the output at a position. A complex cotangent, or that of a complex output,
+    must have this dtype already: a real part is no cotangent of the whole."""
     have = aval_of(ct).dtype
     if have == dtype:
         return ct
@@ -56,8 +59,8 @@ def of_output(ct: Any, dtype: Any, position: int) -> Any:
     return ops.convert(ct, dtype=dtype)
 
 
-def dense(array: np.ndarray) -> bool:
-    """Whether the entries of an array fill their memory, each in a place of its own."""
+def is_dense(array: np.ndarray) -> bool:
+    """Whether the entries of an array fill their memory without gaps or overlaps."""
     if array.flags.forc:
         return True
     expected = array.itemsize
@@ -68,21 +71,21 @@ def dense(array: np.ndarray) -> bool:
     return True
 
 
-def settled(box: list[Any], like: Any = None) -> np.ndarray:
-    """The array in the box, if nobody else refers to it or to its memory; otherwise a copy. The box has the only
-    reference of its caller. With `like`, its strides are those of that array where this is dense, those of rows
-    after rows elsewhere: torch's default gradient layout."""
+def take_array(box: list[Any], like: Any = None) -> np.ndarray:
+    """Take the array out of the box if nobody else refers to it or to its memory; otherwise return a copy. The box
+    holds the only reference of its caller. With `like`, the strides are those of that array where it is dense, and
+    row-major elsewhere: torch's default gradient layout."""
     array = box.pop()
     if type(array) is not np.ndarray:
         array = np.array(array)
     strides = None
     if like is not None:
-        alike = array.shape == like.shape and array.dtype == like.dtype and dense(like)
+        alike = array.shape == like.shape and array.dtype == like.dtype and is_dense(like)
         strides = like.strides if alike else None
     in_place = array.flags.c_contiguous if strides is None else array.strides == strides
     if (
         (in_place or like is None)
-        and getrefcount(array) <= ALONE
+        and getrefcount(array) <= SINGLE_REFCOUNT
         and array.flags.writeable
         and (
             array.base is None
@@ -95,74 +98,79 @@ def settled(box: list[Any], like: Any = None) -> np.ndarray:
     return made
 
 
-def memories(tensors: Iterable[Any]) -> set[int]:
-    """Which memories the Tensors among these have."""
-    return {id(root(x.value)) for x in tensors if isinstance(x, Tensor) and is_array(x.value)}
+def memory_ids(tensors: Iterable[Any]) -> set[int]:
+    """The ids of the arrays that own the memory of the Tensors among these."""
+    return {id(memory_owner(x.value)) for x in tensors if isinstance(x, Tensor) and is_array(x.value)}
 
 
-def apart(result: Any, taken: set[int], alone: bool = True) -> Any:
-    """A result with memory that is not `taken`, which it is from now on; what is no Tensor as it is. With `alone` no
-    array but this one refers to what holds the memory, either: that of a Tensor which is not known here."""
+def separate_memory(result: Any, used_ids: set[int], sole_owner: bool = True) -> Any:
+    """Give a result memory that is not in `used_ids`, and add it there; what is no Tensor is returned unchanged. With
+    `sole_owner` no other array may refer to the owner of that memory either: it would belong to a Tensor that is not
+    known here."""
     if isinstance(result, Tensor) and is_array(result.value):
         value = result.value
-        owner = root(value)
-        shared = alone and owner is not value and getrefcount(owner) > ALONE + 1
-        if shared or id(owner) in taken or (type(value) is np.ndarray and not value.flags.writeable):
+        owner = memory_owner(value)
+        shared = sole_owner and owner is not value and getrefcount(owner) > SINGLE_REFCOUNT + 1
+        if shared or id(owner) in used_ids or (type(value) is np.ndarray and not value.flags.writeable):
             result.value = owner = value.copy()
-        taken.add(id(owner))
+        used_ids.add(id(owner))
     return result
 
 
-def own(box: list[Any]) -> Tensor:
-    """The cotangent in the box as a Tensor with memory of its own."""
+def take_tensor(box: list[Any]) -> Tensor:
+    """Take the cotangent out of the box as a Tensor with memory of its own."""
     if type(box[0]) not in PLAIN:
-        return handed_out(box.pop())
-    box[0] = contraction.conjugated(box[0])
-    return make(current_tape(), settled(box))
+        return to_gradient(box.pop())
+    box[0] = contraction.conjugate_complex(box[0])
+    return make_tensor(current_tape(), take_array(box))
 
 
-def accumulate(tensor: Tensor, box: list[Any], create: bool) -> None:
+def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
     """Add the cotangent in the box to the `.grad` of a Tensor: in place, unless a graph is created."""
     if not tensor.tape.permanent:
-        ensure_open(tracer_of(tensor), "backward")
-    if is_pair(box[0]) and not create and tensor.is_leaf:
+        ensure_open(to_tracer(tensor), "backward")
+    if has_tangent(box[0]) and not create_graph and tensor.is_leaf:
         box[0] = box[0].primal  # a leaf outlives the level
     plain = type(box[0]) in PLAIN
     if plain:
-        box[0] = contraction.conjugated(box[0])
-    with ACCUMULATING:
+        box[0] = contraction.conjugate_complex(box[0])
+    with ACCUMULATE_LOCK:
         grad = tensor._grad
         if grad is None:
-            like = current(tensor).value if type(tensor.value) is np.ndarray else None
-            tensor._grad = make(tensor.tape, settled(box, like)) if plain else first(tensor, box, like)
-        elif create:
-            tensor._grad = total = grad + handed_out(box.pop())
+            like = refresh(tensor).value if type(tensor.value) is np.ndarray else None
+            tensor._grad = (
+                make_tensor(tensor.tape, take_array(box, like))
+                if plain
+                else first_gradient(tensor, box, like)
+            )
+        elif create_graph:
+            tensor._grad = total = grad + to_gradient(box.pop())
             if (
                 type(total.value) is type(grad.value) is np.ndarray
                 and total.value.strides != grad.value.strides
             ):
-                total.value = settled([total.value], grad.value)
+                total.value = take_array([total.value], grad.value)
         elif plain and is_array(grad.value):
-            ensure_separate(grad.value)
+            ensure_no_overlap(grad.value)
             np.add(grad.value, box[0], out=grad.value)
-            MEMORIES.modified(grad.value, "add_", source_info.caller())
+            VERSIONS.record_change(grad.value, "add_", source_info.user_frame())
         else:
-            grad.add_(handed_out(box.pop()))  # under no_grad, as `create` says
+            grad.add_(to_gradient(box.pop()))  # under no_grad, as `create_graph` says
 
 
-def unlock() -> None:
+def release_lock() -> None:
     """Let other threads accumulate. Ctrl-C may come between the end of a `with` and the release of its lock."""
     try:
         while True:
-            ACCUMULATING.release()
+            ACCUMULATE_LOCK.release()
     except RuntimeError:  # this thread does not have it
         return
 
 
-def first(tensor: Tensor, box: list[Any], like: Any) -> Tensor:
-    """The first gradient of a Tensor, where that is traced or has a history."""
-    new = handed_out(box.pop())
-    if tensor.tape is not (new.home or new.tape):
+def first_gradient(tensor: Tensor, box: list[Any], like: Any) -> Tensor:
+    """Return the first gradient of a Tensor where that gradient is traced or has a history."""
+    new = to_gradient(box.pop())
+    if tensor.tape is not (new.origin_tape or new.tape):
         raise UnsupportedError(
             "backward: a Tensor from outside the transform would be given a gradient that belongs to it",
             hint="make the leaf inside the transformed function (w.detach().requires_grad_()), or return the gradient "
@@ -170,5 +178,5 @@ def first(tensor: Tensor, box: list[Any], like: Any) -> Tensor:
         )
     if type(new.value) is not np.ndarray:
         return new
-    node = None if new.node is None else Node(COPY, COPY, (), (parent_of(new),))
-    return make(new.tape, settled([new.value], like), node, new.aspect)
+    node = None if new.node is None else Node(COPY_RULE, COPY_RULE, (), (gradient_edge(new),))
+    return make_tensor(new.tape, take_array([new.value], like), node, new.view_meta)

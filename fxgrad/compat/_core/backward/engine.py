@@ -17,16 +17,16 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import PLAIN
-from ....core.fp_errors import SILENT, STATE
-from ....core.interpreter import CURRENT, Context, within
+from ....core.fp_errors import ERROR_STATE, IGNORE
+from ....core.interpreter import CURRENT, Context, use_context
 from ....ops.masked import Masked
 from ....transforms.vmap import vmap
-from ..duals import walking
+from ..duals import add_dual_level
 from ..errors import ArgumentError, TensorError
-from ..memory import MEMORIES, ensure_unmodified
+from ..memory import VERSIONS, ensure_unmodified
 from ..modes import current_modes, with_modes
 from ..tape import (
-    BASE,
+    BASE_TAPE,
     FREED,
     FREED_MESSAGE,
     AccumulateGrad,
@@ -34,170 +34,194 @@ from ..tape import (
     Node,
     TapeInterpreter,
     TapeTracer,
-    as_edge,
     current_tape,
+    node_and_index,
 )
 from . import callbacks
-from .accumulation import accumulate, handed_out, taken, unlock
+from .accumulation import accumulate_grad, release_lock, to_cotangent, to_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 # Whether the pass that is running is for certain inputs only: some code can run in others alone.
-RESTRICTED: ContextVar[bool] = ContextVar("fxgrad restricted", default=False)
+INPUTS_ONLY: ContextVar[bool] = ContextVar("fxgrad restricted", default=False)
 
-NESTED = 32  # passes, each in user code of the one before, that share a thread: Python's stack has an end
-DEPTH: ContextVar[int] = ContextVar("fxgrad nested backward passes", default=0)
+MAX_NESTING = (
+    32  # passes, each in user code of the one before, that share a thread: Python's stack has an end
+)
+PASS_DEPTH: ContextVar[int] = ContextVar("fxgrad nested backward passes", default=0)
 
 
-def run(
-    home: TapeInterpreter,
+def run_backward(
+    graph_tape: TapeInterpreter,
     seeds: Sequence[tuple[Any, Any]],
     *,
-    retain: bool,
-    create: bool,
-    wanted: Sequence[tuple[Node, int]] | None = None,
+    retain_graph: bool,
+    create_graph: bool,
+    targets: Sequence[tuple[Node, int]] | None = None,
     capture: bool = False,
-    batched: bool = False,
+    is_grads_batched: bool = False,
     context: Context | None = None,
 ) -> dict[int, Any]:
-    """Walk back from parents (see `Node.parents`) with cotangents, on the graph of the tape `home`.
+    """Walk back from gradient edges (see `Node.next_edges`) with their cotangents, on the graph of the tape
+    `graph_tape`.
 
-    `wanted`: only nodes that lead to these (Node, number of its result) are passed. With `capture` their cotangents
+    `targets`: only nodes that lead to these (Node, number of its result) are visited. With `capture` their cotangents
     are returned, by position there, and nothing is accumulated; without it, gradients go to the `.grad` of leaves.
-    `batched`: the cotangents given and returned have a batch axis in front. `context` is where rules run, if the tape
-    is not open any more.
+    `is_grads_batched`: the cotangents given and returned have a leading batch axis. `context` is where rules run, if
+    the tape is not open any more.
     """
-    caller, depth, restricted, speaking = CURRENT.get(), DEPTH.get(), RESTRICTED.get(), STATE.get()
-    tape = current_tape()  # that of `home`, or one inside a transform into which the graph was brought
+    caller, depth, restricted, speaking = (
+        CURRENT.get(),
+        PASS_DEPTH.get(),
+        INPUTS_ONLY.get(),
+        ERROR_STATE.get(),
+    )
+    tape = current_tape()  # that of `graph_tape`, or one inside a transform into which the graph was brought
     inside = CURRENT.get()
 
-    def passed() -> dict[int, Any]:
-        DEPTH.set(depth + 1)
-        RESTRICTED.set(wanted is not None)
-        STATE.set(SILENT)
-        CURRENT.set(walking(context or tape_context(tape, create), tape, create))
+    def run_pass() -> dict[int, Any]:
+        PASS_DEPTH.set(depth + 1)
+        INPUTS_ONLY.set(targets is not None)
+        ERROR_STATE.set(IGNORE)
+        CURRENT.set(add_dual_level(context or pullback_context(tape, create_graph), tape, create_graph))
         try:
-            if batched:
-                return through_batch(home, seeds, retain, create, wanted)
-            return Pass(home, caller, retain, create, wanted, capture).through(seeds)
+            if is_grads_batched:
+                return run_batched(graph_tape, seeds, retain_graph, create_graph, targets)
+            return Pass(graph_tape, caller, retain_graph, create_graph, targets, capture).run(seeds)
         finally:
             restore()
 
     def restore() -> None:
         CURRENT.set(inside)
-        STATE.set(speaking)
-        RESTRICTED.set(restricted)
-        DEPTH.set(depth)
+        ERROR_STATE.set(speaking)
+        INPUTS_ONLY.set(restricted)
+        PASS_DEPTH.set(depth)
 
-    if (depth + 1) % NESTED:
+    if (depth + 1) % MAX_NESTING:
         try:
-            return passed()
+            return run_pass()
         except BaseException:  # Ctrl-C may come on the way in or out
             restore()
-            unlock()
+            release_lock()
             raise
     with ThreadPoolExecutor(1) as pool:  # a stack of its own
-        return pool.submit(copy_context().run, passed).result()
+        return pool.submit(copy_context().run, run_pass).result()
 
 
-def tape_context(tape: TapeInterpreter, create: bool) -> Context:
-    """Where rules run: one level further out, or on the tape itself where they are to be recorded."""
-    if not create:
-        return with_modes(tape.outer, passive=True) if tape.stands_in else tape.outer
-    return with_modes(Context(tape, tape.outer.watching), grad=True)
+def pullback_context(tape: TapeInterpreter, create_graph: bool) -> Context:
+    """Return the Context in which rules run: one level further out, or the tape itself where they are to be
+    recorded."""
+    if not create_graph:
+        return with_modes(tape.outer, suspended=True) if tape.is_stand_in else tape.outer
+    return with_modes(Context(tape, tape.outer.observer), grad=True)
 
 
-def through_batch(home: Any, seeds: Any, retain: bool, create: bool, wanted: Any) -> dict[int, Any]:
-    """The pass as one for every entry of the cotangents' batch axis."""
+def run_batched(
+    graph_tape: Any, seeds: Any, retain_graph: bool, create_graph: bool, targets: Any
+) -> dict[int, Any]:
+    """Run one backward pass for every entry of the cotangents' batch axis, at once."""
     found: list[int] = []
 
-    def once(cts: list[Any]) -> list[Any]:
-        one = Pass(home, CURRENT.get(), retain, create, wanted, True)
-        captured = one.through([(parent, ct) for (parent, _), ct in zip(seeds, cts)])
+    def run_entry(cts: list[Any]) -> list[Any]:
+        one = Pass(graph_tape, CURRENT.get(), retain_graph, create_graph, targets, True)
+        captured = one.run([(parent, ct) for (parent, _), ct in zip(seeds, cts)])
         found.extend(captured)
         return list(captured.values())
 
-    return dict(zip(found, vmap(once)([ct for _, ct in seeds])))  # the numbers are known once it has run
+    return dict(zip(found, vmap(run_entry)([ct for _, ct in seeds])))  # the numbers are known once it has run
 
 
 class Pass:
-    """One backward pass: the cotangents that have arrived, and what is to become of them."""
+    """One backward pass: the cotangents that have arrived, and how they are used."""
 
     __slots__ = (
-        "caller",
+        "caller_context",
         "capture",
         "captured",
-        "create",
+        "create_graph",
         "cts",
         "expected",
+        "graph_tape",
         "heap",
-        "home",
-        "hooked",
+        "hooked_leaves",
         "leaves",
+        "needed_nodes",
         "places",
-        "reached",
-        "retain",
+        "retain_graph",
         "wanted",
     )
 
-    def __init__(self, home: Any, caller: Context, retain: bool, create: bool, wanted: Any, capture: bool):
-        self.home, self.retain, self.create, self.capture = home, retain, create, capture
-        self.caller = caller
+    def __init__(
+        self,
+        graph_tape: Any,
+        caller_context: Context,
+        retain_graph: bool,
+        create_graph: bool,
+        targets: Any,
+        capture: bool,
+    ):
+        self.graph_tape, self.retain_graph, self.create_graph, self.capture = (
+            graph_tape,
+            retain_graph,
+            create_graph,
+            capture,
+        )
+        self.caller_context = caller_context
         self.cts: dict[Node, Any] = {}
         self.heap: list[tuple[int, Node]] = []
         self.leaves: dict[AccumulateGrad, Any] = {}
-        self.hooked: list[AccumulateGrad] = []  # leaves with hooks that have got a cotangent
+        self.hooked_leaves: list[AccumulateGrad] = []  # leaves with hooks that have got a cotangent
         self.expected: dict[AccumulateGrad, int] | None = None  # cotangents that such leaves still wait for
-        self.wanted = wanted
+        self.wanted = targets
         self.captured: dict[int, Any] = {}
         self.places: dict[Node, list[tuple[int, int]]] = {}  # wanted node → (position, number of the result)
-        self.reached: set[Node] | None = None  # the nodes that lead to wanted ones, and these
+        self.needed_nodes: set[Node] | None = None  # the nodes that lead to wanted ones, and these
 
-    def through(self, seeds: Iterable[tuple[Any, Any]]) -> dict[int, Any]:
-        """All of the pass."""
+    def run(self, seeds: Iterable[tuple[Any, Any]]) -> dict[int, Any]:
+        """Run the whole pass."""
         if self.wanted is not None:
             for position, (node, index) in enumerate(self.wanted):
                 self.places.setdefault(node, []).append((position, index))
-            self.reached = leading([parent for parent, _ in seeds], self.places)
+            self.needed_nodes = nodes_leading_to([parent for parent, _ in seeds], self.places)
         for parent, ct in seeds:
             self.deliver(parent, ct)
-        if self.hooked:
-            self.settle(())
+        if self.hooked_leaves:
+            self.finish_ready_leaves(())
         self.walk()
         while self.leaves:
             self.finish(next(iter(self.leaves)))
         return self.captured
 
     def walk(self) -> None:
-        """Pass the nodes."""
-        cts, heap, places, hooked = self.cts, self.heap, self.places, self.hooked
-        retain, create = self.retain, self.create
-        direct = Node if self.reached is None else None
+        """Visit the nodes, latest first."""
+        cts, heap, places, hooked = self.cts, self.heap, self.places, self.hooked_leaves
+        retain, create = self.retain_graph, self.create_graph
+        direct = Node if self.needed_nodes is None else None
         latest = heappop(heap)[1] if heap else None
         while latest is not None:
             node, latest = latest, None
             ct = cts.pop(node)
-            if node.plain is None or create or type(ct) not in PLAIN or (places and node in places):
+            if node.pull_plain is None or create or type(ct) not in PLAIN or (places and node in places):
                 results = self.passed(node, ct)
             else:
                 residuals = node.residuals  # once: another thread may free them
                 if residuals is FREED:
                     raise TensorError(FREED_MESSAGE)
-                if MEMORIES.latest > node.order:
-                    check_unmodified(node, residuals)
-                results = node.plain(ct, residuals)
+                if VERSIONS.latest_change > node.order:
+                    check_residuals(node, residuals)
+                results = node.pull_plain(ct, residuals)
                 residuals = None
-                if not retain and node.rule.kept:
+                if not retain and node.rule.saved_from:
                     node.residuals = FREED
             index = 0
-            for parent in node.parents:
+            for parent in node.next_edges:
                 result = results[index]
                 index += 1
                 if parent is None or result is None:
                     continue
                 if type(result) is Masked:
-                    result = result.dense()
+                    result = result.densify()
                 if type(parent) is direct:
                     if parent in cts:
                         other = cts[parent]
@@ -213,95 +237,98 @@ class Pass:
                     self.deliver(parent, result)
             if hooked:
                 ct = results = result = None
-                self.settle(node.parents)
+                self.finish_ready_leaves(node.next_edges)
             if heap and (latest is None or -heap[0][0] > latest.order):
                 if latest is not None:
                     heappush(heap, (-latest.order, latest))
                 latest = heappop(heap)[1]
 
-    def deliver(self, parent: Any, ct: Any) -> None:
-        """Add a cotangent to what a parent has."""
-        if type(parent) is AccumulateGrad:
-            if self.reached is None or parent in self.reached:
-                found = self.leaves.get(parent)
-                self.leaves[parent] = ct if found is None else ops.add(found, ct)
-                if parent.hooks is not None:
-                    self.hooked.append(parent)
+    def deliver(self, edge: Any, ct: Any) -> None:
+        """Add a cotangent to those that an edge's target has."""
+        if type(edge) is AccumulateGrad:
+            if self.needed_nodes is None or edge in self.needed_nodes:
+                found = self.leaves.get(edge)
+                self.leaves[edge] = ct if found is None else ops.add(found, ct)
+                if edge.hooks is not None:
+                    self.hooked_leaves.append(edge)
             return
-        node, index = as_edge(parent)
-        if self.reached is not None and node not in self.reached:
+        node, index = node_and_index(edge)
+        if self.needed_nodes is not None and node not in self.needed_nodes:
             return
         if node not in self.cts:
             heappush(self.heap, (-node.order, node))
-            self.cts[node] = ct if node.avals is None else {index: ct}
-        elif node.avals is None:
+            self.cts[node] = ct if node.result_avals is None else {index: ct}
+        elif node.result_avals is None:
             self.cts[node] = ops.add(self.cts[node], ct)
         else:
             bundle = self.cts[node]
             bundle[index] = ops.add(bundle[index], ct) if index in bundle else ct
 
     def passed(self, node: Node, ct: Any) -> Sequence[Any]:
-        """The cotangents of a node's parents, hooks and all; none if the node is only wanted itself."""
+        """Return the cotangents of a node's operands, running its hooks; none if only the node itself is wanted."""
         hooks = node.hooks
         if hooks is not None:
             with self.user_code():
-                ct = callbacks.on_results(node, ct, self.create)
+                ct = callbacks.run_result_hooks(node, ct, self.create_graph)
         if node in self.places:
-            self.keep(node, ct)
-            if not any(p is not None and as_edge(p)[0] in self.reached for p in node.parents):  # type: ignore[operator]
-                return [None] * len(node.parents)
+            self.capture_cotangent(node, ct)
+            if not any(p is not None and node_and_index(p)[0] in self.needed_nodes for p in node.next_edges):  # type: ignore[operator]
+                return [None] * len(node.next_edges)
         if hooks is not None:
             with self.user_code():
-                ct = callbacks.before(node, ct, self.create)
+                ct = callbacks.run_pre_hooks(node, ct, self.create_graph)
         results = self.pulled(node, ct)
-        if not self.retain and node.rule.kept:
+        if not self.retain_graph and node.rule.saved_from:
             node.residuals = FREED
         if hooks is not None:
             with self.user_code():
-                results = callbacks.after(node, ct, results, self.create)
+                results = callbacks.run_post_hooks(node, ct, results, self.create_graph)
         return results
 
     def pulled(self, node: Node, ct: Any) -> Sequence[Any]:
-        """What a node's rule gives."""
+        """Return the cotangents that a node's rule gives."""
         residuals = node.residuals
         if residuals is FREED:
             raise TensorError(FREED_MESSAGE)
-        if MEMORIES.latest > node.order:
-            check_unmodified(node, residuals)
-        if self.create:
-            residuals = recorded(self.home, node, residuals)
+        if VERSIONS.latest_change > node.order:
+            check_residuals(node, residuals)
+        if self.create_graph:
+            residuals = trace_residuals(self.graph_tape, node, residuals)
         if not node.runs_user_code:
             return node.rule.pull(ct, *residuals)
         with self.user_code():
             return node.rule.pull(ct, *residuals)
 
-    def user_code(self) -> within:
-        """A context manager for what the user wrote: the grad mode is that of the gradients."""
+    def user_code(self) -> use_context:
+        """A context manager for user code: its grad mode is that of the gradients."""
         # Inside transforms what is switched off here would be off further out as well.
-        grad, passive = self.create or self.home is not BASE, not self.create and self.home.stands_in
-        return within(with_modes(self.caller, grad=grad, passive=passive))
+        grad, suspended = (
+            self.create_graph or self.graph_tape is not BASE_TAPE,
+            not self.create_graph and self.graph_tape.is_stand_in,
+        )
+        return use_context(with_modes(self.caller_context, grad=grad, suspended=suspended))
 
-    def keep(self, node: Node, ct: Any) -> None:
-        """Note the cotangent of a wanted node."""
+    def capture_cotangent(self, node: Node, ct: Any) -> None:
+        """Capture the cotangent of a target node."""
         if self.capture:
             for position, index in self.places[node]:
-                value = ct if node.avals is None else ct.get(index)
+                value = ct if node.result_avals is None else ct.get(index)
                 if value is not None:
                     self.captured[position] = value
 
-    def settle(self, parents: Sequence[Any]) -> None:
-        """After a node with these parents: finish leaves with hooks for which nothing more will come. What they wait
-        for is counted when the first of them gets something."""
+    def finish_ready_leaves(self, next_edges: Sequence[Any]) -> None:
+        """Finish the leaves with hooks for which nothing more will come, after a node with these edges. The cotangents
+        that they wait for are counted when the first of them gets one."""
         if self.expected is None:
-            self.expected = dict.fromkeys(self.hooked, 0)
-            for node in reachable(self.cts):
-                for parent in node.parents:
+            self.expected = dict.fromkeys(self.hooked_leaves, 0)
+            for node in reachable_nodes(self.cts):
+                for parent in node.next_edges:
                     if type(parent) is AccumulateGrad and parent.hooks is not None:
                         self.expected[parent] = self.expected.get(parent, 0) + 1
             ready = [leaf for leaf, count in self.expected.items() if not count]
         else:
             ready = []
-            for parent in parents:
+            for parent in next_edges:
                 if type(parent) is AccumulateGrad and parent in self.expected:
                     self.expected[parent] -= 1
                     if not self.expected[parent]:
@@ -311,56 +338,56 @@ class Pass:
                 self.finish(leaf)
 
     def finish(self, leaf: AccumulateGrad) -> None:
-        """The gradient of a leaf is complete."""
+        """Accumulate or capture the complete gradient of a leaf."""
         box = [self.leaves.pop(leaf)]
         if leaf.hooks is not None:
             with self.user_code():
-                self.finish_with_hooks(leaf, box.pop())
+                self.finish_hooked_leaf(leaf, box.pop())
         elif self.capture:
-            self.keep(leaf, box.pop())
-        elif type(box[0]) in PLAIN and self.home is BASE:
-            accumulate(leaf.variable, box, self.create)
+            self.capture_cotangent(leaf, box.pop())
+        elif type(box[0]) in PLAIN and self.graph_tape is BASE_TAPE:
+            accumulate_grad(leaf.variable, box, self.create_graph)
         else:
             with self.user_code():
-                accumulate(leaf.variable, box, self.create)
+                accumulate_grad(leaf.variable, box, self.create_graph)
 
-    def finish_with_hooks(self, leaf: AccumulateGrad, ct: Any) -> None:
-        """The same, between and after its hooks."""
-        ct = callbacks.on_results(leaf, ct, self.create)
+    def finish_hooked_leaf(self, leaf: AccumulateGrad, ct: Any) -> None:
+        """Accumulate or capture the complete gradient of a leaf that has hooks, and run these."""
+        ct = callbacks.run_result_hooks(leaf, ct, self.create_graph)
         if self.capture:
-            self.keep(leaf, ct)
+            self.capture_cotangent(leaf, ct)
             return
-        ct = callbacks.before(leaf, ct, self.create)
+        ct = callbacks.run_pre_hooks(leaf, ct, self.create_graph)
         tensor = leaf.variable
-        accumulate(tensor, [ct], self.create)
-        for hook in leaf.hooks.accumulated.now():
+        accumulate_grad(tensor, [ct], self.create_graph)
+        for hook in leaf.hooks.post_accumulate_hooks.to_list():
             hook(tensor)
-        callbacks.after(leaf, ct, (), self.create)
+        callbacks.run_post_hooks(leaf, ct, (), self.create_graph)
 
 
-def reachable(nodes: Iterable[Node]) -> list[Node]:
-    """These nodes and those before them; leaves excluded."""
+def reachable_nodes(nodes: Iterable[Node]) -> list[Node]:
+    """Return these nodes and all that are reachable from them, except leaves."""
     found = list(nodes)
     seen = set(found)
     for node in found:  # which grows
-        for parent in node.parents:
+        for parent in node.next_edges:
             if parent is not None and type(parent) is not AccumulateGrad:
-                before = as_edge(parent)[0]
+                before = node_and_index(parent)[0]
                 if before not in seen:
                     seen.add(before)
                     found.append(before)
     return found
 
 
-def leading(parents: Iterable[Any], wanted: Iterable[Node]) -> set[Node]:
-    """The nodes from the given parents on that lead to wanted ones, and these."""
+def nodes_leading_to(edges: Iterable[Any], targets: Iterable[Node]) -> set[Node]:
+    """The nodes on the ways from the given edges to the targets, and the targets."""
     later: dict[Node, list[Node]] = {}
-    starts = [as_edge(parent)[0] for parent in parents]
-    for node in reachable([n for n in dict.fromkeys(starts) if type(n) is not AccumulateGrad]):
-        for parent in node.parents:
+    starts = [node_and_index(parent)[0] for parent in edges]
+    for node in reachable_nodes([n for n in dict.fromkeys(starts) if type(n) is not AccumulateGrad]):
+        for parent in node.next_edges:
             if parent is not None:
-                later.setdefault(as_edge(parent)[0], []).append(node)
-    found = list(wanted)
+                later.setdefault(node_and_index(parent)[0], []).append(node)
+    found = list(targets)
     seen = set(found)
     for node in found:  # which grows
         for after in later.get(node, ()):
@@ -370,57 +397,59 @@ def leading(parents: Iterable[Any], wanted: Iterable[Node]) -> set[Node]:
     return seen
 
 
-def recorded(tape: TapeInterpreter, node: Node, residuals: Any) -> Any:
-    """The residuals of a node as tracers of the tape, so that what is done with them is recorded."""
+def trace_residuals(tape: TapeInterpreter, node: Node, residuals: Any) -> Any:
+    """Return the residuals of a node as tracers of the tape, so that operations on them are recorded."""
 
     def operand(index: int, value: Any) -> Any:
-        parent = node.parents[index] if index < len(node.parents) else None  # a primitive may have made more
+        parent = (
+            node.next_edges[index] if index < len(node.next_edges) else None
+        )  # a primitive may have made more
         return value if parent is None else TapeTracer(tape, value, parent)
 
     def result(index: int, value: Any) -> Any:
-        return TapeTracer(tape, value, node if node.avals is None else Edge(node, index))
+        return TapeTracer(tape, value, node if node.result_avals is None else Edge(node, index))
 
-    return node.rule.refill(residuals, operand, result)
+    return node.rule.map_residuals(residuals, operand, result)
 
 
-def check_unmodified(node: Node, residuals: Any) -> None:
-    """Raise if what a node kept was modified in place since it was recorded."""
+def check_residuals(node: Node, residuals: Any) -> None:
+    """Raise if a residual of a node was modified in place since it was recorded."""
 
     def operand(index: int, value: Any) -> Any:
-        parent = node.parents[index] if index < len(node.parents) else None
+        parent = node.next_edges[index] if index < len(node.next_edges) else None
         ensure_unmodified(value, node.order, parent, node)
         return value
 
     def result(index: int, value: Any) -> Any:
-        ensure_unmodified(value, node.order, node if node.avals is None else Edge(node, index), node)
+        ensure_unmodified(value, node.order, node if node.result_avals is None else Edge(node, index), node)
         return value
 
-    node.rule.refill(residuals, operand, result)
+    node.rule.map_residuals(residuals, operand, result)
 
 
-def applied(node: Node, gradients: Sequence[Any]) -> Any:
-    """What a node makes of gradients of its results, by itself; recorded where operations are."""
-    if len(gradients) != node.count:
-        raise ArgumentError(f"expected {node.count} arguments, got {len(gradients)} instead")
-    create = current_modes().recording
+def call_node(node: Node, gradients: Sequence[Any]) -> Any:
+    """Apply one node to gradients of its results, by itself; it is recorded where operations are."""
+    if len(gradients) != node.num_results:
+        raise ArgumentError(f"expected {node.num_results} arguments, got {len(gradients)} instead")
+    create = current_modes().is_recording
     tape = current_tape()
     single = Pass(tape, CURRENT.get(), True, create, None, True)
-    cts: Any = {i: taken(g, create) for i, g in enumerate(gradients) if g is not None}
+    cts: Any = {i: to_cotangent(g, create) for i, g in enumerate(gradients) if g is not None}
     if type(node) is AccumulateGrad:
-        accumulate(node.variable, [cts[0]], create)
+        accumulate_grad(node.variable, [cts[0]], create)
         return ()
-    with within(tape_context(tape, create)):
-        results = single.pulled(node, cts[0] if node.avals is None else cts)
+    with use_context(pullback_context(tape, create)):
+        results = single.pulled(node, cts[0] if node.result_avals is None else cts)
     made = [
-        None if r is None else handed_out(r.dense() if type(r) is Masked else r)
-        for r, p in zip(results, node.parents)
+        None if r is None else to_gradient(r.densify() if type(r) is Masked else r)
+        for r, p in zip(results, node.next_edges)
     ]
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def call(node: Node, *gradients: Any) -> Any:
-    """What the Node makes of gradients of its results."""
-    return applied(node, gradients)
+def call_with_gradients(node: Node, *gradients: Any) -> Any:
+    """Apply a Node to gradients of its results."""
+    return call_node(node, gradients)
 
 
-Node.attach(__call__=call)
+Node.attach(__call__=call_with_gradients)

@@ -1,4 +1,4 @@
-"""What `torch.nn.modules` has."""
+"""The names of `torch.nn.modules`."""
 
 from ... import _surface  # Tensors have all their methods
 from . import convolution, functional_modules, losses, normalization

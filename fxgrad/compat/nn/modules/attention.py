@@ -17,8 +17,8 @@ class NonDynamicallyQuantizableLinear(Linear):
     """A Linear under the name by which torch shows it here."""
 
 
-def as_bias(mask: Any, like: Any) -> Any:
-    """A mask, true where nothing is to be looked at, as numbers to be added to scores."""
+def mask_to_bias(mask: Any, like: Any) -> Any:
+    """Convert a mask, true where a key is not attended to, to numbers that are added to scores."""
     if mask is None or mask.is_floating_point():
         return mask
     return zeros_like(mask, dtype=like.dtype).masked_fill(mask, -math.inf)
@@ -126,12 +126,12 @@ class MultiheadAttention(Module):
             inputs = tuple([x.transpose(0, 1) for x in inputs])
         q, k, v = self._heads(inputs)
         scores = (q / math.sqrt(self.head_dim)) @ k.transpose(-2, -1)
-        mask = as_bias(attn_mask, scores)
+        mask = mask_to_bias(attn_mask, scores)
         if mask is not None:
             if mask.dim() == 3:
                 mask = mask.unflatten(0, (scores.shape[0], self.num_heads))
             scores = scores + mask
-        padding = as_bias(key_padding_mask, scores)
+        padding = mask_to_bias(key_padding_mask, scores)
         if padding is not None:
             scores = scores + padding.unsqueeze(1).unsqueeze(1)
         weights = functional.dropout(scores.softmax(-1), self.dropout, self.training)

@@ -13,7 +13,7 @@ from ..._declare.operation import operation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-KINDS = ("forward_pre", "forward", "backward_pre", "backward")
+HOOK_KINDS = ("forward_pre", "forward", "backward_pre", "backward")
 
 
 class Hook:
@@ -23,8 +23,8 @@ class Hook:
         self.function, self.with_kwargs, self.always = function, with_kwargs, always
 
 
-class Hooked:
-    """The part of a Module that is called, and hooks on it."""
+class CallMixin:
+    """The part of a Module that is called: `forward` and its hooks."""
 
     _hooks: dict[str, HookList] | Any = None  # kind → hooks in their order, once there is one
     forward: Callable[..., Any]
@@ -32,12 +32,12 @@ class Hooked:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooks is None:
             return self.forward(*args, **kwargs)
-        return self._call_hooked(args, kwargs)
+        return self._call_with_hooks(args, kwargs)
 
-    def _hook(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
+    def _add_hook(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
         """Register a hook."""
         if self._hooks is None:
-            self._hooks = {kind: HookList() for kind in KINDS}
+            self._hooks = {kind: HookList() for kind in HOOK_KINDS}
         place = self._hooks[kind]
         handle = place.add(hook)  # type: ignore[arg-type]
         if prepend:
@@ -53,34 +53,34 @@ class Hooked:
         Returns:
             A handle whose `remove()` takes it away again.
         """
-        return self._hook("forward_pre", Hook(hook, with_kwargs), prepend)
+        return self._add_hook("forward_pre", Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Have hook(module, args, output) called after `forward`: what it returns, if not None, is the output. With
         `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it is called after an error, too."""
-        return self._hook("forward", Hook(hook, with_kwargs, always_call), prepend)
+        return self._add_hook("forward", Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Have hook(module, grad_output) called when the gradients of the outputs are known: what it returns, if not
         None, is used in their place."""
-        return self._hook("backward_pre", Hook(hook), prepend)
+        return self._add_hook("backward_pre", Hook(hook), prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Have hook(module, grad_input, grad_output) called when the gradients of the inputs are known: what it
         returns, if not None, is used in their place."""
-        return self._hook("backward", Hook(hook), prepend)
+        return self._add_hook("backward", Hook(hook), prepend)
 
     register_backward_hook = register_full_backward_hook
 
-    def _call_hooked(self, args: tuple, kwargs: dict) -> Any:
-        """`forward` with all hooks."""
+    def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
+        """Call `forward` with all hooks."""
         result = None
         pending = [h for h in self._hooks["forward"].values() if h.always]
         try:
             for hook in list(self._hooks["forward_pre"].values()):
-                args, kwargs = before_forward(self, hook, args, kwargs)
+                args, kwargs = apply_pre_hook(self, hook, args, kwargs)
             watch = BackwardHooks(self) if self._hooks["backward"] or self._hooks["backward_pre"] else None
             if watch is not None:
                 args = watch.inputs(args)
@@ -88,14 +88,14 @@ class Hooked:
             for hook in list(self._hooks["forward"].values()):
                 if hook in pending:
                     pending.remove(hook)
-                found = after_forward(self, hook, args, kwargs, result)
+                found = apply_forward_hook(self, hook, args, kwargs, result)
                 if found is not None:
                     result = found
             return result if watch is None else watch.outputs(result)
         except Exception:
             for hook in pending:
                 try:
-                    after_forward(self, hook, args, kwargs, result)
+                    apply_forward_hook(self, hook, args, kwargs, result)
                 except Exception as error:
                     warnings.warn(
                         f"module forward hook with ``always_call=True`` raised an exception that was silenced as "
@@ -105,8 +105,8 @@ class Hooked:
             raise
 
 
-def before_forward(module: Any, hook: Hook, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """The arguments after a hook."""
+def apply_pre_hook(module: Any, hook: Hook, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Call a forward pre-hook, and return the arguments after it."""
     if not hook.with_kwargs:
         found = hook.function(module, args)
         if found is None:
@@ -122,8 +122,8 @@ def before_forward(module: Any, hook: Hook, args: tuple, kwargs: dict) -> tuple[
     return found
 
 
-def after_forward(module: Any, hook: Hook, args: tuple, kwargs: dict, result: Any) -> Any:
-    """What a hook makes of the output, or None."""
+def apply_forward_hook(module: Any, hook: Hook, args: tuple, kwargs: dict, result: Any) -> Any:
+    """Call a forward hook, and return what it makes of the output, or None."""
     given = (args, kwargs) if hook.with_kwargs else (args,)
     return hook.function(module, *given, result)
 
@@ -131,41 +131,41 @@ def after_forward(module: Any, hook: Hook, args: tuple, kwargs: dict, result: An
 @operation(
     "*tensors", name="hooked", node="BackwardHookFunctionBackward", spaces="", out=False, results=tuple
 )
-def passed(tensors: Any) -> Any:
-    """The Tensors themselves, all from one Node, which has their gradients together."""
+def pass_through_node(tensors: Any) -> Any:
+    """Pass Tensors through one Node, which gets their gradients together."""
     return list(tensors)
 
 
-def through(values: Any, on_gradients: Callable) -> Any:
-    """Values whose Tensors that require a gradient come from one Node, before which `on_gradients` is called with a
-    gradient or None for every value, and may return others."""
+def watch_gradients(values: Any, on_gradients: Callable) -> Any:
+    """Pass the Tensors that require a gradient through one Node. Before it, `on_gradients` is called with a gradient
+    or None for every value, and may return others."""
     single = isinstance(values, Tensor)
     items = [values] if single else list(values)
     places = [i for i, x in enumerate(items) if isinstance(x, Tensor) and x.requires_grad]
     if not places:
         return values, False
-    results = passed([items[i] for i in places])
+    results = pass_through_node([items[i] for i in places])
 
-    def before(gradients: Any) -> Any:
-        found = on_gradients(spread(gradients, places, len(items)))
+    def call_on_gradients(gradients: Any) -> Any:
+        found = on_gradients(place_gradients(gradients, places, len(items)))
         return None if found is None else tuple([found[i] for i in places])
 
-    results[0].grad_fn.register_prehook(before)
+    results[0].grad_fn.register_prehook(call_on_gradients)
     for i, result in zip(places, results):
         items[i] = result
     return (items[0] if single else type(values)(items)), True
 
 
-def spread(gradients: Any, places: list[int], count: int) -> tuple:
-    """Gradients at their places among so many values, None at the others."""
+def place_gradients(gradients: Any, places: list[int], count: int) -> tuple:
+    """Place gradients among so many values, with None at the others."""
     found: list[Any] = [None] * count
     for i, gradient in zip(places, gradients):
         found[i] = gradient
     return tuple(found)
 
 
-def replacement(given: Any, gradients: tuple, hook: str, what: str) -> tuple:
-    """What a hook returned in place of gradients: one for each, alone or in a tuple."""
+def check_hook_result(given: Any, gradients: tuple, hook: str, what: str) -> tuple:
+    """Check what a hook returned in place of gradients: one for each, alone or in a tuple."""
     found = given if isinstance(given, tuple) else (given,)
     if len(found) != len(gradients):
         raise TensorError(
@@ -179,21 +179,21 @@ class BackwardHooks:
 
     def __init__(self, module: Any):
         self.module = module
-        self.before = list(module._hooks["backward_pre"].values())
-        self.after = list(module._hooks["backward"].values())
+        self.pre_hooks = list(module._hooks["backward_pre"].values())
+        self.post_hooks = list(module._hooks["backward"].values())
         self.grad_output: Any = None
         self.has_inputs = False
         self.count = 0
 
     def inputs(self, args: tuple) -> tuple:
-        """The arguments, whose gradients are watched."""
-        if self.after:
+        """Watch the gradients of the arguments, and return these."""
+        if self.post_hooks:
             self.count = len(args)
-            args, self.has_inputs = through(args, self.on_inputs)
+            args, self.has_inputs = watch_gradients(args, self.on_input_gradients)
         return args
 
     def outputs(self, result: Any) -> Any:
-        """The results, whose gradients are watched."""
+        """Watch the gradients of the results, and return these."""
         if not isinstance(result, Tensor | tuple | list):
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
@@ -201,17 +201,17 @@ class BackwardHooks:
                 stacklevel=4,
             )
             return result
-        return through(result, self.on_outputs)[0]
+        return watch_gradients(result, self.on_output_gradients)[0]
 
-    def on_outputs(self, gradients: tuple) -> Any:
+    def on_output_gradients(self, gradients: tuple) -> Any:
         found: Any = None
-        for hook in self.before:
+        for hook in self.pre_hooks:
             given = hook.function(self.module, gradients)
             if given is not None:
-                gradients = found = replacement(given, gradients, "Backward pre hook", "grad_output")
+                gradients = found = check_hook_result(given, gradients, "Backward pre hook", "grad_output")
         self.grad_output = gradients
         if not self.has_inputs:
-            for hook in self.after:
+            for hook in self.post_hooks:
                 if hook.function(self.module, (None,) * self.count, gradients) is not None:
                     raise TensorError(
                         "Backward hook for Modules where no input requires gradient should always return None or None "
@@ -219,10 +219,10 @@ class BackwardHooks:
                     )
         return found
 
-    def on_inputs(self, gradients: tuple) -> Any:
+    def on_input_gradients(self, gradients: tuple) -> Any:
         found: Any = None
-        for hook in self.after:
+        for hook in self.post_hooks:
             given = hook.function(self.module, gradients, self.grad_output)
             if given is not None:
-                gradients = found = replacement(given, gradients, "Backward hook", "grad_input")
+                gradients = found = check_hook_result(given, gradients, "Backward hook", "grad_input")
         return found

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from ..._core.tensor import Tensor
 from ..parameter import Parameter
-from .module import Module, indented
+from .module import Module, indent_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
-class Indexed(Module):
-    """What a container of modules in order has in common with a list."""
+class IndexedContainer(Module):
+    """The base of containers of modules in order, with the methods of a list."""
 
-    def _at(self, i: Any) -> str:
+    def _name_at(self, i: Any) -> str:
         """The name of the entry at a position."""
         size, position = len(self), index(i)
         if not -size <= position < size:
             raise IndexError(f"index {position} is out of range")
         return list(self._modules)[position % size]
 
-    def _refill(self, modules: Iterable[Any]) -> None:
+    def _set_entries(self, modules: Iterable[Any]) -> None:
         """Make these the entries."""
         modules = list(modules)
         self._modules.clear()
@@ -33,20 +33,20 @@ class Indexed(Module):
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
-            return type(self)(*self._some(i))
-        return self._modules[self._at(i)]
+            return type(self)(*self._slice_arguments(i))
+        return self._modules[self._name_at(i)]
 
-    def _some(self, i: slice) -> tuple:
-        """What a new container of the entries of a slice is made of."""
+    def _slice_arguments(self, i: slice) -> tuple:
+        """The arguments of a new container of the entries of a slice."""
         return (list(self._modules.values())[i],)
 
     def __setitem__(self, i: Any, module: Module) -> None:
-        setattr(self, self._at(i), module)
+        setattr(self, self._name_at(i), module)
 
     def __delitem__(self, i: Any) -> None:
         modules = list(self._modules.values())
-        del modules[i if isinstance(i, slice) else list(self._modules).index(self._at(i))]
-        self._refill(modules)
+        del modules[i if isinstance(i, slice) else list(self._modules).index(self._name_at(i))]
+        self._set_entries(modules)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -63,7 +63,7 @@ class Indexed(Module):
         """Add a module before the one at a position."""
         modules = list(self)
         modules.insert(index, module)
-        self._refill(modules)
+        self._set_entries(modules)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Any:
@@ -79,7 +79,7 @@ class Indexed(Module):
         return found
 
 
-class Sequential(Indexed):
+class Sequential(IndexedContainer):
     """Modules one after the other, each called with the result of the one before: given as arguments, or as one dict.
 
     >>> import fxgrad.compat as torch
@@ -101,14 +101,14 @@ class Sequential(Indexed):
             input = module(input)  # type: ignore[misc]
         return input
 
-    def _some(self, i: slice) -> tuple:
+    def _slice_arguments(self, i: slice) -> tuple:
         return (dict(list(self._modules.items())[i]),)
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self, *other)
 
 
-class ModuleList(Indexed):
+class ModuleList(IndexedContainer):
     """Modules as a list."""
 
     def __init__(self, modules: Iterable[Module] | None = None):
@@ -132,14 +132,14 @@ class ModuleList(Indexed):
             else:
                 groups.append([i, i, text])
         lines = [
-            f"({a}): {indented(text)}" if a == b else f"({a}-{b}): {b - a + 1} x {indented(text)}"
+            f"({a}): {indent_lines(text)}" if a == b else f"({a}-{b}): {b - a + 1} x {indent_lines(text)}"
             for a, b, text in groups
         ]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-class Named(Module):
-    """What a container under names has in common with a dict; `_entries` are its entries."""
+class NamedContainer(Module):
+    """The base of containers under names, with the methods of a dict; `_entries` are its entries."""
 
     @property
     def _entries(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class Named(Module):
             self[key] = value
 
 
-class ModuleDict(Named):
+class ModuleDict(NamedContainer):
     """Modules under names."""
 
     def __init__(self, modules: Mapping[str, Module] | None = None):
@@ -198,17 +198,17 @@ class ModuleDict(Named):
 
 
 def as_parameter(value: Any) -> Any:
-    """A Tensor in a container of parameters is one."""
+    """Convert a Tensor to a Parameter; anything else stays as it is."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def parameter_line(name: Any, p: Any, kind_of: Callable[[Any], Any]) -> str:
-    """What `repr` says of an entry of a container of parameters."""
+def parameter_line(name: Any, p: Any, type_name_of: Callable[[Any], Any]) -> str:
+    """The line of `repr` for an entry of a container of parameters."""
     if not isinstance(p, Tensor):
         return f"  ({name}): Object of type: {type(p).__name__}"
     kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
     sizes = "x".join(map(str, p.shape))
-    return f"  ({name}): {kind} containing: [{kind_of(p)} of size {sizes}]"
+    return f"  ({name}): {kind} containing: [{type_name_of(p)} of size {sizes}]"
 
 
 class ParameterList(Module):
@@ -219,7 +219,7 @@ class ParameterList(Module):
         self._size = 0
         self.extend(values or ())
 
-    def _at(self, i: Any) -> str:
+    def _name_at(self, i: Any) -> str:
         position = index(i)
         if not -self._size <= position < self._size:
             raise IndexError(f"index {position} is out of range")
@@ -228,10 +228,10 @@ class ParameterList(Module):
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
             return type(self)([self[k] for k in range(*i.indices(len(self)))])
-        return getattr(self, self._at(i))
+        return getattr(self, self._name_at(i))
 
     def __setitem__(self, i: Any, value: Any) -> None:
-        setattr(self, self._at(i), as_parameter(value))
+        setattr(self, self._name_at(i), as_parameter(value))
 
     def __len__(self) -> int:
         return self._size
@@ -257,7 +257,7 @@ class ParameterList(Module):
         return "\n".join(parameter_line(i, p, lambda p: p.dtype) for i, p in enumerate(self))
 
 
-class ParameterDict(Named):
+class ParameterDict(NamedContainer):
     """Parameters under names; Tensors become parameters in it."""
 
     def __init__(self, parameters: Mapping[str, Any] | None = None):

@@ -14,13 +14,13 @@ from .module import Module
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def repeated(value: Any, n: int) -> tuple:
-    """One number for each dimension."""
+def repeat_for_dims(value: Any, n: int) -> tuple:
+    """Return a number for each dimension, given one for all or a sequence."""
     return tuple(value) if isinstance(value, tuple | list) else (value,) * n
 
 
 class Convolution(Module):
-    """What convolutions have in common."""
+    """The base of convolutions."""
 
     dims: int
     transposed = False
@@ -56,13 +56,16 @@ class Convolution(Module):
                 raise ArgumentValueError(
                     f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
                 )
-            if padding == "same" and any(s != 1 for s in repeated(stride, self.dims)):
+            if padding == "same" and any(s != 1 for s in repeat_for_dims(stride, self.dims)):
                 raise ArgumentValueError("padding='same' is not supported for strided convolutions")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = repeated(kernel_size, self.dims), repeated(stride, self.dims)
-        self.padding = padding if isinstance(padding, str) else repeated(padding, self.dims)
-        self.dilation, self.padding_mode = repeated(dilation, self.dims), padding_mode
-        self._reversed_padding_repeated_twice = self._sides()
+        self.kernel_size, self.stride = (
+            repeat_for_dims(kernel_size, self.dims),
+            repeat_for_dims(stride, self.dims),
+        )
+        self.padding = padding if isinstance(padding, str) else repeat_for_dims(padding, self.dims)
+        self.dilation, self.padding_mode = repeat_for_dims(dilation, self.dims), padding_mode
+        self._reversed_padding_repeated_twice = self._pad_widths()
         self.output_padding = (0,) * self.dims
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         size = (first, second // groups, *self.kernel_size)
@@ -73,14 +76,14 @@ class Convolution(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw them anew: uniform, of bounds 1/√fan_in."""
+        """Draw the parameters anew, uniform within 1/√fan_in."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
-            fan_in, _ = init.fans(self.weight)
+            fan_in, _ = init.fan_in_and_out(self.weight)
             if fan_in:
                 init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
-    def _sides(self) -> list[int]:
+    def _pad_widths(self) -> list[int]:
         """The padding as `functional.pad` takes it: before and after the last dimension, then the one before it, …"""
         if isinstance(self.padding, tuple):
             totals = [2 * p for p in self.padding]
@@ -89,14 +92,14 @@ class Convolution(Module):
             totals = [same * d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
         return [n for t in reversed(totals) for n in (t // 2, t - t // 2)]
 
-    def _padded(self, input: Any) -> tuple[Any, Any]:
-        """(input, padding that is still to be done by zeros)."""
+    def _pad_input(self, input: Any) -> tuple[Any, Any]:
+        """Pad the input by its mode; return (input, the padding left to zeros)."""
         if self.padding_mode == "zeros":
             return input, self.padding
         return functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
 
     def forward(self, input: Any) -> Any:
-        input, padding = self._padded(input)
+        input, padding = self._pad_input(input)
         function = getattr(functional, f"conv{self.dims}d")
         return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
@@ -118,7 +121,7 @@ class Convolution(Module):
 
 
 class TransposedConvolution(Convolution):
-    """What transposed convolutions have in common."""
+    """The base of transposed convolutions."""
 
     transposed = True
 
@@ -152,16 +155,16 @@ class TransposedConvolution(Convolution):
             device,
             dtype,
         )
-        self.output_padding = repeated(output_padding, self.dims)
+        self.output_padding = repeat_for_dims(output_padding, self.dims)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        extra = self.output_padding if output_size is None else self._extra(input, output_size)
+        extra = self.output_padding if output_size is None else self._output_padding_for(input, output_size)
         function = getattr(functional, f"conv_transpose{self.dims}d")
         return function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
-    def _extra(self, input: Any, output_size: Any) -> list[int]:
+    def _output_padding_for(self, input: Any, output_size: Any) -> list[int]:
         """The output padding that makes the result of this size."""
         sizes = list(output_size)[-self.dims :]
         smallest = [

@@ -1,4 +1,4 @@
-"""Tables of vectors."""
+"""Modules that look up vectors in a table."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from ..._make.creation import empty
 from .. import functional, init
 from ..parameter import Parameter
-from .functional_modules import parsed
+from .functional_modules import parse_signature
 from .module import Module
 
 if TYPE_CHECKING:
     import inspect
 
 # The options that `repr` shows, where they are not these.
-SHOWN = {
+REPR_DEFAULTS = {
     "padding_idx": None,
     "max_norm": None,
     "norm_type": 2,
@@ -24,11 +24,11 @@ SHOWN = {
 }
 
 
-class Table(Module):
-    """Vectors known by their numbers: the rows of `weight`. A subclass is declared with its options, which are those of
+class TableModule(Module):
+    """The base of tables of vectors, the rows of `weight`. A subclass is declared with its options, which are those of
     the function of nn.functional that looks vectors up."""
 
-    accepted: inspect.Signature
+    init_signature: inspect.Signature
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
@@ -37,13 +37,17 @@ class Table(Module):
         """`options`: the parameters after the size of the table."""
         super().__init_subclass__(**rest)
         if options:
-            cls.accepted = parsed(f"self, num_embeddings, embedding_dim, {options}, device=None, dtype=None")
-            cls.__signature__ = cls.accepted.replace(parameters=list(cls.accepted.parameters.values())[1:])
+            cls.init_signature = parse_signature(
+                f"self, num_embeddings, embedding_dim, {options}, device=None, dtype=None"
+            )
+            cls.__signature__ = cls.init_signature.replace(
+                parameters=list(cls.init_signature.parameters.values())[1:]
+            )
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__()
         try:
-            bound = self.accepted.bind(self, *args, **kwargs)
+            bound = self.init_signature.bind(self, *args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
         bound.apply_defaults()
@@ -71,24 +75,28 @@ class Table(Module):
         return made
 
     def reset_parameters(self) -> None:
-        """Draw them anew: normal, the one for padding zero."""
+        """Draw the vectors anew from the normal distribution; that of the padding is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             init.zeros_(self.weight.detach()[self.padding_idx])
 
     def options(self) -> dict[str, Any]:
         """The options, by name."""
-        names = [n for n in self.accepted.parameters if not n.startswith("_") and n in self.__dict__]
+        names = [n for n in self.init_signature.parameters if not n.startswith("_") and n in self.__dict__]
         return {n: getattr(self, n) for n in names if n not in ("num_embeddings", "embedding_dim")}
 
     def extra_repr(self) -> str:
         given = self.options().items()
-        shown = [f"{name}={value!r}" for name, value in given if name in SHOWN and value != SHOWN[name]]
+        shown = [
+            f"{name}={value!r}"
+            for name, value in given
+            if name in REPR_DEFAULTS and value != REPR_DEFAULTS[name]
+        ]
         return ", ".join([str(self.num_embeddings), str(self.embedding_dim), *shown])
 
 
 class Embedding(
-    Table,
+    TableModule,
     options="padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, _weight=None, "
     "_freeze=False",
 ):
@@ -99,7 +107,7 @@ class Embedding(
 
 
 class EmbeddingBag(
-    Table,
+    TableModule,
     options="max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', sparse=False, _weight=None, "
     "include_last_offset=False, padding_idx=None",
 ):

@@ -1,4 +1,4 @@
-"""Modules without parameters: functions of nn.functional with their arguments kept. One line each."""
+"""Modules without parameters, each declared in one line: a function of nn.functional and its arguments."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .. import functional
 from .module import Module
 
 
-def parsed(signature: str) -> inspect.Signature:
-    """The signature of "self, p=0.5, inplace=False"."""
+def parse_signature(signature: str) -> inspect.Signature:
+    """Parse a signature such as "self, p=0.5, inplace=False"."""
     namespace: dict[str, Any] = {}
     exec(f"def function({signature}): pass", namespace)
     return inspect.signature(namespace["function"])
 
 
-def thin(
+def functional_module(
     name: str, function: str, signature: str = "", shown: str = "", base: type = Module, trains: bool = False
 ) -> type:
-    """A Module that calls nn.functional.`function` with what it was made of.
+    """Make the class of Modules that call nn.functional.`function` with the arguments of their constructor.
 
     Args:
         name: of the Module.
@@ -29,7 +29,7 @@ def thin(
         base: its base class.
         trains: the function takes `training=`.
     """
-    expected = parsed(f"self, {signature}")
+    expected = parse_signature(f"self, {signature}")
     names = list(expected.parameters)[1:]
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -120,7 +120,7 @@ POOLING = [
 AVERAGE = "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True"
 
 
-class Pool(Module):
+class PoolModule(Module):
     """A pooling window, which moves by its own size where nothing else is said."""
 
     stride: Any
@@ -132,8 +132,8 @@ class Pool(Module):
 PADDINGS = {"zero": "constant", "reflection": "reflect", "replication": "replicate"}
 
 
-def padded(name: str, dims: int, mode: str, value: str = "") -> type:
-    """A Module that pads by `mode` on both sides of so many dimensions; `value` is what else it is made of."""
+def padding_module(name: str, dims: int, mode: str, value: str = "") -> type:
+    """Make the class of Modules that pad so many dimensions by `mode`; `value` is a further argument."""
 
     def __init__(self: Any, padding: Any, *given: Any) -> None:
         Module.__init__(self)
@@ -153,23 +153,25 @@ def padded(name: str, dims: int, mode: str, value: str = "") -> type:
     )
 
 
-MODULES = {name: thin(name, *rest) for name, *rest in ACTIVATIONS}
-MODULES["RReLU"] = thin(
+MODULES = {name: functional_module(name, *rest) for name, *rest in ACTIVATIONS}
+MODULES["RReLU"] = functional_module(
     "RReLU", "rrelu", "lower=1 / 8, upper=1 / 3, inplace=False", "lower upper", trains=True
 )
 for name in DROPOUTS:
     function = FUNCTIONS.get(name, name.lower())
-    MODULES[name] = thin(name, function, "p=0.5, inplace=False", "p inplace", trains=True)
+    MODULES[name] = functional_module(name, function, "p=0.5, inplace=False", "p inplace", trains=True)
 for n in (1, 2, 3):
     for name, function, signature, shown in POOLING:
-        base = Pool if name == "MaxPool" else Module  # LPPool is shown as it was made
-        MODULES[f"{name}{n}d"] = thin(f"{name}{n}d", f"{function}{n}d", signature, shown, base)
+        base = PoolModule if name == "MaxPool" else Module  # LPPool is shown as it was made
+        MODULES[f"{name}{n}d"] = functional_module(f"{name}{n}d", f"{function}{n}d", signature, shown, base)
     divisor = "" if n == 1 else ", divisor_override=None"
     shown = "kernel_size stride padding"
-    MODULES[f"AvgPool{n}d"] = thin(f"AvgPool{n}d", f"avg_pool{n}d", AVERAGE + divisor, shown, Pool)
+    MODULES[f"AvgPool{n}d"] = functional_module(
+        f"AvgPool{n}d", f"avg_pool{n}d", AVERAGE + divisor, shown, PoolModule
+    )
 
-    MODULES[f"ConstantPad{n}d"] = padded(f"ConstantPad{n}d", n, "constant", "value")
+    MODULES[f"ConstantPad{n}d"] = padding_module(f"ConstantPad{n}d", n, "constant", "value")
     for mode in ("zero", "reflection", "replication", "circular"):
         name = f"{mode.title()}Pad{n}d"
-        MODULES[name] = padded(name, n, PADDINGS.get(mode, mode))
+        MODULES[name] = padding_module(name, n, PADDINGS.get(mode, mode))
 globals().update(MODULES)

@@ -42,7 +42,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw them anew: uniform, of bounds 1/√in_features."""
+        """Draw the parameters anew, uniform within 1/√in_features."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
@@ -80,7 +80,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw them anew: uniform, of bounds 1/√in1_features."""
+        """Draw the parameters anew, uniform within 1/√in1_features."""
         bound = 1 / math.sqrt(self.in1_features)
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -138,7 +138,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Make them `init` again."""
+        """Set the weights to `init` again."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Any) -> Any:

@@ -1,15 +1,15 @@
-"""The losses as Modules. One line each."""
+"""Modules of the losses, declared in one line each."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .functional_modules import thin
+from .functional_modules import functional_module
 from .module import Module
 
 
 class Loss(Module):
-    """What the losses have in common: `reduction` is "mean", "sum" or "none"."""
+    """The base of losses: `reduction` is "mean", "sum" or "none"."""
 
     reduction: str
     weight: Any
@@ -21,12 +21,12 @@ class Loss(Module):
             super().__setattr__(name, value)
 
 
-OLD = "size_average=None, reduce=None, reduction='mean'"
+REDUCTION_ARGUMENTS = "size_average=None, reduce=None, reduction='mean'"
 # name, function, parameters.
 LOSSES = [
-    ("L1Loss", "l1_loss", OLD),
-    ("MSELoss", "mse_loss", OLD),
-    ("SmoothL1Loss", "smooth_l1_loss", f"{OLD}, beta=1.0"),
+    ("L1Loss", "l1_loss", REDUCTION_ARGUMENTS),
+    ("MSELoss", "mse_loss", REDUCTION_ARGUMENTS),
+    ("SmoothL1Loss", "smooth_l1_loss", f"{REDUCTION_ARGUMENTS}, beta=1.0"),
     ("HuberLoss", "huber_loss", "reduction='mean', delta=1.0"),
     (
         "NLLLoss",
@@ -38,24 +38,32 @@ LOSSES = [
         "cross_entropy",
         "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0",
     ),
-    ("BCELoss", "binary_cross_entropy", f"weight=None, {OLD}"),
-    ("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", f"weight=None, {OLD}, pos_weight=None"),
-    ("KLDivLoss", "kl_div", f"{OLD}, log_target=False"),
+    ("BCELoss", "binary_cross_entropy", f"weight=None, {REDUCTION_ARGUMENTS}"),
+    (
+        "BCEWithLogitsLoss",
+        "binary_cross_entropy_with_logits",
+        f"weight=None, {REDUCTION_ARGUMENTS}, pos_weight=None",
+    ),
+    ("KLDivLoss", "kl_div", f"{REDUCTION_ARGUMENTS}, log_target=False"),
     (
         "PoissonNLLLoss",
         "poisson_nll_loss",
         "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
     ),
     ("GaussianNLLLoss", "gaussian_nll_loss", "*, full=False, eps=1e-6, reduction='mean'"),
-    ("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {OLD}"),
-    ("SoftMarginLoss", "soft_margin_loss", OLD),
-    ("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {OLD}"),
-    ("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {OLD}"),
-    ("MultiLabelMarginLoss", "multilabel_margin_loss", OLD),
-    ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {OLD}"),
-    ("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {OLD}"),
+    ("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {REDUCTION_ARGUMENTS}"),
+    ("SoftMarginLoss", "soft_margin_loss", REDUCTION_ARGUMENTS),
+    ("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {REDUCTION_ARGUMENTS}"),
+    ("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {REDUCTION_ARGUMENTS}"),
+    ("MultiLabelMarginLoss", "multilabel_margin_loss", REDUCTION_ARGUMENTS),
+    ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {REDUCTION_ARGUMENTS}"),
+    ("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {REDUCTION_ARGUMENTS}"),
     ("CTCLoss", "ctc_loss", "blank=0, reduction='mean', zero_infinity=False"),
-    ("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}"),
+    (
+        "TripletMarginLoss",
+        "triplet_margin_loss",
+        f"margin=1.0, p=2.0, eps=1e-6, swap=False, {REDUCTION_ARGUMENTS}",
+    ),
 ]
-MODULES = {name: thin(name, *rest, base=Loss) for name, *rest in LOSSES}
+MODULES = {name: functional_module(name, *rest, base=Loss) for name, *rest in LOSSES}
 globals().update(MODULES)

@@ -10,19 +10,19 @@ from ..._core.errors import ArgumentError
 from ..._core.tensor import Tensor
 from ...autograd.grad_mode import no_grad
 from ..parameter import Buffer, Parameter
-from .call_hooks import Hooked
-from .state import Stateful
+from .call_hooks import CallMixin
+from .state import StateMixin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def indented(text: str) -> str:
-    """A text of several lines, all but the first two characters further in."""
+def indent_lines(text: str) -> str:
+    """Indent all lines of a text but the first by two spaces."""
     return text.replace("\n", "\n  ")
 
 
-class Module(Hooked, Stateful):
+class Module(CallMixin, StateMixin):
     """A part of a model: subclasses define `forward`, and what they assign to attributes is taken note of if it is a
     Parameter, a Buffer or a Module.
 
@@ -66,7 +66,8 @@ class Module(Hooked, Stateful):
         elif name in places.get("_parameters", ()):
             if value is not None:
                 raise ArgumentError(
-                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{torch_type_name(value)}' as parameter '{name}' (torch.nn.Parameter or None "
+                    "expected)"
                 )
             self.register_parameter(name, None)
         elif isinstance(value, Module):
@@ -76,7 +77,8 @@ class Module(Hooked, Stateful):
         elif name in places.get("_modules", ()):
             if value is not None:
                 raise ArgumentError(
-                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                    f"cannot assign '{torch_type_name(value)}' as child module '{name}' (torch.nn.Module or None "
+                    "expected)"
                 )
             self._modules[name] = None
         elif isinstance(value, Buffer):
@@ -85,8 +87,8 @@ class Module(Hooked, Stateful):
         elif name in places.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise ArgumentError(
-                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
-                    "expected)"
+                    f"cannot assign '{torch_type_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
+                    "None expected)"
                 )
             self._buffers[name] = value
         else:
@@ -107,7 +109,7 @@ class Module(Hooked, Stateful):
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
     def _forget(self, name: str, but: str = "") -> bool:
-        """Drop what has this name; whether there was anything. What is of the kind `but` is about to be replaced and
+        """Remove what has this name; return whether it was there. What is of the kind `but` is about to be replaced and
         keeps its place."""
         found = False
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -126,7 +128,7 @@ class Module(Hooked, Stateful):
     def _check_name(self, name: Any, kind: str, members: dict) -> None:
         """Raise for what cannot be the name of a member."""
         if not isinstance(name, str):
-            raise ArgumentError(f"{kind} name should be a string. Got {typename(name)}")
+            raise ArgumentError(f"{kind} name should be a string. Got {torch_type_name(name)}")
         if "." in name:
             raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
         if not name:
@@ -140,7 +142,8 @@ class Module(Hooked, Stateful):
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise ArgumentError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{torch_type_name(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                "required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -155,7 +158,7 @@ class Module(Hooked, Stateful):
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise ArgumentError(
-                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{torch_type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = tensor
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(
@@ -165,7 +168,7 @@ class Module(Hooked, Stateful):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module, or None for one that there is not."""
         if module is not None and not isinstance(module, Module):
-            raise ArgumentError(f"{typename(module)} is not a Module subclass")
+            raise ArgumentError(f"{torch_type_name(module)} is not a Module subclass")
         self._check_name(name, "module", self._modules)
         self._modules[name] = module
 
@@ -175,7 +178,7 @@ class Module(Hooked, Stateful):
     def named_modules(
         self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(name, module) of this module and all inside it, each once."""
+        """Yield (name, module) for this module and all inside it, each once."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -184,12 +187,12 @@ class Module(Hooked, Stateful):
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(memo, joined(prefix, name), remove_duplicate)
+                yield from module.named_modules(memo, join_path(prefix, name), remove_duplicate)
 
-    def _named(
+    def _named_members(
         self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:
-        """(name, member) of a kind."""
+        """Yield (name, member) for the members of a kind."""
         seen = set()
         modules = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
@@ -202,23 +205,23 @@ class Module(Hooked, Stateful):
                     continue
                 if remove_duplicate:
                     seen.add(member)
-                yield joined(path, name), member
+                yield join_path(path, name), member
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """(name, parameter), each parameter once."""
-        return self._named("_parameters", prefix, recurse, remove_duplicate)
+        return self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """(name, buffer), each buffer once."""
-        return self._named("_buffers", prefix, recurse, remove_duplicate)
+        return self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, module) of the modules directly inside this one."""
-        return self._named("_modules", "", False, True)
+        return self._named_members("_modules", "", False, True)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once."""
@@ -273,7 +276,7 @@ class Module(Hooked, Stateful):
         return self
 
     def train(self, mode: bool = True) -> Module:
-        """Set `training` everywhere: dropout and batch norm look at it."""
+        """Set `training` everywhere, on which dropout and batch norm depend."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -333,35 +336,35 @@ class Module(Hooked, Stateful):
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
 
-        def moved(t: Any) -> Tensor:
+        def move(t: Any) -> Tensor:
             floating = t.is_floating_point() or t.is_complex()
             order = memory_format if len(t.shape) in (4, 5) else None
             return t.to(dtype=dtype if floating else None, device=device, memory_format=order)
 
-        return self._apply(moved)
+        return self._apply(move)
 
     def type(self, dst_type: Any) -> Module:
-        """All parameters and buffers in a dtype."""
+        """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def _floating(self, name: str) -> Module:
+    def _convert_floating(self, name: str) -> Module:
         return self._apply(lambda t: getattr(t, name)() if t.is_floating_point() else t)
 
     def float(self) -> Module:
         """The floating parameters and buffers in float32."""
-        return self._floating("float")
+        return self._convert_floating("float")
 
     def double(self) -> Module:
         """The floating parameters and buffers in float64."""
-        return self._floating("double")
+        return self._convert_floating("double")
 
     def half(self) -> Module:
         """The floating parameters and buffers in float16."""
-        return self._floating("half")
+        return self._convert_floating("half")
 
     def bfloat16(self) -> Module:
         """The floating parameters and buffers in bfloat16."""
-        return self._floating("bfloat16")
+        return self._convert_floating("bfloat16")
 
     def cpu(self) -> Module:
         """All parameters and buffers on the CPU."""
@@ -381,13 +384,13 @@ class Module(Hooked, Stateful):
 
     def __repr__(self) -> str:
         extra = self.extra_repr().split("\n") if self.extra_repr() else []
-        children = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
+        children = [f"({name}): {indent_lines(repr(module))}" for name, module in self._modules.items()]
         if not children and len(extra) <= 1:
             return f"{self._get_name()}({''.join(extra)})"
         return f"{self._get_name()}(\n  " + "\n  ".join([*extra, *children]) + "\n)"
 
 
-def typename(value: Any) -> str:
+def torch_type_name(value: Any) -> str:
     """The name of a value's class with its module, as torch writes it."""
     if isinstance(value, Tensor):
         return value.type() if type(value) is Tensor else f"torch.nn.{type(value).__name__}"
@@ -395,8 +398,8 @@ def typename(value: Any) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
-def joined(prefix: str, name: str) -> str:
-    """A path one step further."""
+def join_path(prefix: str, name: str) -> str:
+    """Append a name to a path."""
     return f"{prefix}.{name}" if prefix else name
 
 

@@ -12,27 +12,27 @@ from ..parameter import Parameter
 from .module import Module
 
 
-class Affine(Module):
-    """A normalization with a weight and a bias for each feature, or without."""
+class AffineNorm(Module):
+    """The base of normalizations, with or without a weight and a bias for each feature."""
 
     weight: Any
     bias: Any
 
-    def _affine(self, size: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
+    def _register_affine(self, size: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
         for name, wanted in (("weight", weight), ("bias", bias)):
             made = Parameter(empty(size, device=device, dtype=dtype)) if wanted else None
             self.register_parameter(name, made)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Ones and zeros."""
+        """Set weights to one and biases to zero."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
             init.zeros_(self.bias)
 
 
-class LayerNorm(Affine):
+class LayerNorm(AffineNorm):
     """Mean 0 and variance 1 over the last dimensions."""
 
     def __init__(
@@ -47,7 +47,7 @@ class LayerNorm(Affine):
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        self._affine(shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+        self._register_affine(shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -57,7 +57,7 @@ class LayerNorm(Affine):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}{bias}"
 
 
-class RMSNorm(Affine):
+class RMSNorm(AffineNorm):
     """Mean square 1 over the last dimensions."""
 
     bias = None
@@ -84,7 +84,7 @@ class RMSNorm(Affine):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class GroupNorm(Affine):
+class GroupNorm(AffineNorm):
     """Mean 0 and variance 1 over each group of channels."""
 
     def __init__(
@@ -104,7 +104,7 @@ class GroupNorm(Affine):
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
             )
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self._affine(num_channels, affine, affine and bias, device, dtype)
+        self._register_affine(num_channels, affine, affine and bias, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -114,8 +114,8 @@ class GroupNorm(Affine):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}{bias}"
 
 
-class Running(Affine):
-    """A normalization that may keep running statistics; `ranks` are the numbers of dimensions that it takes."""
+class RunningNorm(AffineNorm):
+    """The base of normalizations with running statistics; `ranks` are the numbers of dimensions of their inputs."""
 
     ranks: tuple[int, ...]
     running_mean: Any
@@ -146,7 +146,7 @@ class Running(Affine):
             }
         for name, value in statistics.items():
             self.register_buffer(name, value)
-        self._affine(num_features, affine, affine and bias, device, dtype)
+        self._register_affine(num_features, affine, affine and bias, device, dtype)
 
     def reset_running_stats(self) -> None:
         """Forget the running statistics."""
@@ -156,7 +156,7 @@ class Running(Affine):
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Ones and zeros, and no running statistics."""
+        """Set weights to one, biases to zero, and forget the running statistics."""
         self.reset_running_stats()
         super().reset_parameters()
 
@@ -173,7 +173,7 @@ class Running(Affine):
         )
 
 
-class BatchNorm(Running):
+class BatchNorm(RunningNorm):
     """Mean 0 and variance 1 of each channel over the batch; in evaluation by the running statistics."""
 
     def forward(self, input: Any) -> Any:
@@ -189,7 +189,7 @@ class BatchNorm(Running):
         return functional.batch_norm(input, mean, var, self.weight, self.bias, own, momentum, self.eps)
 
 
-class InstanceNorm(Running):
+class InstanceNorm(RunningNorm):
     """Mean 0 and variance 1 of each channel of each entry of the batch."""
 
     def __init__(

@@ -13,11 +13,11 @@ from ..parameter import Parameter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EXTRA = "_extra_state"
+EXTRA_STATE_KEY = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` did not find, and what it did not look for."""
+    """The names that `load_state_dict` did not find, and those that it did not look for."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -28,13 +28,13 @@ class IncompatibleKeys(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-def quoted(names: list[str]) -> str:
-    """Names in a message."""
+def quote_names(names: list[str]) -> str:
+    """Quote names for a message."""
     return ", ".join(f'"{name}"' for name in names)
 
 
-class Stateful:
-    """The part of a Module that writes and reads its state."""
+class StateMixin:
+    """The part of a Module that saves and loads its state."""
 
     _parameters: dict
     _buffers: dict
@@ -42,7 +42,7 @@ class Stateful:
     _non_persistent_buffers_set: set
 
     def get_extra_state(self) -> Any:
-        """What else belongs to the state; for subclasses, with `set_extra_state`."""
+        """Return what else belongs to the state; subclasses define it, with `set_extra_state`."""
         raise TensorError("get_extra_state: this module has none")
 
     def set_extra_state(self, state: Any) -> None:
@@ -50,7 +50,7 @@ class Stateful:
         raise TensorError("set_extra_state: this module has none")
 
     def _own_state(self) -> dict[str, Tensor]:
-        """The members of this module alone that belong to the state."""
+        """The members of the state that belong to this module itself."""
         members = {**self._parameters, **self._buffers}
         hidden = self._non_persistent_buffers_set
         return {name: member for name, member in members.items() if member is not None and name not in hidden}
@@ -68,8 +68,8 @@ class Stateful:
         found = OrderedDict() if destination is None else destination
         for name, member in self._own_state().items():
             found[prefix + name] = member if keep_vars else member.detach()
-        if type(self).get_extra_state is not Stateful.get_extra_state:
-            found[prefix + EXTRA] = self.get_extra_state()
+        if type(self).get_extra_state is not StateMixin.get_extra_state:
+            found[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
@@ -96,7 +96,9 @@ class Stateful:
         if strict:
             wrong = {"Missing": missing, "Unexpected": unexpected}
             errors[:0] = [
-                f"{what} key(s) in state_dict: {quoted(names)}. " for what, names in wrong.items() if names
+                f"{what} key(s) in state_dict: {quote_names(names)}. "
+                for what, names in wrong.items()
+                if names
             ]
         if errors:
             lines = "\n\t".join(errors)
@@ -136,12 +138,12 @@ class Stateful:
             else:
                 with no_grad():
                     member.copy_(state[key])
-        if type(self).set_extra_state is not Stateful.set_extra_state:
-            known.add(prefix + EXTRA)
-            if prefix + EXTRA in state:
-                self.set_extra_state(state[prefix + EXTRA])
+        if type(self).set_extra_state is not StateMixin.set_extra_state:
+            known.add(prefix + EXTRA_STATE_KEY)
+            if prefix + EXTRA_STATE_KEY in state:
+                self.set_extra_state(state[prefix + EXTRA_STATE_KEY])
             else:
-                missing.append(prefix + EXTRA)
+                missing.append(prefix + EXTRA_STATE_KEY)
         for name, module in self._modules.items():
             if module is not None:
                 module._load(state, f"{prefix}{name}.", assign, missing, known, errors)

@@ -1,10 +1,10 @@
-"""torch.nn.utils: gradients limited in size, parameters as one vector."""
+"""torch.nn.utils: clipping of gradients, and parameters as one vector."""
 
 from typing import TYPE_CHECKING
 
-from ....core.face import Face
+from ....core.face import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403
 
-Face.of(__name__)
+LazyPackage.of(__name__)

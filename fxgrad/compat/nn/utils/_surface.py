@@ -1,4 +1,4 @@
-"""What `torch.nn.utils` has."""
+"""The names of `torch.nn.utils`."""
 
 from ... import _surface  # Tensors have all their methods
 from .gradients import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm

@@ -1,4 +1,4 @@
-"""Gradients limited in size."""
+"""Clipping of gradients by norm or by value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def gradients_of(parameters: Any) -> list[Tensor]:
-    """The gradients of those that have one."""
+    """The gradients of the parameters that have one."""
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     return [p.grad for p in parameters if p.grad is not None]
 

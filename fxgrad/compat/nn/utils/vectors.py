@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All entries of all parameters one after the other."""
+    """Concatenate all entries of all parameters to a vector."""
     return cat([p.reshape(-1) for p in parameters])
 
 

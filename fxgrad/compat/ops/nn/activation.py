@@ -11,16 +11,16 @@ import numpy as np
 
 from .... import ops
 from ....kernels.normal_cdf import normal_cdf_kernel
-from ....ops.activation import in_blocks
+from ....ops.activation import blockwise_kernel
 from ....ops.kinds import Elementwise
 from ..._core.dtypes import short_name
 from ..._core.errors import ArgumentValueError, TensorError
-from ..._core.precision import dtype_of
-from ..._core.primitives import declare
+from ..._core.precision import value_dtype
+from ..._core.primitives import declare_primitive
 from ..._declare.entry import inplace_method
-from ..._declare.operation import exposed, operation
+from ..._declare.operation import expose, operation
 from ..._declare.out import with_out
-from ..declarers import kind, suited
+from ..declarers import kind, number_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,60 +35,62 @@ def activation(elsewhere: str = "", in_place: str = "", **options: Any) -> Calla
         options: see `operation`.
     """
 
-    def declare(function: Callable[..., Any]) -> Any:
+    def decorate(function: Callable[..., Any]) -> Any:
         made = operation("input", spaces=elsewhere, **{"out": False, "kinds": "f", **options})(function)
         modifying = inplace_method(made.operation, function)
-        exposed(in_place, function.__name__ + "_")(modifying)
-        exposed("nn.functional")(choosing(function, made, modifying))
+        expose(in_place, function.__name__ + "_")(modifying)
+        expose("nn.functional")(with_inplace_option(function, made, modifying))
         return made
 
-    return declare
+    return decorate
 
 
-def choosing(
-    function: Callable[..., Any], made: Callable[..., Any], modifying: Callable[..., Any]
+def with_inplace_option(
+    function: Callable[..., Any], pure: Callable[..., Any], in_place: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The function with one more parameter `inplace`, the last."""
+    """Add a last parameter `inplace` to a function."""
     signature = inspect.signature(function)
     count = len(signature.parameters)
     last = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False)
 
     @wraps(function)
-    def chosen(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+    def dispatch(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
         if len(args) > count:
             inplace, args = args[count], args[:count]
-        return (modifying if inplace else made)(*args, **kwargs)
+        return (in_place if inplace else pure)(*args, **kwargs)
 
-    chosen.__signature__ = signature.replace(parameters=[*signature.parameters.values(), last])  # type: ignore
-    return chosen
+    dispatch.__signature__ = signature.replace(parameters=[*signature.parameters.values(), last])  # type: ignore
+    return dispatch
 
 
-def between(x: Any, low: Any, high: Any) -> Any:
-    """x limited to [low, high], with derivative 0 at the limits; of limits that are NaN it is NaN."""
-    low, high = suited(low, x), suited(high, x)
+def hard_clip(x: Any, low: Any, high: Any) -> Any:
+    """Limit x to [low, high], with derivative 0 at the limits; limits that are NaN give NaN."""
+    low, high = number_like(low, x), number_like(high, x)
     if low != low or high != high:
         return x + math.nan
     x = ops.where(ops.less_equal(x, low), low, x)
     return ops.where(ops.greater_equal(x, high), high, x)
 
 
-REAL = "iuf"  # the kinds of dtypes of which there are comparisons
+REAL_KINDS = "iuf"  # the kinds of dtypes of which there are comparisons
 
 
 # -- piecewise linear ------------------------------------------
-@activation("function method", "function method nn.functional", primitive=ops.relu, complex=False, kinds=REAL)
+@activation(
+    "function method", "function method nn.functional", primitive=ops.relu, complex=False, kinds=REAL_KINDS
+)
 def relu(input: Any) -> Any:
     """max(x, 0)."""
     return ops.relu(input)
 
 
-@activation(node="HardtanhBackward0", kinds=REAL)
+@activation(node="HardtanhBackward0", kinds=REAL_KINDS)
 def relu6(input: Any) -> Any:
     """x limited to [0, 6]."""
-    return between(input, 0, 6)
+    return hard_clip(input, 0, 6)
 
 
-@activation("", "nn.functional", kinds=REAL)
+@activation("", "nn.functional", kinds=REAL_KINDS)
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """x limited to [min_val, max_val]."""
     if min_val > max_val:
@@ -97,26 +99,26 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
         )
     if kind(input) == "u" and min(min_val, max_val) < 0:
         raise TensorError("cannot do hardtanh on an unsigned type with negative limits")
-    return between(input, min_val, max_val)
+    return hard_clip(input, min_val, max_val)
 
 
 @activation("", "nn.functional")
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     """x, times the slope where it is not positive."""
-    return ops.where(ops.greater(input, 0), input, input * suited(negative_slope, input))
+    return ops.where(ops.greater(input, 0), input, input * number_like(negative_slope, input))
 
 
-@activation("function", "function nn.functional", out=True, kinds=REAL)
+@activation("function", "function nn.functional", out=True, kinds=REAL_KINDS)
 def threshold(input: Any, threshold: float, value: float) -> Any:
     """x, or the value where x is not above the threshold."""
-    low, other = suited(threshold, input), suited(value, input)
+    low, other = number_like(threshold, input), number_like(value, input)
     return ops.where(ops.less_equal(input, low), other, input)
 
 
 @activation()
 def hardsigmoid(input: Any) -> Any:
     """x/6 + ½ limited to [0, 1]."""
-    return between(input + 3, 0, 6) / 6
+    return hard_clip(input + 3, 0, 6) / 6
 
 
 @activation()
@@ -131,7 +133,7 @@ def hardswish(input: Any) -> Any:
 @operation("input", spaces="function method nn.functional", kinds="f")
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """x where |x| > lambd, and 0 elsewhere."""
-    lambd = suited(lambd, input)
+    lambd = number_like(lambd, input)
     inside = ops.logical_and(ops.less_equal(input, lambd), ops.greater_equal(input, -lambd))
     return ops.where(inside, 0, input)
 
@@ -139,10 +141,10 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 @operation("input", spaces="nn.functional", kinds="f")
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by lambd, as far as 0."""
-    lambd, greatest = suited(lambd, input), np.finfo(dtype_of(input)).max
+    lambd, greatest = number_like(lambd, input), np.finfo(value_dtype(input)).max
     if not 0 <= lambd <= greatest:
         raise TensorError(
-            f"lambda must be in range [0, {greatest:g}] for input dtype {short_name(dtype_of(input))}, but found "
+            f"lambda must be in range [0, {greatest:g}] for input dtype {short_name(value_dtype(input))}, but found "
             f"{lambd:g}"
         )
     above, below = ops.greater(input, lambd), ops.less(input, -lambd)
@@ -158,7 +160,7 @@ def prelu(input: Any, weight: Any) -> Any:
 
 
 # -- exponential ------------------------------------------
-def exponential(x: Any, scale: Any, alpha: Any, rate: Any = 1) -> Any:
+def scaled_elu(x: Any, scale: Any, alpha: Any, rate: Any = 1) -> Any:
     """scale·x where x is positive, and scale·alpha·(e^(rate·x) − 1) elsewhere. The slope at 0 is that from below, the
     second derivative there 0."""
     below = ops.where(ops.greater_equal(x, 0), 0, x * rate)
@@ -169,7 +171,7 @@ def exponential(x: Any, scale: Any, alpha: Any, rate: Any = 1) -> Any:
 @activation("", "nn.functional")
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, and alpha·(eˣ − 1) elsewhere."""
-    return exponential(input, 1, suited(alpha, input))
+    return scaled_elu(input, 1, number_like(alpha, input))
 
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
@@ -178,22 +180,22 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.673263242354377284
 @activation("function", "function nn.functional", node="EluBackward0")
 def selu(input: Any) -> Any:
     """elu with the scale and alpha that keep mean 0 and variance 1."""
-    return exponential(input, SELU_SCALE, SELU_ALPHA)
+    return scaled_elu(input, SELU_SCALE, SELU_ALPHA)
 
 
 @activation("function", "function nn.functional")
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, and alpha·(e^(x/alpha) − 1) elsewhere."""
-    alpha = suited(alpha, input)
+    alpha = number_like(alpha, input)
     if alpha == 0:
         raise TensorError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return exponential(input, 1, alpha, 1 / alpha)
+    return scaled_elu(input, 1, alpha, 1 / alpha)
 
 
 @operation("input", spaces="nn.functional", kinds="f")
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     """log(1 + e^(beta·x))/beta, or x itself where beta·x is above the threshold."""
-    beta, threshold = suited(beta, input), suited(threshold, input)
+    beta, threshold = number_like(beta, input), number_like(threshold, input)
     smooth = ops.softplus(input * beta) / beta if beta != 1 else ops.softplus(input)
     return ops.where(ops.greater(input * beta, threshold), input, smooth)
 
@@ -220,17 +222,19 @@ DENSITY = 1 / math.sqrt(2 * math.pi)
 
 
 # The density of the normal law, and its distribution function: in single precision as fast as that allows.
-normal_density = declare(
+normal_density = declare_primitive(
     Elementwise,
     "normal_density",
-    in_blocks(lambda xp, x: xp.exp(xp.square(x) * -0.5) * DENSITY),
+    blockwise_kernel(lambda xp, x: xp.exp(xp.square(x) * -0.5) * DENSITY),
     (lambda t, y, x: ops.negative(t * (x * y)),),
 )
-normal_cdf = declare(Elementwise, "normal_cdf", normal_cdf_kernel, (lambda t, y, x: t * normal_density(x),))
+normal_cdf = declare_primitive(
+    Elementwise, "normal_cdf", normal_cdf_kernel, (lambda t, y, x: t * normal_density(x),)
+)
 
 
 def gelu_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
-    """In terms of the share, which is a result: it is not computed twice."""
+    """The tangent rule, in terms of the share, which is a result and so not computed twice."""
     (x,), (t,), (_, share) = primals, tangents, ys
     if params["approximate"] == "none":
         change = normal_density(x)
@@ -244,8 +248,8 @@ ROOT, CUBIC = math.sqrt(2 / math.pi), 0.044715
 
 
 @operation("input", name="gelu", spaces="", out=False, results=tuple, tangent=gelu_tangent, kinds="f")
-def shared_gelu(input: Any, approximate: str) -> Any:
-    """x times a share, and the share."""
+def gelu_values(input: Any, approximate: str) -> Any:
+    """Return [x times a share, the share]."""
     if approximate == "none":
         share = normal_cdf(input)
     else:
@@ -253,14 +257,14 @@ def shared_gelu(input: Any, approximate: str) -> Any:
     return [input * share, share]
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 @with_out
 def gelu(input: Any, *, approximate: str = "none") -> Any:
     """x·Φ(x) with the distribution function Φ of the normal law; approximate="tanh" replaces it by
     (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2."""
     if approximate not in ("none", "tanh"):
         raise TensorError("approximate argument must be either none or tanh.", hint=f"not {approximate!r}")
-    return shared_gelu(input, approximate)[0]
+    return gelu_values(input, approximate)[0]
 
 
 # -- rational and gated ------------------------------------------

@@ -8,15 +8,15 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import aval_of
-from ....core.interpreter import concrete
+from ....core.interpreter import concretize
 from ..._core.errors import ArgumentValueError, TensorError
-from ..._core.tensor import Tensor, current
-from ..._declare.operation import SPACES, exposed, operation
+from ..._core.tensor import Tensor, refresh
+from ..._declare.operation import SPACES, expose, operation
 
-NEVER = -1e30  # the logarithm of what is impossible, with which one can still compute
+LOG_ZERO = -1e30  # the logarithm of what is impossible, with which one can still compute
 
 
-def log_sum(*terms: Any) -> Any:
+def log_sum_exp(*terms: Any) -> Any:
     """log Σ exp(term)."""
     most: Any = ops.stop_gradient(terms[0])
     for term in terms[1:]:
@@ -28,10 +28,10 @@ def log_sum(*terms: Any) -> Any:
     return most + ops.log(total)
 
 
-def later(states: Any, by: int) -> Any:
-    """The states moved to higher numbers; the first ones are impossible."""
+def shift_states(states: Any, by: int) -> Any:
+    """Shift states to higher numbers; the first ones become impossible."""
     count = aval_of(states).shape[0]
-    impossible = np.full((count, by), NEVER, aval_of(states).dtype)
+    impossible = np.full((count, by), LOG_ZERO, aval_of(states).dtype)
     return ops.concatenate(impossible, ops.getitem(states, index=(slice(None), slice(None, -by))), axis=1)
 
 
@@ -42,8 +42,8 @@ def later(states: Any, by: int) -> Any:
     node="CtcLossBackward0",
     out=False,
 )
-def alignments(log_probs: Any, labels: Any, skips: Any, input_lengths: Any, ends: Any) -> Any:
-    """-log P of each sequence of states: the labels with a blank before, between and behind them.
+def ctc_loss_values(log_probs: Any, labels: Any, skips: Any, input_lengths: Any, ends: Any) -> Any:
+    """The losses -log P of sequences of states: labels with a blank before, between and behind them.
 
     Args:
         log_probs: (T, N, C).
@@ -58,29 +58,31 @@ def alignments(log_probs: Any, labels: Any, skips: Any, input_lengths: Any, ends
     spread = ops.broadcast_to(ops.reshape(labels, shape=(1, count, length)), shape=(steps, count, length))
     seen = ops.take_along(log_probs, spread, axis=2)
     first = ops.less(np.arange(length)[None], ops.minimum(ops.reshape(ends, shape=(count, 1)), 1) + 1)
-    states = ops.where(first, ops.getitem(seen, index=(0,)), np.asarray(NEVER, dtype))
+    states = ops.where(first, ops.getitem(seen, index=(0,)), np.asarray(LOG_ZERO, dtype))
     for step in range(1, steps):
-        ways = [states, later(states, 1)]
+        ways = [states, shift_states(states, 1)]
         if length > 2:
-            ways.append(ops.where(skips, later(states, 2), np.asarray(NEVER, dtype)))
-        after = log_sum(*ways) + ops.getitem(seen, index=(step,))
+            ways.append(ops.where(skips, shift_states(states, 2), np.asarray(LOG_ZERO, dtype)))
+        after = log_sum_exp(*ways) + ops.getitem(seen, index=(step,))
         goes_on = ops.reshape(ops.less(step, input_lengths), shape=(count, 1))
         states = ops.where(goes_on, after, states)
     last = ops.take_along(states, ops.reshape(ends, shape=(count, 1)), axis=1)
     before = ops.take_along(states, ops.reshape(ops.maximum(ends - 1, 0), shape=(count, 1)), axis=1)
-    before = ops.where(ops.reshape(ops.greater(ends, 0), shape=(count, 1)), before, np.asarray(NEVER, dtype))
-    losses = ops.reshape(-log_sum(last, before), shape=(count,))
-    return ops.where(ops.greater(losses, -NEVER / 2), np.asarray(np.inf, dtype), losses)
+    before = ops.where(
+        ops.reshape(ops.greater(ends, 0), shape=(count, 1)), before, np.asarray(LOG_ZERO, dtype)
+    )
+    losses = ops.reshape(-log_sum_exp(last, before), shape=(count,))
+    return ops.where(ops.greater(losses, -LOG_ZERO / 2), np.asarray(np.inf, dtype), losses)
 
 
-def whole(given: Any) -> np.ndarray:
-    """Integers, from a Tensor or a sequence."""
+def as_integers(given: Any) -> np.ndarray:
+    """Convert a Tensor or a sequence to an array of integers."""
     return np.asarray(
-        concrete(current(given).value, "ctc_loss") if isinstance(given, Tensor) else given, np.int64
+        concretize(refresh(given).value, "ctc_loss") if isinstance(given, Tensor) else given, np.int64
     )
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -114,7 +116,7 @@ def ctc_loss(
     if single:
         log_probs = log_probs.unsqueeze(1)
     steps, count, classes = log_probs.shape
-    times, sizes = np.atleast_1d(whole(input_lengths)), np.atleast_1d(whole(target_lengths))
+    times, sizes = np.atleast_1d(as_integers(input_lengths)), np.atleast_1d(as_integers(target_lengths))
     if not 0 <= blank < classes:
         raise TensorError("blank must be in label range")
     for name, lengths in (("input_lengths", times), ("target_lengths", sizes)):
@@ -126,7 +128,7 @@ def ctc_loss(
             f"Expected input_lengths to have value at most {steps}, but got value {times[n]} (while checking arguments "
             "for ctc_loss_allocate_outputs)"
         )
-    given = whole(targets)
+    given = as_integers(targets)
     longest = sizes.max(initial=0)
     if given.ndim == 1:
         parts = np.split(given[: sizes.sum()], np.cumsum(sizes)[:-1])
@@ -137,7 +139,7 @@ def ctc_loss(
         row[1 : 2 * len(part) : 2] = part
     skips = np.zeros(labels.shape, bool)
     skips[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
-    losses = alignments(log_probs, labels, skips, times, 2 * sizes)
+    losses = ctc_loss_values(log_probs, labels, skips, times, 2 * sizes)
     torch = SPACES["function"]
     if zero_infinity:
         losses = torch["where"](torch["isinf"](losses), torch["zeros_like"](losses), losses)

@@ -1,4 +1,4 @@
-"""Attention."""
+"""Scaled dot-product attention."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
 from ..._core.errors import TensorError
-from ..._declare.operation import exposed, operation
-from .dropout import kept
+from ..._declare.operation import expose, operation
+from .dropout import dropout_factors
 
 
-def transposed(x: Any) -> Any:
+def swap_last_axes(x: Any) -> Any:
     return fnp.swapaxes(x, -1, -2)
 
 
 def attention_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
-    """In terms of the weights, which are a result: nothing is computed twice."""
+    """The tangent rule, in terms of the weights, which are a result: nothing is computed twice."""
     weights = ys[1]
     (q, k, v, _, keep), (tq, tk, tv, tm, _) = primals, tangents
     scale = params["scale"]
-    terms = [] if tq is None else [scale * fnp.matmul(tq, transposed(k))]
-    terms += [] if tk is None else [scale * fnp.matmul(q, transposed(tk))]
+    terms = [] if tq is None else [scale * fnp.matmul(tq, swap_last_axes(k))]
+    terms += [] if tk is None else [scale * fnp.matmul(q, swap_last_axes(tk))]
     terms += [] if tm is None else [ops.broadcast_to(tm, shape=aval_of(weights).shape)]
     changes = [] if tv is None else [fnp.matmul(weights if keep is None else weights * keep, tv)]
     moved = None
     if terms:
-        total = weights * added(terms)
+        total = weights * add_terms(terms)
         moved = total - weights * fnp.sum(total, axis=-1, keepdims=True)
         changes.append(fnp.matmul(moved if keep is None else moved * keep, v))
-    return [added(changes), moved]
+    return [add_terms(changes), moved]
 
 
-def added(terms: list[Any]) -> Any:
+def add_terms(terms: list[Any]) -> Any:
     total = terms[0]
     for term in terms[1:]:
         total = total + term
@@ -52,11 +52,11 @@ def added(terms: list[Any]) -> Any:
     results=tuple,
     tangent=attention_tangent,
 )
-def attended(
+def attention_values(
     query: Any, key: Any, value: Any, attn_mask: Any, keep: Any, is_causal: bool, scale: float
 ) -> Any:
-    """(weighted means of the values, the weights). A query to which all is masked gets zeros."""
-    scores = fnp.matmul(query, transposed(key)) * scale
+    """Return [weighted means of the values, the weights]. A query to which all is masked gets zeros."""
+    scores = fnp.matmul(query, swap_last_axes(key)) * scale
     if not aval_of(scores).shape[-1]:  # no keys
         return [fnp.matmul(scores, value), scores]
     if is_causal:
@@ -73,7 +73,7 @@ def attended(
     return [fnp.matmul(weights if keep is None else weights * keep, value), weights]
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
@@ -114,6 +114,6 @@ def scaled_dot_product_attention(
     keep = None
     if dropout_p > 0:
         shape = (*np.broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2], key.shape[-2])
-        keep = kept(shape, query.dtype, dropout_p)
+        keep = dropout_factors(shape, query.dtype, dropout_p)
     scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
-    return attended(query, key, value, attn_mask, keep, is_causal, scale)[0]
+    return attention_values(query, key, value, attn_mask, keep, is_causal, scale)[0]

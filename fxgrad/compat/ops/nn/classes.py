@@ -12,16 +12,16 @@ from ....core.aval import aval_of, kind_of
 from ....core.interpreter import Tracer
 from ..._core.dtypes import type_name
 from ..._core.errors import ArgumentValueError, DimensionError, TensorError
-from ..._core.tensor import Tensor, current
-from ..._declare.operation import exposed, operation
-from .loss import legacy, reduced
+from ..._core.tensor import Tensor, refresh
+from ..._declare.operation import expose, operation
+from .loss import legacy_reduction, reduce_losses
 from .softmax import log_softmax
 
 CLASSES = np.dtype("i8"), np.dtype("u1")
 
 
 def check_classes(target: Any, count: int, ignore_index: int) -> None:
-    """Raise for what is no class; for one that there is not, where the values are known."""
+    """Raise for dtypes that are no classes, and for concrete classes out of range."""
     dtype = aval_of(target).dtype
     if dtype not in CLASSES:
         name = type_name(dtype).removeprefix("torch.").removesuffix("Tensor")
@@ -36,16 +36,16 @@ def check_classes(target: Any, count: int, ignore_index: int) -> None:
         raise DimensionError(f"Target {int(np.asarray(target)[wrong].flat[0])} is out of bounds.")
 
 
-def chosen(scores: Any, target: Any) -> Any:
+def target_scores(scores: Any, target: Any) -> Any:
     """The score of the target class, of scores along axis 1."""
-    places = ops.expanded(target, aval_of(scores).shape, (1,))
+    places = ops.restore_axes(target, aval_of(scores).shape, (1,))
     return ops.reshape(ops.take_along(scores, places, 1), shape=aval_of(target).shape)
 
 
 @operation(
     "input target weight", spaces="", out=False, name="nll_loss", node="NllLossBackward0", by_value=False
 )
-def losses_of_classes(
+def nll_loss_values(
     input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
     """−weight·log-probability of the target class, mixed with the mean over all classes where there is smoothing. The
@@ -60,7 +60,7 @@ def losses_of_classes(
     factor = ops.convert(counted, dtype=aval_of(input).dtype)
     if weight is not None:
         factor = factor * ops.getitem(weight, target, index=(ops.ARRAY,))
-    losses = ops.negative(ops.where(counted, chosen(input, target), 0))
+    losses = ops.negative(ops.where(counted, target_scores(input, target), 0))
     losses = losses * factor if weight is not None else losses
     if smoothing:
         scores = input
@@ -70,16 +70,18 @@ def losses_of_classes(
         losses = (1 - smoothing) * losses + (smoothing / count) * spread
     if reduction == "mean":
         return fnp.sum(losses) / fnp.sum(factor)
-    return ops.reshape(losses, shape=()) if single and reduction == "none" else reduced(losses, reduction)
+    return (
+        ops.reshape(losses, shape=()) if single and reduction == "none" else reduce_losses(losses, reduction)
+    )
 
 
 def class_loss(
     input: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float = 0.0
 ) -> Tensor:
-    """See `losses_of_classes`."""
+    """Check the classes and compute their loss: see `nll_loss_values`."""
     shape = input.shape
-    check_classes(current(target).value, shape[1 if len(shape) > 1 else 0], ignore_index)
-    return losses_of_classes(input, target, weight, ignore_index, reduction, smoothing)
+    check_classes(refresh(target).value, shape[1 if len(shape) > 1 else 0], ignore_index)
+    return nll_loss_values(input, target, weight, ignore_index, reduction, smoothing)
 
 
 def check_shapes(input: Any, target: Any) -> None:
@@ -94,7 +96,7 @@ def check_shapes(input: Any, target: Any) -> None:
         raise TensorError(f"Expected target size {[want[0], *want[2:]]}, got {list(have)}")
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def nll_loss(
     input: Any,
     target: Any,
@@ -111,7 +113,7 @@ def nll_loss(
         ignore_index: the class that stands for none.
     """
     check_shapes(input, target)
-    return class_loss(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))
+    return class_loss(input, target, weight, ignore_index, legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target weight", spaces="", out=False, name="probability_loss", node="DivBackward0")
@@ -126,10 +128,10 @@ def probability_loss(input: Any, target: Any, weight: Any, reduction: str, smoot
     if weight is not None:
         terms = terms * ops.reshape(weight, shape=(shape[axis], *(1,) * (len(shape) - axis - 1)))
     losses = ops.negative(ops.reduce_sum(terms, axes=(axis,)))
-    return reduced(losses, reduction)
+    return reduce_losses(losses, reduction)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def cross_entropy(
     input: Any,
     target: Any,
@@ -157,7 +159,7 @@ def cross_entropy(
     """
     if not 0 <= label_smoothing <= 1:
         raise TensorError(f"label_smoothing must be between 0.0 and 1.0. Got: {float(label_smoothing):.6g}")
-    reduction = legacy(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     scores = log_softmax(input, 0 if input.ndim == 1 else 1)
     if tuple(target.shape) == tuple(input.shape) and target.dtype.is_floating_point:
         return probability_loss(scores, target, weight, reduction, label_smoothing)
@@ -166,15 +168,15 @@ def cross_entropy(
 
 
 # -- margins between scores ------------------------------------------
-def rows(*values: Any) -> tuple[Any, ...]:
-    """Values with a batch axis, which is added where there is none."""
+def as_batch(*values: Any) -> tuple[Any, ...]:
+    """Add a batch axis to values without one."""
     if aval_of(values[0]).ndim > 1:
         return values
     return tuple(ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in values)
 
 
-def one_for_each(losses: Any, input: Any) -> Any:
-    """Losses of a batch, or the one of a single entry."""
+def unbatch_losses(losses: Any, input: Any) -> Any:
+    """Remove the batch axis of losses where the input has none."""
     return losses if aval_of(input).ndim > 1 else ops.reshape(losses, shape=())
 
 
@@ -192,16 +194,16 @@ def multi_margin_loss(
     """The mean over the classes i of max(margin − x[target] + xᵢ, 0)ᵖ, that of the target left out."""
     if p not in (1, 2):
         raise ArgumentValueError("only p == 1 and p == 2 supported")
-    x, target = rows(input, target)
+    x, target = as_batch(input, target)
     count = aval_of(x).shape[1]
-    gaps = margin - ops.expanded(chosen(x, target), x.shape, (1,)) + x
+    gaps = margin - ops.restore_axes(target_scores(x, target), x.shape, (1,)) + x
     terms = ops.where(ops.less_equal(gaps, 0), 0, gaps)
     terms = terms if p == 1 else terms * terms
-    own = ops.equal(np.arange(count), ops.expanded(target, x.shape, (1,)))
+    own = ops.equal(np.arange(count), ops.restore_axes(target, x.shape, (1,)))
     losses = ops.reduce_sum(ops.where(own, 0, terms), axes=(1,)) / count
     if weight is not None:
         losses = losses * ops.getitem(weight, target, index=(ops.ARRAY,))
-    return reduced(one_for_each(losses, input), legacy(size_average, reduce, reduction))
+    return reduce_losses(unbatch_losses(losses, input), legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target", spaces="nn.functional", out=False)
@@ -210,7 +212,7 @@ def multilabel_margin_loss(
 ) -> Any:
     """Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the first −1, and all classes i that are none,
     divided by the number of classes."""
-    x, target = rows(input, target)
+    x, target = as_batch(input, target)
     n, count = aval_of(x).shape
     ended = ops.cumsum(ops.convert(ops.less(target, 0), dtype=np.dtype(int)), axis=1)
     valid = ops.equal(ended, 0)
@@ -233,7 +235,7 @@ def multilabel_margin_loss(
     )
     terms = ops.where(ops.logical_and(pairs, ops.greater(gaps, 0)), gaps, 0)
     losses = ops.reduce_sum(terms, axes=(1, 2)) / count
-    return reduced(one_for_each(losses, input), legacy(size_average, reduce, reduction))
+    return reduce_losses(unbatch_losses(losses, input), legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target weight", spaces="nn.functional", promote="arithmetic", out=False)
@@ -251,18 +253,18 @@ def multilabel_soft_margin_loss(
         terms = terms * weight
     axis = aval_of(terms).ndim - 1
     losses = ops.reduce_sum(terms, axes=(axis,)) / aval_of(terms).shape[axis]
-    return reduced(losses, legacy(size_average, reduce, reduction))
+    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
 
 
 # -- classes as vectors ------------------------------------------
 @operation("input", spaces="", out=False, name="one_hot")
-def indicators(input: Any, num_classes: int) -> Any:
+def one_hot_values(input: Any, num_classes: int) -> Any:
     """1 at the class along a new last dimension, 0 elsewhere."""
     places = ops.reshape(input, shape=(*aval_of(input).shape, 1))
     return ops.convert(ops.equal(places, np.arange(num_classes)), dtype=np.dtype(np.int64))
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def one_hot(input: Any, num_classes: int = -1) -> Any:
     """Vectors with 1 at the class, along a new last dimension; without a number of classes there are as many as needed.
 
@@ -283,4 +285,4 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
                 num_classes = high + 1
             if high >= num_classes:
                 raise TensorError("Class values must be smaller than num_classes.")
-    return indicators(input, num_classes)
+    return one_hot_values(input, num_classes)

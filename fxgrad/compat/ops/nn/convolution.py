@@ -10,26 +10,26 @@ from ....core.aval import aval_of
 from ..._core.dtypes import short_name
 from ..._core.errors import TensorError
 from ..._declare.operation import operation
-from .spatial import each, with_batch, without_batch
+from .spatial import add_batch_axis, per_dimension, remove_batch_axis
 
 CONVOLUTION = {"spaces": "function nn.functional", "out": False, "node": "ConvolutionBackward0"}
 
 
-def grouped(w: Any, groups: int) -> Any:
-    """A weight (features, channels, …) with its groups as first axis."""
+def split_groups(w: Any, groups: int) -> Any:
+    """Reshape a weight (features, channels, …), so that its groups are the first axis."""
     n, *rest = aval_of(w).shape
     return ops.reshape(w, shape=(groups, n // groups, *rest))
 
 
-def correlated(x: Any, w: Any, bias: Any, groups: int, had_batch: bool, **params: Any) -> Any:
-    """The correlation of (N, C, …) with (groups, features, channels, …), and the bias of each feature."""
+def correlate_groups(x: Any, w: Any, bias: Any, groups: int, had_batch: bool, **params: Any) -> Any:
+    """Correlate (N, C, …) with (groups, features, channels, …), and add the bias of each feature."""
     n, c, *spatial = aval_of(x).shape
     y = ops.correlate(ops.reshape(x, shape=(n, groups, c // groups, *spatial)), w, **params)
     _, _, f, *outer = aval_of(y).shape
     y = ops.reshape(y, shape=(n, groups * f, *outer))
     if bias is not None:
         y = y + ops.reshape(bias, shape=(groups * f, *(1,) * len(outer)))
-    return without_batch(y, had_batch)
+    return remove_batch_axis(y, had_batch)
 
 
 def check_operands(x: Any, w: Any, bias: Any, rank: int, groups: int, channels: int, features: int) -> None:
@@ -69,7 +69,7 @@ def paddings(padding: Any, sizes: Any, steps: Any, dilations: Any) -> tuple[tupl
         return tuple((n // 2, n - n // 2) for n in totals)
     if isinstance(padding, str):
         raise TensorError(f"Invalid padding string: '{padding}', should be one of 'valid', 'same'")
-    numbers = each(padding, len(sizes), "padding")
+    numbers = per_dimension(padding, len(sizes), "padding")
     if min(numbers) < 0:
         raise TensorError("negative padding is not supported")
     return tuple((n, n) for n in numbers)
@@ -79,10 +79,10 @@ def convolution(
     rank: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
     """The correlation of input with weight over the last `rank` dimensions."""
-    x, had_batch = with_batch(input, rank, f"conv{rank}d")
+    x, had_batch = add_batch_axis(input, rank, f"conv{rank}d")
     shape = aval_of(weight).shape
     check_operands(x, weight, bias, rank, groups, shape[1] * groups, shape[0])
-    steps, dilations = each(stride, rank, "stride"), each(dilation, rank, "dilation")
+    steps, dilations = per_dimension(stride, rank, "stride"), per_dimension(dilation, rank, "dilation")
     if min(steps) < 1:
         raise TensorError("non-positive stride is not supported")
     if min(dilations) < 1:
@@ -96,9 +96,9 @@ def convolution(
                 f"Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). Kernel size can't be "
                 "greater than actual input size"
             )
-    return correlated(
+    return correlate_groups(
         x,
-        grouped(weight, groups),
+        split_groups(weight, groups),
         bias,
         groups,
         had_batch,
@@ -109,8 +109,8 @@ def convolution(
     )
 
 
-def convolution_of(rank: int) -> Any:
-    """The convolution over so many dimensions."""
+def declare_conv(rank: int) -> Any:
+    """Declare the convolution over so many dimensions."""
 
     @operation("input weight bias", name=f"conv{rank}d", **CONVOLUTION)
     def conv(
@@ -138,7 +138,7 @@ def convolution_of(rank: int) -> Any:
     return conv
 
 
-conv1d, conv2d, conv3d = map(convolution_of, (1, 2, 3))
+conv1d, conv2d, conv3d = map(declare_conv, (1, 2, 3))
 
 
 def transposed_convolution(
@@ -153,11 +153,14 @@ def transposed_convolution(
     dilation: Any,
 ) -> Any:
     """The transpose of `convolution`: a correlation with the reversed weight, stride − 1 zeros between the entries."""
-    x, had_batch = with_batch(input, rank, f"conv_transpose{rank}d")
+    x, had_batch = add_batch_axis(input, rank, f"conv_transpose{rank}d")
     shape = aval_of(weight).shape
     check_operands(x, weight, bias, rank, groups, shape[0], shape[1] * groups)
-    strides, dilations = each(stride, rank, "stride"), each(dilation, rank, "dilation")
-    inner, outer = each(padding, rank, "padding"), each(output_padding, rank, "output_padding")
+    strides, dilations = per_dimension(stride, rank, "stride"), per_dimension(dilation, rank, "dilation")
+    inner, outer = (
+        per_dimension(padding, rank, "padding"),
+        per_dimension(output_padding, rank, "output_padding"),
+    )
     for extra, s, d in zip(outer, strides, dilations):
         if extra >= s and extra >= d:
             raise TensorError(
@@ -169,8 +172,8 @@ def transposed_convolution(
         ((k - 1) * d - p, (k - 1) * d - p + extra)
         for k, d, p, extra in zip(shape[2:], dilations, inner, outer)
     ]
-    w = ops.permute(grouped(weight, groups), axes=(0, 2, 1, *range(3, rank + 3)))
-    return correlated(
+    w = ops.permute(split_groups(weight, groups), axes=(0, 2, 1, *range(3, rank + 3)))
+    return correlate_groups(
         x,
         ops.flip(w, axes=tuple(range(3, rank + 3))),
         bias,
@@ -183,8 +186,8 @@ def transposed_convolution(
     )
 
 
-def transposed_convolution_of(rank: int) -> Any:
-    """The transposed convolution over so many dimensions."""
+def declare_conv_transpose(rank: int) -> Any:
+    """Declare the transposed convolution over so many dimensions."""
 
     @operation("input weight bias", name=f"conv_transpose{rank}d", **CONVOLUTION)
     def conv_transpose(
@@ -209,20 +212,22 @@ def transposed_convolution_of(rank: int) -> Any:
     return conv_transpose
 
 
-conv_transpose1d, conv_transpose2d, conv_transpose3d = map(transposed_convolution_of, (1, 2, 3))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(declare_conv_transpose, (1, 2, 3))
 
 
 # -- windows ------------------------------------------
 @operation("input", spaces="nn.functional", out=False, node="Im2ColBackward0")
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """The windows of images (N, C, H, W) as columns: (N, C·kH·kW, number of windows)."""
-    x, had_batch = with_batch(input, 2, "im2col")
+    x, had_batch = add_batch_axis(input, 2, "im2col")
     n, c = aval_of(x).shape[:2]
-    pads = each(padding, 2, "padding")
-    sizes, steps = each(kernel_size, 2, "kernel_size"), each(stride, 2, "stride")
+    pads = per_dimension(padding, 2, "padding")
+    sizes, steps = per_dimension(kernel_size, 2, "kernel_size"), per_dimension(stride, 2, "stride")
     x = ops.pad(x, widths=((0, 0), (0, 0), *((p, p) for p in pads)))
-    y = ops.windows(x, sizes=sizes, steps=steps, dilations=each(dilation, 2, "dilation"))
-    return without_batch(ops.reshape(y, shape=(n, c * prod(sizes), prod(aval_of(y).shape[4:]))), had_batch)
+    y = ops.windows(x, sizes=sizes, steps=steps, dilations=per_dimension(dilation, 2, "dilation"))
+    return remove_batch_axis(
+        ops.reshape(y, shape=(n, c * prod(sizes), prod(aval_of(y).shape[4:]))), had_batch
+    )
 
 
 @operation("input", spaces="nn.functional", out=False, node="Col2ImBackward0")
@@ -233,9 +238,9 @@ def fold(
     had_batch = aval_of(input).ndim == 3
     x = input if had_batch else ops.reshape(input, shape=(1, *aval_of(input).shape))
     n, rows, columns = aval_of(x).shape
-    sizes, steps = each(kernel_size, 2, "kernel_size"), each(stride, 2, "stride")
-    pads, dilations = each(padding, 2, "padding"), each(dilation, 2, "dilation")
-    outer = each(output_size, 2, "output_size")
+    sizes, steps = per_dimension(kernel_size, 2, "kernel_size"), per_dimension(stride, 2, "stride")
+    pads, dilations = per_dimension(padding, 2, "padding"), per_dimension(dilation, 2, "dilation")
+    outer = per_dimension(output_size, 2, "output_size")
     padded = tuple(m + 2 * p for m, p in zip(outer, pads))
     counts = tuple((m - (k - 1) * d - 1) // s + 1 for m, k, d, s in zip(padded, sizes, dilations, steps))
     if rows % prod(sizes):
@@ -251,6 +256,6 @@ def fold(
             f"{counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={columns}."
         )
     u = ops.reshape(x, shape=(n, rows // prod(sizes), *sizes, *counts))
-    y = ops.overlap(u, shape=padded, steps=steps, dilations=dilations)
+    y = ops.col2im(u, shape=padded, steps=steps, dilations=dilations)
     inside = tuple(slice(p, p + m, None) for p, m in zip(pads, outer))
-    return without_batch(ops.getitem(y, index=(slice(None, None, None),) * 2 + inside), had_batch)
+    return remove_batch_axis(ops.getitem(y, index=(slice(None, None, None),) * 2 + inside), had_batch)

@@ -9,15 +9,15 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.errors import ArgumentValueError, TensorError
-from ..._declare.operation import exposed, operation
-from ..reduction import norm_of
-from .loss import legacy, non_negative, reduced
+from ..._declare.operation import expose, operation
+from ..reduction import p_norm
+from .loss import hinge, legacy_reduction, reduce_losses
 
 
 @operation("x1 x2", promote="float", spaces="function nn.functional", out=False)
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of x1 − x2 + eps along the last dimension."""
-    return norm_of(x1 - x2 + eps, p, -1, keepdim)
+    return p_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False)
@@ -29,7 +29,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     x1, x2 = (ops.broadcast_to(x, shape=shape) for x in (x1, x2))
     a, b = (
         x / ops.where(ops.less(n, eps), eps, n)
-        for x, n in ((x1, norm_of(x1, 2, dim, True)), (x2, norm_of(x2, 2, dim, True)))
+        for x, n in ((x1, p_norm(x1, 2, dim, True)), (x2, p_norm(x2, 2, dim, True)))
     )
     return ops.reduce_sum(a * b, axes=(dim % len(shape),))
 
@@ -43,13 +43,13 @@ def pdist(input: Any, p: float = 2.0) -> Any:
         raise TensorError("pdist only supports non-negative p values", hint=f"not {p}")
     first, second = np.triu_indices(aval_of(input).shape[0], 1)
     take = (ops.ARRAY, slice(None, None, None))
-    return norm_of(ops.getitem(input, first, index=take) - ops.getitem(input, second, index=take), p, 1)
+    return p_norm(ops.getitem(input, first, index=take) - ops.getitem(input, second, index=take), p, 1)
 
 
 @operation("input", spaces="nn.functional", node="DivBackward0")
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """x divided by its p-norm along a dimension, which is not taken for less than eps."""
-    length = norm_of(input, p, dim, True)
+    length = p_norm(input, p, dim, True)
     return input / ops.where(ops.less(length, eps), eps, length)
 
 
@@ -69,8 +69,8 @@ def cosine_embedding_loss(
     squares = [ops.reduce_sum(x * x, axes=(axis,)) + 1e-12 for x in (input1, input2)]
     cosine = ops.reduce_sum(input1 * input2, axes=(axis,)) / ops.sqrt(squares[0] * squares[1])
     alike = ops.where(ops.equal(target, 1), 1 - cosine, 0)
-    apart = ops.where(ops.equal(target, -1), non_negative(cosine - margin), 0)
-    return reduced(alike + apart, legacy(size_average, reduce, reduction))
+    apart = ops.where(ops.equal(target, -1), hinge(cosine - margin), 0)
+    return reduce_losses(alike + apart, legacy_reduction(size_average, reduce, reduction))
 
 
 def check_margin(margin: float) -> None:
@@ -95,14 +95,14 @@ def triplet_margin_loss(
     """max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); with `swap` the negative is as near as it is to the
     nearer of the other two."""
     check_margin(margin)
-    near = norm_of(anchor - positive + eps, p, -1)
-    far = norm_of(anchor - negative + eps, p, -1)
+    near = p_norm(anchor - positive + eps, p, -1)
+    far = p_norm(anchor - negative + eps, p, -1)
     if swap:
-        far = ops.minimum(far, norm_of(positive - negative + eps, p, -1))
-    return reduced(non_negative(margin + near - far), legacy(size_average, reduce, reduction))
+        far = ops.minimum(far, p_norm(positive - negative + eps, p, -1))
+    return reduce_losses(hinge(margin + near - far), legacy_reduction(size_average, reduce, reduction))
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def triplet_margin_with_distance_loss(
     anchor: Any,
     positive: Any,

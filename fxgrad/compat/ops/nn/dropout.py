@@ -1,4 +1,4 @@
-"""What draws: dropout and its variants, rrelu, gumbel_softmax."""
+"""Functions that draw random numbers: dropout and its variants, rrelu, gumbel_softmax."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import wrap
-from ..._declare.operation import exposed
+from ..._declare.operation import expose
 from ..._make.generators import draw
 from .activation import leaky_relu
 from .softmax import softmax
@@ -22,42 +22,42 @@ def check_probability(p: float) -> None:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def drawn(sample: Any, shape: Any, dtype: Any) -> Any:
-    """A Tensor of random numbers: `sample` is as in `random.draw`."""
+def draw_tensor(sample: Any, shape: Any, dtype: Any) -> Any:
+    """Draw a Tensor of random numbers: `sample` is as in `generators.draw`."""
     return wrap(draw(lambda rng, s: np.asarray(sample(rng, s)).astype(dtype.numpy), tuple(shape)))
 
 
-def kept(shape: Any, dtype: Any, p: float) -> Any:
-    """1/(1 − p) with probability 1 − p, and 0 otherwise."""
+def dropout_factors(shape: Any, dtype: Any, p: float) -> Any:
+    """Draw the factors of dropout: 1/(1 − p) with probability 1 − p, and 0 otherwise."""
     scale = 0.0 if p == 1 else 1 / (1 - p)
-    return drawn(lambda rng, s: (rng.random(s) >= p) * scale, shape, dtype)
+    return draw_tensor(lambda rng, s: (rng.random(s) >= p) * scale, shape, dtype)
 
 
-def applied(input: Any, factor: Any, inplace: bool) -> Any:
+def apply_factor(input: Any, factor: Any, inplace: bool) -> Any:
     return input.mul_(factor) if inplace else input * factor
 
 
-def dropped(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:
-    """The input times `kept` numbers of a shape that broadcasts to its own."""
+def drop_entries(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:
+    """Multiply the input by dropout factors of a shape that broadcasts to its own."""
     check_probability(p)
     if not training or p == 0:
         return input
-    return applied(input, kept(shape, input.dtype, p), inplace)
+    return apply_factor(input, dropout_factors(shape, input.dtype, p), inplace)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zeros with probability p, and else x/(1 − p); x itself unless `training`."""
-    return dropped(input, p, training, inplace, input.shape)
+    return drop_entries(input, p, training, inplace, input.shape)
 
 
-@exposed("function", "dropout")
+@expose("function", "dropout")
 def torch_dropout(input: Any, p: float, train: bool) -> Any:
     """nn.functional.dropout."""
     return dropout(input, p, train)
 
 
-@exposed("function", "dropout_")
+@expose("function", "dropout_")
 def torch_dropout_(input: Any, p: float, train: bool) -> Any:
     """nn.functional.dropout in place."""
     return dropout(input, p, train, True)
@@ -74,66 +74,66 @@ def feature_shape(input: Any, rank: int | None) -> tuple[int, ...]:
     return (*input.shape[:lead], *(1,) * (ndim - lead))
 
 
-def feature_dropout_of(rank: int) -> Any:
-    """Dropout of channels with so many dimensions."""
+def declare_feature_dropout(rank: int) -> Any:
+    """Declare dropout of channels with so many dimensions."""
 
     def feature_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
         """dropout of whole channels."""
-        return dropped(input, p, training, inplace, feature_shape(input, rank))
+        return drop_entries(input, p, training, inplace, feature_shape(input, rank))
 
     feature_dropout.__name__ = feature_dropout.__qualname__ = f"dropout{rank}d"
-    return exposed("nn.functional")(feature_dropout)
+    return expose("nn.functional")(feature_dropout)
 
 
-dropout1d, dropout2d, dropout3d = map(feature_dropout_of, (1, 2, 3))
+dropout1d, dropout2d, dropout3d = map(declare_feature_dropout, (1, 2, 3))
 
 
-@exposed("function")
+@expose("function")
 def feature_dropout(input: Any, p: float, train: bool) -> Any:
     """dropout of whole channels."""
-    return dropped(input, p, train, False, feature_shape(input, None))
+    return drop_entries(input, p, train, False, feature_shape(input, None))
 
 
-def saturated(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:
-    """The input with entries set to −ALPHA, scaled and moved so that mean 0 and variance 1 stay."""
+def drop_to_saturation(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:
+    """Set random entries to −ALPHA, then scale and shift so that mean 0 and variance 1 stay."""
     check_probability(p)
     if not training or p == 0:
         return input
     if p == 1:
-        return applied(input, 0.0, inplace)
+        return apply_factor(input, 0.0, inplace)
     scale = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
-    mask = drawn(lambda rng, s: rng.random(s) >= p, shape, input.dtype)
+    mask = draw_tensor(lambda rng, s: rng.random(s) >= p, shape, input.dtype)
     moved = (mask - 1) * (ALPHA * scale) + ALPHA * scale * p
     if inplace:
         return input.mul_(mask * scale).add_(moved)
     return input * (mask * scale) + moved
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """dropout for selu: entries are set to what it saturates at, mean 0 and variance 1 stay."""
-    return saturated(input, p, training, inplace, input.shape)
+    return drop_to_saturation(input, p, training, inplace, input.shape)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """alpha_dropout of whole channels."""
-    return saturated(input, p, training, inplace, feature_shape(input, None))
+    return drop_to_saturation(input, p, training, inplace, feature_shape(input, None))
 
 
-@exposed("function", "alpha_dropout")
+@expose("function", "alpha_dropout")
 def torch_alpha_dropout(input: Any, p: float, train: bool) -> Any:
     """nn.functional.alpha_dropout."""
     return alpha_dropout(input, p, train)
 
 
-@exposed("function", "feature_alpha_dropout")
+@expose("function", "feature_alpha_dropout")
 def torch_feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
     """nn.functional.feature_alpha_dropout."""
     return feature_alpha_dropout(input, p, train)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def rrelu(
     input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Any:
@@ -145,29 +145,29 @@ def rrelu(
     if not training:
         y = leaky_relu(input, (lower + upper) / 2)
     else:
-        slope = drawn(lambda rng, s: rng.uniform(lower, upper, s), input.shape, input.dtype)
+        slope = draw_tensor(lambda rng, s: rng.uniform(lower, upper, s), input.shape, input.dtype)
         y = input * slope.masked_fill(input > 0, 1.0)
     return input.copy_(y) if inplace else y
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
     """rrelu in place."""
     return rrelu(input, lower, upper, training, True)
 
 
-exposed("function")(rrelu)
-exposed("function")(rrelu_)
+expose("function")(rrelu)
+expose("function")(rrelu_)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """A random weighting with the probabilities softmax(logits): softmax((logits + Gumbel noise)/tau).
 
     Args:
         hard: the greatest becomes 1 and the others 0; the derivative is that of the soft weighting.
     """
-    noise = drawn(lambda rng, s: rng.gumbel(size=s), logits.shape, logits.dtype)
+    noise = draw_tensor(lambda rng, s: rng.gumbel(size=s), logits.shape, logits.dtype)
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

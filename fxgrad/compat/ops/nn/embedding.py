@@ -1,4 +1,4 @@
-"""Rows of a table by their numbers."""
+"""Embeddings: rows of a table, looked up by their numbers."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import aval_of, kind_of
-from ....core.interpreter import CURRENT, Tracer, within
+from ....core.interpreter import CURRENT, Tracer, use_context
 from ..._core.dtypes import type_name
 from ..._core.errors import ArgumentValueError, DimensionError, TensorError
 from ..._core.modes import with_modes
-from ..._declare.operation import exposed, operation
-from ..reduction import norm_of
+from ..._declare.operation import expose, operation
+from ..reduction import p_norm
 
 ROWS = (ops.ARRAY, slice(None, None, None))
 
 
 def check_indices(indices: Any, count: int) -> None:
-    """Raise for what is no number of a row, where that is known."""
+    """Raise for dtypes that are no indices, and for concrete ones out of range."""
     if kind_of(aval_of(indices).dtype) != "i":
         raise TensorError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -30,8 +30,8 @@ def check_indices(indices: Any, count: int) -> None:
         raise DimensionError("index out of range in self")
 
 
-def rows(weight: Any, indices: Any, padding_idx: int | None, by_frequency: bool) -> Any:
-    """The rows; those of the padding have no derivative, others perhaps divided by how often they occur."""
+def look_up_rows(weight: Any, indices: Any, padding_idx: int | None, by_frequency: bool) -> Any:
+    """Look up rows; the padding has no derivative, that of others may be divided by how often they occur."""
     count = aval_of(weight).shape[0]
     check_indices(indices, count)
     found = ops.getitem(weight, indices, index=ROWS)
@@ -42,17 +42,17 @@ def rows(weight: Any, indices: Any, padding_idx: int | None, by_frequency: bool)
         ones = ops.full_like(ops.reshape(indices, shape=(aval_of(indices).size,)), value=1)
         flat = ops.reshape(indices, shape=(aval_of(indices).size,))
         often = ops.getitem(
-            ops.put(ones, flat, index=(ops.ARRAY,), shape=(count,)), indices, index=(ops.ARRAY,)
+            ops.scatter_add(ones, flat, index=(ops.ARRAY,), shape=(count,)), indices, index=(ops.ARRAY,)
         )
         portion = ops.convert(1 / often, dtype=aval_of(weight).dtype)
         share = portion if share is None else share * portion
     if share is None:
         return found
-    return ops.graft(found, found * ops.reshape(share, shape=(*aval_of(indices).shape, 1)))
+    return ops.with_derivative_of(found, found * ops.reshape(share, shape=(*aval_of(indices).shape, 1)))
 
 
 @operation("weight indices", spaces="function", out=False, name="embedding")
-def table_rows(
+def torch_embedding(
     weight: Any,
     indices: Any,
     padding_idx: int = -1,
@@ -60,22 +60,22 @@ def table_rows(
     sparse: bool = False,
 ) -> Any:
     """nn.functional.embedding, with the table first."""
-    return rows(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
+    return look_up_rows(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
 
 
-def renormalized(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def renormalize_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Shorten in place the rows that are looked up and longer than `max_norm`."""
-    with within(with_modes(CURRENT.get(), grad=False)):
-        weight.copy_(shortened(weight.detach(), indices, max_norm, norm_type))
+    with use_context(with_modes(CURRENT.get(), grad=False)):
+        weight.copy_(embedding_renorm_values(weight.detach(), indices, max_norm, norm_type))
 
 
 @operation("weight indices", spaces="", out=False, name="embedding_renorm")
-def shortened(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
-    """The table with the rows of these numbers not longer than `max_norm`."""
+def embedding_renorm_values(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """Scale the rows with these numbers down to the norm `max_norm`."""
     count = aval_of(weight).shape[0]
-    length = norm_of(weight, norm_type, 1, True)
+    length = p_norm(weight, norm_type, 1, True)
     flat = ops.reshape(indices, shape=(aval_of(indices).size,))
-    used = ops.put(ops.full_like(flat, value=1), flat, index=(ops.ARRAY,), shape=(count,))
+    used = ops.scatter_add(ops.full_like(flat, value=1), flat, index=(ops.ARRAY,), shape=(count,))
     long = ops.logical_and(ops.greater(length, max_norm), ops.reshape(ops.greater(used, 0), shape=(count, 1)))
     return ops.where(long, weight * (max_norm / (length + 1e-7)), weight)
 
@@ -89,7 +89,7 @@ def padding_row(padding_idx: int | None, count: int) -> int | None:
     return padding_idx % count
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def embedding(
     input: Any,
     weight: Any,
@@ -113,12 +113,12 @@ def embedding(
     """
     padding_idx = padding_row(padding_idx, weight.shape[0])
     if max_norm is not None:
-        renormalized(weight, input, max_norm, norm_type)
-    return table_rows(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+        renormalize_rows(weight, input, max_norm, norm_type)
+    return torch_embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
 @operation("weight indices offsets per_sample_weights", spaces="", out=False, name="embedding_bag")
-def bags(
+def embedding_bag_values(
     weight: Any,
     indices: Any,
     offsets: Any,
@@ -137,7 +137,7 @@ def bags(
     else:
         count = aval_of(offsets).shape[0] - include_last_offset
         bag = ops.searchsorted(offsets, np.arange(aval_of(indices).shape[0]), side="right") - 1
-    found = rows(weight, indices, padding_idx, by_frequency)
+    found = look_up_rows(weight, indices, padding_idx, by_frequency)
     size = aval_of(indices).size
     used = ops.not_equal(indices, -1 if padding_idx is None else padding_idx)
     if include_last_offset:
@@ -147,11 +147,11 @@ def bags(
         return bag_maxima(found, here, bag, count)
     if per_sample_weights is not None:
         found = found * ops.reshape(per_sample_weights, shape=(size, 1))
-    total = ops.put(ops.where(here, found, 0), bag, index=ROWS, shape=(count, width))
+    total = ops.scatter_add(ops.where(here, found, 0), bag, index=ROWS, shape=(count, width))
     if mode == "sum":
         return total
     dtype = aval_of(weight).dtype
-    often = ops.put(ops.convert(used, dtype=dtype), bag, index=(ops.ARRAY,), shape=(count,))
+    often = ops.scatter_add(ops.convert(used, dtype=dtype), bag, index=(ops.ARRAY,), shape=(count,))
     return total / ops.reshape(ops.maximum(often, 1), shape=(count, 1))
 
 
@@ -169,7 +169,7 @@ def bag_maxima(found: Any, here: Any, bag: Any, count: int) -> Any:
     return ops.where(ops.reduce_any(member, axes=(1,)), greatest, 0)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def embedding_bag(
     input: Any,
     weight: Any,
@@ -215,8 +215,8 @@ def embedding_bag(
             )
     padding_idx = padding_row(padding_idx, weight.shape[0])
     if max_norm is not None:
-        renormalized(weight, input, max_norm, norm_type)
-    return bags(
+        renormalize_rows(weight, input, max_norm, norm_type)
+    return embedding_bag_values(
         weight,
         input,
         offsets,

@@ -1,4 +1,4 @@
-"""Images at places that a grid says, by coordinates from -1 to 1 along each of their last dimensions."""
+"""grid_sample and affine_grid: images at the places of a grid, with coordinates from -1 to 1 along each dimension."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.errors import ArgumentValueError, TensorError
-from ..._declare.operation import exposed, operation
+from ..._declare.operation import expose, operation
 from .embedding import ROWS
 
 MODES = ("bilinear", "nearest", "bicubic")
@@ -20,15 +20,15 @@ PADDINGS = ("zeros", "border", "reflection")
 
 
 # -- where the grid is in the image ------------------------------------------
-def clipped(place: Any, n: int) -> Any:
-    """A place brought to the nearest entry where it is beyond the last; there it has no derivative."""
+def clip_place(place: Any, n: int) -> Any:
+    """Clip places to the range of the entries; beyond it they have no derivative."""
     return ops.where(
         ops.less_equal(place, 0), 0.0, ops.where(ops.greater_equal(place, n - 1), n - 1.0, place)
     )
 
 
-def reflected(place: Any, n: int, align_corners: bool) -> Any:
-    """A place thrown back at the ends: the centres of the outer entries, or their edges."""
+def reflect_place(place: Any, n: int, align_corners: bool) -> Any:
+    """Reflect places at the ends: the centres of the outer entries, or their edges."""
     low, span = (0.0, n - 1.0) if align_corners else (-0.5, float(n))
     if not span:
         return place * 0.0
@@ -38,11 +38,11 @@ def reflected(place: Any, n: int, align_corners: bool) -> Any:
     return low + ops.where(ops.equal(ops.remainder(turns, 2), 0), rest, span - rest)
 
 
-def padded(place: Any, n: int, padding: str, align_corners: bool) -> Any:
-    """A place with what `padding` makes of those outside."""
+def pad_place(place: Any, n: int, padding: str, align_corners: bool) -> Any:
+    """Apply the padding mode to places outside of the image."""
     if padding == "zeros":
         return place
-    return clipped(place if padding == "border" else reflected(place, n, align_corners), n)
+    return clip_place(place if padding == "border" else reflect_place(place, n, align_corners), n)
 
 
 def taps(place: Any, n: int, mode: str, padding: str, align_corners: bool) -> list[tuple[Any, Any]]:
@@ -50,8 +50,8 @@ def taps(place: Any, n: int, mode: str, padding: str, align_corners: bool) -> li
     if mode == "bicubic":
         first = ops.floor(place)
         weights = cubic_weights(place - first)
-        return [(padded(first + (k - 1), n, padding, align_corners), w) for k, w in enumerate(weights)]
-    place = padded(place, n, padding, align_corners)
+        return [(pad_place(first + (k - 1), n, padding, align_corners), w) for k, w in enumerate(weights)]
+    place = pad_place(place, n, padding, align_corners)
     if mode == "nearest":
         return [(ops.rint(place), 1.0)]
     first = ops.floor(place)
@@ -71,7 +71,7 @@ def cubic_weights(part: Any) -> list[Any]:
     return [far(part + 1), near(part), near(1 - part), far(2 - part)]
 
 
-def sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
+def grid_sample_values(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
     """Σ weight · entry over the entries around each place."""
     batch, channels, *sizes = aval_of(input).shape
     dtype, rank = aval_of(input).dtype, len(sizes)
@@ -98,17 +98,21 @@ def sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: 
         total = term if total is None else total + term
     if mode == "nearest":  # a derivative of zero by the grid
         nothing = ops.reduce_sum(grid, axes=(aval_of(grid).ndim - 1,)) * 0
-        total = ops.graft(total, total + ops.reshape(nothing, shape=(*aval_of(nothing).shape, 1)))
+        total = ops.with_derivative_of(
+            total, total + ops.reshape(nothing, shape=(*aval_of(nothing).shape, 1))
+        )
     return ops.permute(total, axes=(0, rank + 1, *range(1, rank + 1)))
 
 
 SAMPLERS = {
-    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False, by_value=True)(sampled)
+    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False, by_value=True)(
+        grid_sample_values
+    )
     for rank in (2, 3)
 }
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def grid_sample(
     input: Any,
     grid: Any,
@@ -156,7 +160,9 @@ def grid_sample(
         )
     if mode == "bicubic" and len(have) == 5:
         raise TensorError("grid_sampler(): bicubic interpolation only supports 4D input")
-    return SAMPLERS[len(have) - 2](input, grid, mode, padding_mode, told("grid_sample", align_corners))
+    return SAMPLERS[len(have) - 2](
+        input, grid, mode, padding_mode, resolve_align_corners("grid_sample", align_corners)
+    )
 
 
 @operation("theta", spaces="", out=False)
@@ -173,7 +179,7 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
     return ops.reshape(found, shape=(size[0], *size[2:], count))
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """The grid for `grid_sample` that shows an image of the size (N, C, H, W) under the affine maps `theta` (N, 2, 3),
     or one with a third dimension."""
@@ -193,11 +199,11 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
         )
     if min(size) <= 0:
         raise ArgumentValueError(f"Expected non-zero, positive output size. Got {list(size)}")
-    return affine_grid_generator(theta, size, told("affine_grid", align_corners))
+    return affine_grid_generator(theta, size, resolve_align_corners("affine_grid", align_corners))
 
 
-def told(name: str, align_corners: bool | None) -> bool:
-    """`align_corners`, with torch's warning where it is left to the default."""
+def resolve_align_corners(name: str, align_corners: bool | None) -> bool:
+    """Resolve `align_corners`, with torch's warning where it is left to the default."""
     if align_corners is None:
         warnings.warn(
             f"Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "

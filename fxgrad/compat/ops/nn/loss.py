@@ -11,14 +11,14 @@ from ....core.aval import aval_of
 from ....core.interpreter import Tracer
 from ....ops.kinds import Elementwise
 from ..._core.errors import ArgumentValueError, TensorError
-from ..._core.primitives import declare
-from ..._declare.operation import exposed, operation
+from ..._core.primitives import declare_primitive
+from ..._declare.operation import expose, operation
 
 LOSS = {"spaces": "nn.functional", "out": False}
 
 
-def reduced(losses: Any, reduction: str) -> Any:
-    """The losses themselves ("none"), their mean or their sum."""
+def reduce_losses(losses: Any, reduction: str) -> Any:
+    """Reduce losses: by "mean", "sum", or not at all ("none")."""
     if reduction == "none":
         return losses
     if reduction == "sum":
@@ -29,7 +29,7 @@ def reduced(losses: Any, reduction: str) -> Any:
     return fnp.sum(losses) / size if size else fnp.sum(losses) * math.nan
 
 
-def legacy(size_average: Any, reduce: Any, reduction: str) -> str:
+def legacy_reduction(size_average: Any, reduce: Any, reduction: str) -> str:
     """The reduction that the deprecated arguments ask for."""
     if size_average is None and reduce is None:
         return reduction
@@ -38,8 +38,8 @@ def legacy(size_average: Any, reduce: Any, reduction: str) -> str:
     return "sum" if size_average is False else "mean"
 
 
-def non_negative(x: Any) -> Any:
-    """max(x, 0), with derivative 1 at 0 as torch's clamp has."""
+def hinge(x: Any) -> Any:
+    """The hinge max(x, 0), with derivative 1 at 0 as torch's clamp has."""
     return ops.where(ops.less(x, 0), 0, x)
 
 
@@ -59,16 +59,18 @@ def mse_loss(
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 3.0]), torch.zeros(2)).item()
     5.0
     """
-    return weighted(ops.square(input - target), weight, legacy(size_average, reduce, reduction))
+    return reduce_weighted(
+        ops.square(input - target), weight, legacy_reduction(size_average, reduce, reduction)
+    )
 
 
-def weighted(losses: Any, weight: Any, reduction: str) -> Any:
-    """Reduced after they were weighted; the mean is that of the weights."""
+def reduce_weighted(losses: Any, weight: Any, reduction: str) -> Any:
+    """Multiply losses by weights and reduce them; the mean is over the weights."""
     if weight is None:
-        return reduced(losses, reduction)
+        return reduce_losses(losses, reduction)
     losses = losses * weight
     if reduction != "mean":
-        return reduced(losses, reduction)
+        return reduce_losses(losses, reduction)
     return fnp.sum(losses) / fnp.sum(ops.broadcast_to(weight, shape=losses.shape))
 
 
@@ -82,7 +84,9 @@ def l1_loss(
     weight: Any = None,
 ) -> Any:
     """The absolute difference."""
-    return weighted(ops.absolute(input - target), weight, legacy(size_average, reduce, reduction))
+    return reduce_weighted(
+        ops.absolute(input - target), weight, legacy_reduction(size_average, reduce, reduction)
+    )
 
 
 @operation("input target", promote="arithmetic", **LOSS)
@@ -100,7 +104,7 @@ def smooth_l1_loss(
     d = input - target
     size = ops.absolute(d)
     losses = size if beta == 0 else ops.where(ops.less(size, beta), 0.5 / beta * d * d, size - 0.5 * beta)
-    return reduced(losses, legacy(size_average, reduce, reduction))
+    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target weight", promote="arithmetic", **LOSS)
@@ -113,7 +117,7 @@ def huber_loss(
     d = input - target
     size = ops.absolute(d)
     losses = ops.where(ops.less(size, delta), 0.5 * d * d, delta * (size - 0.5 * delta))
-    return weighted(losses, weight, reduction)
+    return reduce_weighted(losses, weight, reduction)
 
 
 # -- probabilities ------------------------------------------
@@ -126,13 +130,13 @@ def check_same_shape(input: Any, target: Any) -> None:
         )
 
 
-def limited_log(x: Any) -> Any:
+def clamp_log(x: Any) -> Any:
     """log(x), but not less than −100."""
     return ops.maximum(ops.log(x), -100.0)
 
 
 # −target·log(x) − (1 − target)·log(1 − x), the logarithms not less than −100; the slope in x is not limited by that.
-entropy = declare(
+binary_entropy = declare_primitive(
     Elementwise,
     "binary_entropy",
     lambda xp: (
@@ -142,7 +146,7 @@ entropy = declare(
     ),
     (
         lambda t, y, x, target: t * ((x - target) / ops.maximum(x * (1 - x), 1e-12)),
-        lambda t, y, x, target: t * (limited_log(1 - x) - limited_log(x)),
+        lambda t, y, x, target: t * (clamp_log(1 - x) - clamp_log(x)),
     ),
 )
 
@@ -155,15 +159,15 @@ entropy = declare(
     promote="arithmetic",
     out=False,
 )
-def entropy_loss(input: Any, target: Any, weight: Any, reduction: str) -> Any:
-    """The entropies weighted and reduced."""
+def bce_values(input: Any, target: Any, weight: Any, reduction: str) -> Any:
+    """The binary cross entropies, weighted and reduced."""
     if not isinstance(input, Tracer) and not ((input >= 0) & (input <= 1)).all():
         raise TensorError("all elements of input should be between 0 and 1")
-    losses = entropy(input, target)
-    return reduced(losses if weight is None else losses * weight, reduction)
+    losses = binary_entropy(input, target)
+    return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def binary_cross_entropy(
     input: Any,
     target: Any,
@@ -174,7 +178,7 @@ def binary_cross_entropy(
 ) -> Any:
     """−target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms not less than −100."""
     check_same_shape(input, target)
-    return entropy_loss(input, target, weight, legacy(size_average, reduce, reduction))
+    return bce_values(input, target, weight, legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target weight pos_weight", spaces="function nn.functional", promote="arithmetic", out=False)
@@ -195,7 +199,9 @@ def binary_cross_entropy_with_logits(
         )
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
     losses = (1 - target) * input + scale * ops.softplus(ops.negative(input))
-    return reduced(losses if weight is None else losses * weight, legacy(size_average, reduce, reduction))
+    return reduce_losses(
+        losses if weight is None else losses * weight, legacy_reduction(size_average, reduce, reduction)
+    )
 
 
 @operation("input target", spaces="function nn.functional", promote="arithmetic", out=False)
@@ -215,7 +221,7 @@ def kl_div(
         losses = ops.where(absent, 0, target * ops.log(ops.where(absent, 1, target))) - target * input
     if reduction == "batchmean":
         return fnp.sum(losses) / aval_of(input).shape[0]
-    return reduced(losses, legacy(size_average, reduce, reduction))
+    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target", spaces="nn.functional", promote="arithmetic", out=False)
@@ -234,20 +240,20 @@ def poisson_nll_loss(
     if full:
         stirling = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
         losses = losses + ops.where(ops.greater(target, 1), stirling, 0)
-    return reduced(losses, legacy(size_average, reduce, reduction))
+    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target var", spaces="", promote="arithmetic", out=False, name="gaussian_nll", by_value=True)
-def gaussian_nll(input: Any, target: Any, var: Any, full: bool, eps: float, reduction: str) -> Any:
+def gaussian_nll_values(input: Any, target: Any, var: Any, full: bool, eps: float, reduction: str) -> Any:
     """(log(var) + (x − target)²/var)/2, var not less than eps; its derivative is as if it were not limited."""
     if not isinstance(var, Tracer) and (var < 0).any():
         raise ArgumentValueError("var has negative entry/entries")
     var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
     losses = 0.5 * (ops.log(var) + ops.square(input - target) / var)
-    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+    return reduce_losses(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
@@ -259,7 +265,7 @@ def gaussian_nll_loss(
             var = var.unsqueeze(-1)
         elif tuple(input.shape[:-1]) != tuple(var.shape[:-1]) or var.shape[-1] != 1:
             raise ArgumentValueError("var is of incorrect size")
-    return gaussian_nll(input, target, var, full, eps, reduction)
+    return gaussian_nll_values(input, target, var, full, eps, reduction)
 
 
 # -- margins ------------------------------------------
@@ -273,9 +279,9 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     """x where the target is 1, and max(margin − x, 0) where it is −1."""
-    apart = ops.where(ops.not_equal(target, 1), non_negative(margin - input), 0)
+    apart = ops.where(ops.not_equal(target, 1), hinge(margin - input), 0)
     near = ops.where(ops.not_equal(target, -1), input, 0)
-    return reduced(apart + near, legacy(size_average, reduce, reduction))
+    return reduce_losses(apart + near, legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input1 input2 target", spaces="function nn.functional", promote="float", out=False)
@@ -289,8 +295,8 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Any:
     """max(−target·(input1 − input2) + margin, 0)."""
-    losses = non_negative(margin - target * (input1 - input2))
-    return reduced(losses, legacy(size_average, reduce, reduction))
+    losses = hinge(margin - target * (input1 - input2))
+    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target", promote="arithmetic", **LOSS)
@@ -299,4 +305,4 @@ def soft_margin_loss(
 ) -> Any:
     """log(1 + e^(−target·x)), without overflow."""
     losses = ops.softplus(ops.negative(target * input))
-    return reduced(losses, legacy(size_average, reduce, reduction))
+    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))

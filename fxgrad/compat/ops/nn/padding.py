@@ -1,4 +1,4 @@
-"""Padding."""
+"""Padding by constants, reflection, replication and wrapping."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of
-from ....numpy.padding import is_zero
+from ....numpy.padding import is_positive_zero
 from ..._core.errors import NotSupportedError, TensorError
-from ..._declare.operation import exposed, operation
-from ..declarers import suited
+from ..._declare.operation import expose, operation
+from ..declarers import number_like
 
 # torch's modes, and NumPy's that fill in the same way.
 MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -20,13 +20,13 @@ MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 @operation("input", name="constant_pad_nd", spaces="function", out=False, node="ConstantPadNdBackward0")
 def constant_pad(input: Any, pad: Any, value: Any = 0) -> Any:
-    """The value around; negative numbers cut off."""
+    """Pad with a constant; negative widths crop."""
     shape = aval_of(input).shape
-    widths = pairs(pad, len(shape))
+    widths = pad_widths(pad, len(shape))
     inside = tuple(slice(max(-low, 0), n - max(-high, 0), None) for n, (low, high) in zip(shape, widths))
-    value = suited(value, input)
+    value = number_like(value, input)
     for n, (low, high) in zip(shape, widths):
-        if kept(n, low, high) < 0:
+        if remaining_size(n, low, high) < 0:
             raise TensorError("narrow(): length must be non-negative.", hint=f"{n} entries are fewer")
         if n + low + high < 0:
             raise TensorError(
@@ -35,15 +35,15 @@ def constant_pad(input: Any, pad: Any, value: Any = 0) -> Any:
             )
     x = ops.getitem(input, index=inside)
     widths = tuple((max(low, 0), max(high, 0)) for low, high in widths)
-    return ops.pad(x, widths=widths) if is_zero(value) else fnp.pad(x, widths, constant_values=value)
+    return ops.pad(x, widths=widths) if is_positive_zero(value) else fnp.pad(x, widths, constant_values=value)
 
 
-def kept(n: int, low: int, high: int) -> int:
-    """How many of n entries negative numbers leave."""
+def remaining_size(n: int, low: int, high: int) -> int:
+    """The number of n entries that negative widths leave."""
     return n + min(low, 0) + min(high, 0)
 
 
-def pairs(pad: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+def pad_widths(pad: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     """(before, after) for each axis; `pad` has those of the last axis first."""
     if len(pad) % 2:
         raise TensorError("Padding length must be divisible by 2")
@@ -57,10 +57,10 @@ def pairs(pad: Any, ndim: int) -> tuple[tuple[int, int], ...]:
 
 
 @operation("input", name="pad", spaces="", out=False)
-def mirrored_pad(input: Any, pad: Any, mode: str) -> Any:
-    """Entries of the input around it."""
+def pad_values(input: Any, pad: Any, mode: str) -> Any:
+    """Pad with entries of the input itself."""
     x = input
-    for axis, (low, high) in enumerate(pairs(pad, aval_of(x).ndim)):
+    for axis, (low, high) in enumerate(pad_widths(pad, aval_of(x).ndim)):
         if low or high:
             n = aval_of(x).shape[axis]
             around, cut = (max(low, 0), max(high, 0)), (max(-low, 0), max(-high, 0))
@@ -91,15 +91,15 @@ def check_pad(input: Any, pad: Any, mode: str) -> None:
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
                 f"({low}, {high}) at dimension {axis} of input {list(input.shape)}"
             )
-        if mode == "circular" and kept(n, low, high) < 0:
+        if mode == "circular" and remaining_size(n, low, high) < 0:
             raise TensorError("Negative padding value is resulting in an empty dimension")
-        if mode == "circular" and max(low, high) > kept(n, low, high):
+        if mode == "circular" and max(low, high) > remaining_size(n, low, high):
             raise TensorError("Padding value causes wrapping around more than once.")
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """Entries around a Tensor.
+    """Pad a Tensor.
 
     Args:
         pad: (before, after) of the last dimension, then of the one before it, …; negative numbers cut off.
@@ -115,4 +115,4 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     if value:
         raise TensorError(f'Padding mode "{mode}" doesn\'t take in value argument')
     check_pad(input, pad, mode)
-    return mirrored_pad(input, pad, mode)
+    return pad_values(input, pad, mode)

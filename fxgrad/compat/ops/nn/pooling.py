@@ -13,19 +13,19 @@ from .... import ops
 from ....core.aval import aval_of, kind_of
 from ..._core.dtypes import short_name
 from ..._core.errors import NotSupportedError, TensorError
-from ..._declare.operation import exposed, operation
+from ..._declare.operation import expose, operation
 from ..arithmetic import whole_quotient
-from .spatial import each, with_batch, without_batch
+from .spatial import add_batch_axis, per_dimension, remove_batch_axis
 
 
-def pooling(name: str, rank: int, **options: Any) -> Any:
-    """Declare a pooling over so many dimensions, with the name of its node as torch writes it."""
+def declare_pooling(name: str, rank: int, **options: Any) -> Any:
+    """Declare a pooling over so many dimensions, whose node has torch's name."""
     node = "".join(part[:1].upper() + part[1:] for part in name.format(f"{rank}D").split("_"))
     return operation("input", name=name.format(f"{rank}d"), node=f"{node}Backward0", **options)
 
 
-def counted(n: int, size: int, step: int, pad: int, dilation: int, ceil_mode: bool) -> int:
-    """The number of windows. One that would begin in the padding at the end is left out."""
+def count_windows(n: int, size: int, step: int, pad: int, dilation: int, ceil_mode: bool) -> int:
+    """Count the windows. One that would begin in the padding at the end is left out."""
     extent = dilation * (size - 1)
     count = (n + 2 * pad - extent - 1 + (step - 1 if ceil_mode else 0)) // step + 1
     if ceil_mode and (count - 1) * step >= n + pad:
@@ -48,11 +48,11 @@ class Windows:
     ):
         rank = len(shape)
         self.shape = shape
-        self.sizes = each(kernel_size, rank, f"{name}: kernel_size")
+        self.sizes = per_dimension(kernel_size, rank, f"{name}: kernel_size")
         none = stride is None or (isinstance(stride, list | tuple) and not len(stride))
-        self.steps = self.sizes if none else each(stride, rank, f"{name}: stride")
-        self.pads = each(padding, rank, f"{name}: padding")
-        self.dilations = each(dilation, rank, f"{name}: dilation")
+        self.steps = self.sizes if none else per_dimension(stride, rank, f"{name}: stride")
+        self.pads = per_dimension(padding, rank, f"{name}: padding")
+        self.dilations = per_dimension(dilation, rank, f"{name}: dilation")
         if min(self.sizes) < 1 or min(self.steps) < 1:
             what = "kernel size" if min(self.sizes) < 1 else "stride"
             raise TensorError(f"{what} should be greater than zero, but got {min(self.sizes + self.steps)}")
@@ -63,15 +63,16 @@ class Windows:
                     "dilation=1"
                 )
         self.counts = tuple(
-            counted(*one, ceil_mode) for one in zip(shape, self.sizes, self.steps, self.pads, self.dilations)
+            count_windows(*one, ceil_mode)
+            for one in zip(shape, self.sizes, self.steps, self.pads, self.dilations)
         )
         if min(self.counts) < 1:
             raise TensorError(
                 f"Given input size: {shape}. Calculated output size: {self.counts}. Output size is too small"
             )
 
-    def padded(self, x: Any, value: Any) -> Any:
-        """x with so much around that all windows are inside, and no more."""
+    def pad_image(self, x: Any, value: Any) -> Any:
+        """Pad x, so that all windows lie inside, and no more."""
         widths = []
         for n, size, step, pad, dilation, count in zip(
             self.shape, self.sizes, self.steps, self.pads, self.dilations, self.counts
@@ -90,14 +91,16 @@ class Windows:
         return fnp.pad(x, widths, constant_values=value)
 
     def taps(self, x: Any, value: Any) -> Any:
-        """(…, *sizes, *counts): the entries of the windows."""
+        """The entries of the windows: (…, *sizes, *counts)."""
         return ops.windows(
-            self.padded(x, value), sizes=self.sizes, steps=self.steps, dilations=self.dilations
+            self.pad_image(x, value), sizes=self.sizes, steps=self.steps, dilations=self.dilations
         )
 
     def sums(self, x: Any) -> Any:
-        """(…, *counts): the sums of the windows, zeros beyond the ends."""
-        return ops.window_sum(self.padded(x, 0), sizes=self.sizes, steps=self.steps, dilations=self.dilations)
+        """The sums of the windows, with zeros beyond the ends: (…, *counts)."""
+        return ops.window_sum(
+            self.pad_image(x, 0), sizes=self.sizes, steps=self.steps, dilations=self.dilations
+        )
 
     def positions(self) -> np.ndarray:
         """The places in the flattened image of all taps, as (taps, windows); of those in the padding, one inside."""
@@ -125,10 +128,10 @@ class Windows:
 
 
 # -- means ------------------------------------------
-def average_pool_of(rank: int) -> Any:
-    """The mean over windows of so many dimensions."""
+def declare_avg_pool(rank: int) -> Any:
+    """Declare the mean over windows of so many dimensions."""
 
-    @pooling(
+    @declare_pooling(
         "avg_pool{}", rank, spaces="function nn.functional" if rank == 1 else "nn.functional", out=rank > 1
     )
     def avg_pool(
@@ -158,7 +161,7 @@ def average_pool_of(rank: int) -> Any:
             raise NotSupportedError(
                 f"\"{name}\" not implemented for '{short_name(dtype)}'", hint="x.to(torch.int64)"
             )
-        x, had_batch = with_batch(input, rank, name)
+        x, had_batch = add_batch_axis(input, rank, name)
         windows = Windows(name, aval_of(x).shape[2:], kernel_size, stride, padding, 1, ceil_mode)
         total = windows.sums(x)
         if divisor_override == 0:
@@ -167,31 +170,31 @@ def average_pool_of(rank: int) -> Any:
         if divisor_override is None:
             divisors = windows.divisors(count_include_pad).astype(aval_of(x).dtype)
         mean = whole_quotient(total, divisors) if dtype == np.int64 else total / divisors
-        return without_batch(mean, had_batch)
+        return remove_batch_axis(mean, had_batch)
 
     return avg_pool
 
 
-avg_pool1d, avg_pool2d, avg_pool3d = map(average_pool_of, (1, 2, 3))
+avg_pool1d, avg_pool2d, avg_pool3d = map(declare_avg_pool, (1, 2, 3))
 
 
-def parts(n: int, count: int) -> list[range]:
-    """The entries of each of `count` parts of n entries, which overlap where they do not divide them."""
+def adaptive_ranges(n: int, count: int) -> list[range]:
+    """The ranges of `count` parts of n entries, which overlap where `count` does not divide n."""
     return [range(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
 
 
-def wanted(output_size: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The output size with the input's where it has None."""
+def adaptive_sizes(output_size: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Complete the output size: None stands for the input's."""
     given = output_size if isinstance(output_size, list | tuple) else (output_size,) * len(shape)
     if len(given) != len(shape):
         raise TensorError(f"adaptive pooling: output_size must have {len(shape)} elements")
     return tuple(n if m is None else int(m) for n, m in zip(shape, given))
 
 
-def adaptive_average_pool_of(rank: int) -> Any:
-    """The mean over parts of so many dimensions."""
+def declare_adaptive_avg_pool(rank: int) -> Any:
+    """Declare the mean over parts of so many dimensions."""
 
-    @pooling(
+    @declare_pooling(
         "adaptive_avg_pool{}",
         rank,
         spaces="function nn.functional" if rank == 1 else "nn.functional",
@@ -199,16 +202,16 @@ def adaptive_average_pool_of(rank: int) -> Any:
     )
     def adaptive_avg_pool(input: Any, output_size: Any) -> Any:
         """The means of as many parts of each dimension as `output_size` says; None keeps the dimension."""
-        x, had_batch = with_batch(input, rank, f"adaptive_avg_pool{rank}d")
-        for axis, count in enumerate(wanted(output_size, aval_of(x).shape[2:]), 2):
+        x, had_batch = add_batch_axis(input, rank, f"adaptive_avg_pool{rank}d")
+        for axis, count in enumerate(adaptive_sizes(output_size, aval_of(x).shape[2:]), 2):
             shape = aval_of(x).shape
             if shape[axis] % max(count, 1) == 0 and count:
                 x = ops.reshape(x, shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
                 x = ops.reduce_sum(x, axes=(axis + 1,)) / (shape[axis] // count)
             else:
-                pieces = parts(shape[axis], count)
+                pieces = adaptive_ranges(shape[axis], count)
                 head = (slice(None, None, None),) * axis
-                x = ops.stacked(
+                x = ops.stack(
                     [
                         ops.reduce_sum(
                             ops.getitem(x, index=(*head, slice(p.start, p.stop, None))), axes=(axis,)
@@ -218,16 +221,16 @@ def adaptive_average_pool_of(rank: int) -> Any:
                     ],
                     axis,
                 )
-        return without_batch(x, had_batch)
+        return remove_batch_axis(x, had_batch)
 
     return adaptive_avg_pool
 
 
-adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(adaptive_average_pool_of, (1, 2, 3))
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(declare_adaptive_avg_pool, (1, 2, 3))
 
 
-def lp_pool_of(rank: int) -> Any:
-    """The p-norm over windows of so many dimensions."""
+def declare_lp_pool(rank: int) -> Any:
+    """Declare the p-norm over windows of so many dimensions."""
     average = (avg_pool1d, avg_pool2d, avg_pool3d)[rank - 1]
 
     def lp_pool(
@@ -237,20 +240,20 @@ def lp_pool_of(rank: int) -> Any:
         least for p = −∞."""
         if math.isinf(norm_type):
             sign = 1 if norm_type > 0 else -1
-            return MAXIMA[rank](input.abs() * sign, kernel_size, stride, ceil_mode=ceil_mode)[0] * sign
+            return MAX_POOLS[rank](input.abs() * sign, kernel_size, stride, ceil_mode=ceil_mode)[0] * sign
         mean = average(input**norm_type, kernel_size, stride, 0, ceil_mode)
-        total = mean.abs().relu() * mean.sign() * prod(each(kernel_size, rank))
+        total = mean.abs().relu() * mean.sign() * prod(per_dimension(kernel_size, rank))
         return total ** (1.0 / norm_type)
 
     lp_pool.__name__ = lp_pool.__qualname__ = f"lp_pool{rank}d"
-    return exposed("nn.functional")(lp_pool)
+    return expose("nn.functional")(lp_pool)
 
 
-lp_pool1d, lp_pool2d, lp_pool3d = map(lp_pool_of, (1, 2, 3))
+lp_pool1d, lp_pool2d, lp_pool3d = map(declare_lp_pool, (1, 2, 3))
 
 
 # -- maxima ------------------------------------------
-def gathered(x: Any, indices: Any, rank: int) -> Any:
+def gather_flat(x: Any, indices: Any, rank: int) -> Any:
     """The entries of images at places in the flattened image."""
     shape, outer = aval_of(x).shape, aval_of(indices).shape
     lead, size = shape[: len(shape) - rank], prod(shape[len(shape) - rank :])
@@ -261,35 +264,35 @@ def gathered(x: Any, indices: Any, rank: int) -> Any:
     )
 
 
-def lowest(x: Any) -> Any:
-    """What is less than everything of the dtype of x."""
+def lowest_value(x: Any) -> Any:
+    """The least value of the dtype of x."""
     dtype = aval_of(x).dtype
     return -math.inf if kind_of(dtype) == "f" else int(np.iinfo(dtype).min)
 
 
-def maxima(
+def max_pool_values(
     rank: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Any:
-    """(maxima of windows, their places in the flattened image); of several the first."""
+    """Return [the maxima of windows, their places in the flattened image]; of several the first."""
     name = f"max_pool{rank}d"
-    x, had_batch = with_batch(input, rank, name)
+    x, had_batch = add_batch_axis(input, rank, name)
     windows = Windows(name, aval_of(x).shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
-    taps = windows.taps(x, lowest(x))
+    taps = windows.taps(x, lowest_value(x))
     lead = aval_of(x).shape[:2]
     count, outer = prod(windows.sizes), prod(windows.counts)
     tap = ops.argmax(ops.reshape(taps, shape=(*lead, count, outer)), axis=2)
     indices = ops.getitem(windows.positions(), tap, np.arange(outer), index=(ops.ARRAY, ops.ARRAY))
     indices = ops.reshape(indices, shape=(*lead, *windows.counts))
-    return [without_batch(v, had_batch) for v in (gathered(x, indices, rank), indices)]
+    return [remove_batch_axis(v, had_batch) for v in (gather_flat(x, indices, rank), indices)]
 
 
-def adaptive_maxima(rank: int, input: Any, output_size: Any) -> Any:
-    """(maxima of parts, their places in the flattened image)."""
-    x, had_batch = with_batch(input, rank, f"adaptive_max_pool{rank}d")
+def adaptive_max_pool_values(rank: int, input: Any, output_size: Any) -> Any:
+    """Return [the maxima of parts, their places in the flattened image]."""
+    x, had_batch = add_batch_axis(input, rank, f"adaptive_max_pool{rank}d")
     shape = aval_of(x).shape
     places = np.zeros((1,) * 2 * rank, np.int64)
-    for i, (n, count) in enumerate(zip(shape[2:], wanted(output_size, shape[2:]))):
-        pieces = parts(n, count)
+    for i, (n, count) in enumerate(zip(shape[2:], adaptive_sizes(output_size, shape[2:]))):
+        pieces = adaptive_ranges(n, count)
         longest = max(map(len, pieces), default=1)
         table = np.array([[p[min(k, len(p) - 1)] for p in pieces] for k in range(longest)])
         axes = [1] * 2 * rank
@@ -302,20 +305,20 @@ def adaptive_maxima(rank: int, input: Any, output_size: Any) -> Any:
     tap = ops.argmax(taps, axis=2)
     indices = ops.getitem(places, tap, np.arange(prod(outer)), index=(ops.ARRAY, ops.ARRAY))
     indices = ops.reshape(indices, shape=(*shape[:2], *outer))
-    return [without_batch(v, had_batch) for v in (gathered(x, indices, rank), indices)]
+    return [remove_batch_axis(v, had_batch) for v in (gather_flat(x, indices, rank), indices)]
 
 
-MAXIMA: dict[int, Any] = {}  # the operations below by the number of dimensions
+MAX_POOLS: dict[int, Any] = {}  # the operations below by the number of dimensions
 
 
-def max_pool_of(rank: int) -> None:
-    """The maxima of windows of so many dimensions."""
+def declare_max_pools(rank: int) -> None:
+    """Declare the maxima of windows of so many dimensions."""
 
     def tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> tuple[Any, None]:
         """The tangents of the entries that are the maxima."""
-        return gathered(tangents[0], ys[1], rank), None
+        return gather_flat(tangents[0], ys[1], rank), None
 
-    @pooling(
+    @declare_pooling(
         "max_pool{}_with_indices",
         rank,
         spaces="function nn.functional",
@@ -323,7 +326,7 @@ def max_pool_of(rank: int) -> None:
         tangent=tangent,
         out=False,
     )
-    def with_indices(
+    def max_pool_with_indices(
         input: Any,
         kernel_size: Any,
         stride: Any = None,
@@ -333,11 +336,11 @@ def max_pool_of(rank: int) -> None:
         return_indices: bool = False,
     ) -> Any:
         """The greatest entry of each window, and its place in the flattened image."""
-        return maxima(rank, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return max_pool_values(rank, input, kernel_size, stride, padding, dilation, ceil_mode)
 
-    MAXIMA[rank] = with_indices
+    MAX_POOLS[rank] = max_pool_with_indices
 
-    @exposed("nn.functional", f"max_pool{rank}d")
+    @expose("nn.functional", f"max_pool{rank}d")
     def max_pool(
         input: Any,
         kernel_size: Any,
@@ -353,12 +356,12 @@ def max_pool_of(rank: int) -> None:
         >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 4.0]]), 2).tolist()
         [[3.0, 5.0]]
         """
-        results = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        results = max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return results if return_indices else results[0]
 
-    exposed("function", f"max_pool{rank}d")(max_pool)
+    expose("function", f"max_pool{rank}d")(max_pool)
 
-    @pooling(
+    @declare_pooling(
         "adaptive_max_pool{}",
         rank,
         spaces="function" * (rank == 1),
@@ -368,24 +371,24 @@ def max_pool_of(rank: int) -> None:
     )
     def adaptive_with_indices(input: Any, output_size: Any) -> Any:
         """The greatest entries of parts, and their places in the flattened image."""
-        return adaptive_maxima(rank, input, output_size)
+        return adaptive_max_pool_values(rank, input, output_size)
 
-    exposed("nn.functional", f"adaptive_max_pool{rank}d_with_indices")(adaptive_with_indices)
+    expose("nn.functional", f"adaptive_max_pool{rank}d_with_indices")(adaptive_with_indices)
 
-    @exposed("nn.functional", f"adaptive_max_pool{rank}d")
+    @expose("nn.functional", f"adaptive_max_pool{rank}d")
     def adaptive_max_pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         """The greatest entries of as many parts of each dimension as `output_size` says; None keeps the dimension."""
         results = adaptive_with_indices(input, output_size)
         return results if return_indices else results[0]
 
 
-def max_unpool_of(rank: int) -> None:
-    """The inverse in part of max_pool over so many dimensions."""
+def declare_max_unpool(rank: int) -> None:
+    """Declare the partial inverse of max_pool over so many dimensions."""
 
     @operation(
         "input indices", name=f"max_unpool{rank}d", spaces="", node=f"MaxUnpool{rank}DBackward0", out=False
     )
-    def placed(input: Any, indices: Any, shape: tuple[int, ...]) -> Any:
+    def max_unpool_values(input: Any, indices: Any, shape: tuple[int, ...]) -> Any:
         """Images of zeros with the entries at places in the flattened image."""
         lead = aval_of(input).shape[:-rank]
         size, count = prod(shape), prod(lead)
@@ -395,7 +398,7 @@ def max_unpool_of(rank: int) -> None:
         y = ops.update(zeros, ops.reshape(input, shape=(aval_of(input).size,)), flat, index=(ops.ARRAY,))
         return ops.reshape(y, shape=(*lead, *shape))
 
-    @exposed("nn.functional", f"max_unpool{rank}d")
+    @expose("nn.functional", f"max_unpool{rank}d")
     def max_unpool(
         input: Any,
         indices: Any,
@@ -405,12 +408,12 @@ def max_unpool_of(rank: int) -> None:
         output_size: Any = None,
     ) -> Any:
         """Zeros with the entries at the places that max_pool gave."""
-        sizes = each(kernel_size, rank)
-        steps, pads = each(sizes if stride is None else stride, rank), each(padding, rank)
+        sizes = per_dimension(kernel_size, rank)
+        steps, pads = per_dimension(sizes if stride is None else stride, rank), per_dimension(padding, rank)
         outer = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-rank:], steps, pads, sizes))
-        return placed(input, indices, outer if output_size is None else tuple(output_size)[-rank:])
+        return max_unpool_values(input, indices, outer if output_size is None else tuple(output_size)[-rank:])
 
 
 for dimensions in (1, 2, 3):
-    max_pool_of(dimensions)
-    max_unpool_of(dimensions)
+    declare_max_pools(dimensions)
+    declare_max_unpool(dimensions)

@@ -11,24 +11,26 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
-from ..._declare.operation import exposed, operation
+from ..._declare.operation import expose, operation
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
 AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 
 
-def sources(n: int, count: int, align_corners: bool, scale: float | None, limited: bool) -> np.ndarray:
-    """Where on the grid of n entries the `count` new ones are; `limited`: not before the first."""
+def sample_places(
+    n: int, count: int, align_corners: bool, scale: float | None, clip_first: bool
+) -> np.ndarray:
+    """The places of the `count` new entries on the grid of n; `clip_first`: not before the first one."""
     if align_corners:
         return np.arange(count) * ((n - 1) / (count - 1) if count > 1 else 0.0)
     places = (np.arange(count) + 0.5) * (n / count if scale is None else 1 / scale) - 0.5
-    return np.maximum(places, 0) if limited else places
+    return np.maximum(places, 0) if clip_first else places
 
 
 def linear_taps(n: int, count: int, align_corners: bool, scale: float | None) -> Any:
     """(positions, weights) of the two neighbours of each new entry."""
-    places = sources(n, count, align_corners, scale, True)
+    places = sample_places(n, count, align_corners, scale, True)
     low = np.minimum(places.astype(np.int64), n - 1)
     part = places - low
     return np.stack([low, np.minimum(low + 1, n - 1)]), np.stack([1 - part, part])
@@ -36,7 +38,7 @@ def linear_taps(n: int, count: int, align_corners: bool, scale: float | None) ->
 
 def cubic_taps(n: int, count: int, align_corners: bool, scale: float | None) -> Any:
     """(positions, weights) of the four neighbours, by the cubic convolution with a = −3/4."""
-    places = sources(n, count, align_corners, scale, False)
+    places = sample_places(n, count, align_corners, scale, False)
     low = np.floor(places).astype(np.int64)
     steps = np.arange(-1, 3)[:, None]
     d, a = np.abs(places - low - steps), -0.75
@@ -51,7 +53,7 @@ def nearest_taps(n: int, count: int, exact: bool, scale: float | None) -> Any:
     return np.minimum(places.astype(np.int64), n - 1)[None], None
 
 
-def resampled(x: Any, axis: int, positions: np.ndarray, weights: np.ndarray | None) -> Any:
+def resample_axis(x: Any, axis: int, positions: np.ndarray, weights: np.ndarray | None) -> Any:
     """Σₖ weights[k]·x[positions[k]] along an axis."""
     head = (slice(None, None, None),) * axis
     if weights is None:
@@ -66,8 +68,8 @@ def resampled(x: Any, axis: int, positions: np.ndarray, weights: np.ndarray | No
 
 
 @operation("input", spaces="", out=False, name="upsample")
-def upsampled(input: Any, size: Any, scales: Any, mode: str, align_corners: bool) -> Any:
-    """The axes after the first two, one after the other."""
+def upsample_values(input: Any, size: Any, scales: Any, mode: str, align_corners: bool) -> Any:
+    """Resample the axes after the first two, one after the other."""
     x = input
     for axis, (count, scale) in enumerate(zip(size, scales), 2):
         n = aval_of(x).shape[axis]
@@ -76,11 +78,11 @@ def upsampled(input: Any, size: Any, scales: Any, mode: str, align_corners: bool
         else:
             make = cubic_taps if mode == "bicubic" else linear_taps
             taps = make(n, count, align_corners, scale)
-        x = resampled(x, axis, *taps)
+        x = resample_axis(x, axis, *taps)
     return x
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def interpolate(
     input: Any,
     size: Any = None,
@@ -133,10 +135,10 @@ def interpolate(
         )
     if mode == "area":
         return AREA[rank - 1](input, size)
-    return upsampled(input, size, scales, mode, bool(align_corners))
+    return upsample_values(input, size, scales, mode, bool(align_corners))
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def upsample(
     input: Any,
     size: Any = None,
@@ -148,13 +150,13 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """interpolate with mode="nearest"."""
     return interpolate(input, size, scale_factor)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """interpolate with mode="bilinear" and the corners aligned."""
     return interpolate(input, size, scale_factor, "bilinear", True)

@@ -10,27 +10,27 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.dtypes import as_numpy_dtype
-from ..._declare.operation import exposed, operation
+from ..._declare.operation import expose, operation
 
 
-def in_given(x: Any, dtype: Any) -> Any:
-    """x in another dtype, if one is given."""
+def convert_if_given(x: Any, dtype: Any) -> Any:
+    """Convert x to a dtype, if one is given."""
     return x if dtype is None else ops.convert(x, dtype=as_numpy_dtype(dtype))
 
 
-def summed(x: Any, axis: int) -> Any:
+def keepdim_sum(x: Any, axis: int) -> Any:
     """The sum along an axis, which stays with length one."""
-    return ops.expanded(ops.reduce_sum(x, axes=(axis,)), x.shape, (axis,))
+    return ops.restore_axes(ops.reduce_sum(x, axes=(axis,)), x.shape, (axis,))
 
 
-def shifted(x: Any, axis: int) -> Any:
-    """x − max x, which changes no softmax."""
+def subtract_max(x: Any, axis: int) -> Any:
+    """Subtract the maximum along an axis, which changes no softmax."""
     if not aval_of(x).shape[axis]:
         return x
-    return x - ops.expanded(ops.reduce_max(ops.stop_gradient(x), axes=(axis,)), x.shape, (axis,))
+    return x - ops.restore_axes(ops.reduce_max(ops.stop_gradient(x), axes=(axis,)), x.shape, (axis,))
 
 
-def axis_of(x: Any, dim: int | None) -> int:
+def softmax_axis(x: Any, dim: int | None) -> int:
     """The axis of a dimension; where none is given the one that torch took formerly."""
     rank = max(aval_of(x).ndim, 1)
     if dim is None:
@@ -43,8 +43,8 @@ def axis_of(x: Any, dim: int | None) -> int:
 def softmax_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     if not aval_of(y).ndim:
         return tangents[0] * 0
-    t, axis = y * in_given(tangents[0], params.get("dtype")), axis_of(y, params["dim"])
-    return t + y * ops.negative(summed(t, axis))
+    t, axis = y * convert_if_given(tangents[0], params.get("dtype")), softmax_axis(y, params["dim"])
+    return t + y * ops.negative(keepdim_sum(t, axis))
 
 
 @operation("input", spaces="function method special", tangent=softmax_tangent)
@@ -55,45 +55,45 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     >>> torch.softmax(torch.zeros(2), 0).tolist()
     [0.5, 0.5]
     """
-    x, axis = in_given(input, dtype), axis_of(input, dim)
+    x, axis = convert_if_given(input, dtype), softmax_axis(input, dim)
     if not aval_of(x).ndim:
         return x * 0 + 1
-    e = ops.exp(shifted(x, axis))
-    return e / summed(e, axis)
+    e = ops.exp(subtract_max(x, axis))
+    return e / keepdim_sum(e, axis)
 
 
 def log_softmax_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     if not aval_of(y).ndim:
         return tangents[0] * 0
-    t = in_given(tangents[0], params.get("dtype"))
-    return t + ops.negative(summed(ops.exp(y) * t, axis_of(y, params["dim"])))
+    t = convert_if_given(tangents[0], params.get("dtype"))
+    return t + ops.negative(keepdim_sum(ops.exp(y) * t, softmax_axis(y, params["dim"])))
 
 
 @operation("input", spaces="function method special", tangent=log_softmax_tangent)
 def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """The logarithm of softmax, without overflow."""
-    x, axis = in_given(input, dtype), axis_of(input, dim)
+    x, axis = convert_if_given(input, dtype), softmax_axis(input, dim)
     if not aval_of(x).ndim:
         return x * 0
-    x = shifted(x, axis)
-    return x - ops.log(summed(ops.exp(x), axis))
+    x = subtract_max(x, axis)
+    return x - ops.log(keepdim_sum(ops.exp(x), axis))
 
 
-@exposed("nn.functional", "softmax")
+@expose("nn.functional", "softmax")
 def functional_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """eˣ divided by its sum along a dimension."""
-    return softmax(input, axis_of(input, dim), dtype)
+    return softmax(input, softmax_axis(input, dim), dtype)
 
 
-@exposed("nn.functional", "log_softmax")
+@expose("nn.functional", "log_softmax")
 def functional_log_softmax(
     input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Any:
     """The logarithm of softmax, without overflow."""
-    return log_softmax(input, axis_of(input, dim), dtype)
+    return log_softmax(input, softmax_axis(input, dim), dtype)
 
 
-@exposed("nn.functional")
+@expose("nn.functional")
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """softmax(−x)."""
-    return softmax(-input, axis_of(input, dim), dtype)
+    return softmax(-input, softmax_axis(input, dim), dtype)

@@ -1,4 +1,4 @@
-"""What operations on the spatial dimensions of images have in common: (N, C, *spatial), or (C, *spatial)."""
+"""Helpers of the operations on images (N, C, *spatial), or (C, *spatial) without a batch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ....core.aval import aval_of
 from ..._core.errors import TensorError
 
 
-def each(value: Any, rank: int, name: str = "") -> tuple[int, ...]:
-    """One number for each of `rank` dimensions, given as one for all or as a sequence."""
+def per_dimension(value: Any, rank: int, name: str = "") -> tuple[int, ...]:
+    """Return a number for each of `rank` dimensions, given one for all or a sequence."""
     if not isinstance(value, list | tuple):
         return (int(value),) * rank
     if len(value) == 1:
@@ -20,8 +20,8 @@ def each(value: Any, rank: int, name: str = "") -> tuple[int, ...]:
     return tuple(map(int, value))
 
 
-def with_batch(x: Any, rank: int, operation: str) -> tuple[Any, bool]:
-    """(x with a batch axis, whether it had one)."""
+def add_batch_axis(x: Any, rank: int, operation: str) -> tuple[Any, bool]:
+    """Return (x with a batch axis, whether it had one)."""
     aval = aval_of(x)
     if aval.ndim == rank + 2:
         return x, True
@@ -33,6 +33,6 @@ def with_batch(x: Any, rank: int, operation: str) -> tuple[Any, bool]:
     )
 
 
-def without_batch(y: Any, had: bool) -> Any:
-    """The result without the axis that `with_batch` has added."""
+def remove_batch_axis(y: Any, had: bool) -> Any:
+    """Remove the axis that `add_batch_axis` has added."""
     return y if had else ops.reshape(y, shape=aval_of(y).shape[1:])

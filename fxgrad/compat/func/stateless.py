@@ -24,7 +24,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """A call of the module with other parameters and buffers, by name; the module itself is as it was afterwards. What
+    """Call a module with other parameters and buffers, by name; the module itself is as it was afterwards. What
     the module assigns to a replaced buffer is written into the dict.
 
     Args:
@@ -59,12 +59,12 @@ def functional_call(
             f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
         )
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with replaced(module, given, tie_weights, strict):
+    with replace_members(module, given, tie_weights, strict):
         return module(*args, **(kwargs or {}))
 
 
-class Place:
-    """Where a module has a Tensor."""
+class TensorSlot:
+    """The slot of a module that holds a Tensor."""
 
     def __init__(self, module: Module, path: str):
         owner, _, self.name = path.rpartition(".")
@@ -90,8 +90,8 @@ class Place:
 NOTHING: Any = ("nothing",)  # stands for what is not there
 
 
-def tied(module: Module, given: dict[str, Any]) -> dict[str, Any]:
-    """What is given, under all names of the Tensors that it replaces."""
+def tie_names(module: Module, given: dict[str, Any]) -> dict[str, Any]:
+    """Give replacements under all names of the Tensors that they replace."""
     names: dict[int, list[str]] = {}
     for members in (module.named_parameters, module.named_buffers):
         for name, tensor in members(remove_duplicate=False):
@@ -110,15 +110,15 @@ def tied(module: Module, given: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def replaced(module: Module, given: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """Context manager: the module has these Tensors."""
-    complete = tied(module, given) if tie_weights else dict(given)
+def replace_members(module: Module, given: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
+    """A context manager in which the module has these Tensors."""
+    complete = tie_names(module, given) if tie_weights else dict(given)
     if strict:
         check_names(module, complete)
     for value in complete.values():
         if not isinstance(value, Tensor):
             raise ArgumentError(f"{value} is not an instance of torch.Tensor")
-    places = {name: Place(module, name) for name in complete}
+    places = {name: TensorSlot(module, name) for name in complete}
     old = {name: place.exchange(complete[name]) for name, place in places.items()}
     try:
         yield
@@ -157,7 +157,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     if any(type(m) is not type(models[0]) for m in models):
         raise TensorError("stack_module_state: Expected all models to be of the same class.")
 
-    def stacked(members: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    def stack_members(members: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
         made = {}
         for name, tensor in members[0].items():
             if any(m[name].requires_grad is not tensor.requires_grad for m in members):
@@ -166,6 +166,6 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         return made
 
     return (
-        stacked([dict(m.named_parameters()) for m in models]),
-        stacked([dict(m.named_buffers()) for m in models]),
+        stack_members([dict(m.named_parameters()) for m in models]),
+        stack_members([dict(m.named_buffers()) for m in models]),
     )
