@@ -94,7 +94,7 @@ uint8, uint16, uint32, uint64 = map(from_name, ("uint8", "uint16", "uint32", "ui
 int8, int16, int32, int64 = map(from_name, ("int8", "int16", "int32", "int64"))
 
 
-def from_numpy_dtype(numpy: Any) -> dtype:
+def from_numpy_dtype(numpy) -> dtype:
     """Return the dtype that stands for a NumPy dtype."""
     found = DTYPE_BY_NUMPY.get(numpy)
     if found is None:
@@ -110,12 +110,12 @@ def from_numpy_dtype(numpy: Any) -> dtype:
 PYTHON_TYPES = (float, int, bool, complex)  # which stand for float64, int64, …
 
 
-def is_dtype(given: Any) -> bool:
+def is_dtype(given) -> bool:
     """Whether an object is a dtype, or a Python type that stands for one."""
     return isinstance(given, dtype) or any(given is kind for kind in PYTHON_TYPES)
 
 
-def as_numpy_dtype(given: Any) -> np.dtype:
+def as_numpy_dtype(given) -> np.dtype:
     """Return NumPy's dtype for a dtype given as torch's, NumPy's or a Python type."""
     return given.numpy if isinstance(given, dtype) else np.dtype(given)
 
@@ -186,18 +186,18 @@ C_NAMES = {
 LATE_UNSIGNED = {"uint16", "uint32", "uint64"}  # which torch added late, without promotion among integers
 
 
-def short_name(given: Any) -> str:
+def short_name(given) -> str:
     """torch's name for a dtype in messages, given as its own or NumPy's: 'Float'."""
     return SHORT_NAMES[given.name if isinstance(given, dtype) else from_numpy_dtype(given).name]
 
 
-def c_type_name(numpy: Any) -> str:
+def c_type_name(numpy) -> str:
     """The C type of a dtype's numbers, as in messages about products."""
     name = from_numpy_dtype(numpy).name
     return C_NAMES.get(name, name)
 
 
-def as_python_number(value: Any) -> Any:
+def as_python_number(value) -> Any:
     """Convert a NumPy number, or an array without axes, to a Python number."""
     if type(value) in SCALARS:
         return value
@@ -219,7 +219,7 @@ def dtype_limits(numpy: np.dtype) -> tuple[Any, Any]:
     return -greatest, greatest
 
 
-def cast_number(value: Any, numpy: Any) -> np.ndarray:
+def cast_number(value: Any, numpy) -> np.ndarray:
     """Convert a Python number to an array of a dtype, dropping a fraction or imaginary part that the dtype does not
     have. Raise if the number is out of the dtype's range; negative whole numbers wrap around in unsigned dtypes."""
     value = as_python_number(value)
@@ -241,7 +241,7 @@ def cast_number(value: Any, numpy: Any) -> np.ndarray:
     return np.asarray(int(value) if kind in "iu" else value).astype(numpy)
 
 
-def type_name(numpy: Any) -> str:
+def type_name(numpy) -> str:
     """What torch calls the Tensors of a dtype in messages: 'torch.FloatTensor'."""
     return f"torch.{short_name(numpy)}Tensor"
 
@@ -273,7 +273,7 @@ def common_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
     return np.promote_types(a, b)
 
 
-def result_numpy_dtype(values: Any) -> np.dtype:
+def result_numpy_dtype(values) -> np.dtype:
     """torch's result dtype of an operation on values (arrays, traced values, Python numbers): of the highest category
     among tensors with axes, tensors without, and numbers, the first in this order that reaches it decides.
 
@@ -320,7 +320,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return CATEGORY[kind_of(from_.numpy)] <= CATEGORY[kind_of(to.numpy)]
 
 
-def info_dtype(name: str, given: Any) -> dtype:
+def info_dtype(name: str, given) -> dtype:
     """Return the dtype for an argument of finfo or iinfo, which may be a Python type."""
     if not is_dtype(given):
         raise ArgumentError(
@@ -337,7 +337,7 @@ class finfo:
     65504.0
     """
 
-    def __init__(self, type: Any = None):
+    def __init__(self, type=None):
         found = (get_default_dtype() if type is None else info_dtype("finfo", type)).to_real()
         if not found.is_floating_point:
             raise DTypeError(
@@ -367,7 +367,7 @@ class iinfo:
     iinfo(min=-128, max=127, dtype=int8)
     """
 
-    def __init__(self, type: Any):
+    def __init__(self, type):
         type = info_dtype("iinfo", type)
         if kind_of(type.numpy) == "b":
             raise DTypeError("torch.bool is not supported by torch.iinfo")
@@ -394,7 +394,7 @@ PUBLIC: dict[str, Any] = {
 }
 
 
-def check_numpy_dtype(numpy: Any) -> None:
+def check_numpy_dtype(numpy) -> None:
     """Raise for a NumPy dtype that torch does not have."""
     if numpy in DTYPE_BY_NUMPY:
         return

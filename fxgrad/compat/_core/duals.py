@@ -105,7 +105,7 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None, level: DualLevel | None)
 
 # -- operations ------------------------------------------
 def propagate_tangents(
-    operation: Any,
+    operation,
     operands: Sequence[Any],
     params: dict,
     pattern: tuple,
@@ -139,7 +139,7 @@ def propagate_tangents(
 
 
 def jvp_results(
-    primitive: Any,
+    primitive,
     flat: Sequence[Any],
     next_edges: Sequence[Any],
     cells: Sequence[TangentCell | None],
@@ -177,7 +177,7 @@ def zero_tangent_tensor(tensor: Tensor) -> Tensor:
         return make_tensor(tape, ops.zeros_like(to_outer(tensor, tape)))
 
 
-def make_tangent(tangent: Any, result: Tensor, owners: Sequence[Any]) -> Tensor:
+def make_tangent(tangent, result: Tensor, owners: Sequence[Any]) -> Tensor:
     """Make a Tensor of a tangent, with the dtype of its primal, and with memory of its own as results have."""
     tape = current_tape()
     if tangent is None:
@@ -202,7 +202,7 @@ class DualInterpreter(JVPInterpreter):
     __slots__ = ("is_recorded", "tape")
     name = "forward_ad"
 
-    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+    def process(self, primitive, args: tuple, params: dict) -> Any:
         for a in args:
             if type(a) is JVPTracer and a.interpreter is None:
                 a.interpreter = self
@@ -219,21 +219,19 @@ class DualPullback(PullbackRule):
     """The pullback of a node some of whose operands, and so its results, are duals. It pairs the residuals with the
     tangents, as long as these last."""
 
-    def __init__(
-        self, rule: Any, operands: Sequence[TangentCell | None], results: Sequence[TangentCell | None]
-    ):
+    def __init__(self, rule, operands: Sequence[TangentCell | None], results: Sequence[TangentCell | None]):
         self.rule, self.operands, self.results = rule, list(operands), list(results)
         self.saved_from = rule.saved_from
         self.map_residuals = rule.map_residuals
 
-    def pull(self, ct: Any, *residuals: Any) -> Any:
+    def pull(self, ct, *residuals) -> Any:
         """Return the cotangents of the operands, with their tangents."""
         interpreter: Any = next((level for level in levels() if type(level) is DualInterpreter), None)
         if interpreter is None:
             return self.rule.pull(ct, *residuals)
 
         def pair_with(cells: Sequence[TangentCell | None]) -> Callable[[int, Any], Any]:
-            def pair(index: int, value: Any) -> Any:
+            def pair(index: int, value) -> Any:
                 cell = cells[index]
                 if cell is None or cell.tensor is None:
                     return value
@@ -245,14 +243,14 @@ class DualPullback(PullbackRule):
             ct, *self.map_residuals(residuals, pair_with(self.operands), pair_with(self.results))
         )
 
-    def protect_tangents(self, owner: Any) -> None:
+    def protect_tangents(self, owner) -> None:
         """Keep copies of tangents whose memory is about to be overwritten."""
         for i, cell in enumerate(self.operands):
             if cell is not None and cell.tensor is not None and memory_owner(cell.tensor.value) is owner:
                 self.operands[i] = TangentCell(cell.level, cell.tensor.clone())
 
 
-def add_dual_level(context: Context, tape: Any, create_graph: bool) -> Context:
+def add_dual_level(context: Context, tape, create_graph: bool) -> Context:
     """Return the Context in which backward runs: the given one, with a DualInterpreter while a dual level is open."""
     if DUAL_LEVEL.get() is None:
         return context
@@ -272,19 +270,19 @@ def dual_cotangent(gradient: Tensor, value_of: Callable[[Tensor], Any]) -> Any:
     return ct if tangent is None else JVPTracer(NO_LEVEL, ct, value_of(tangent))
 
 
-def has_tangent(ct: Any) -> bool:
+def has_tangent(ct) -> bool:
     """Whether a cotangent has a tangent."""
     return type(ct) is JVPTracer and (ct.interpreter is NO_LEVEL or type(ct.interpreter) is DualInterpreter)
 
 
-def map_cotangent(ct: Any, linear: Callable[[Any], Any]) -> Any:
+def map_cotangent(ct, linear: Callable[[Any], Any]) -> Any:
     """Apply a linear function to a cotangent, and to its tangent if it has one."""
     if not has_tangent(ct):
         return linear(ct)
     return JVPTracer(ct.interpreter, linear(ct.primal), None if ct.tangent is None else linear(ct.tangent))
 
 
-def dual_gradient(ct: Any, tensor_of: Callable[[Any], Tensor]) -> Tensor:
+def dual_gradient(ct, tensor_of: Callable[[Any], Tensor]) -> Tensor:
     """Return a cotangent as a Tensor, which is a dual if the cotangent has a tangent."""
     if not has_tangent(ct):
         return tensor_of(ct)

@@ -40,7 +40,7 @@ def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Except
     return made
 
 
-def not_implemented_error(name: str, dtype: Any) -> NotSupportedError:
+def not_implemented_error(name: str, dtype) -> NotSupportedError:
     """Return the error for an operation that does not exist for operands of a NumPy dtype (None: these operands)."""
     short = "these operands" if dtype is None else short_name(dtype)
     return NotSupportedError(f"\"{name}_cpu\" not implemented for '{short}'")
@@ -50,7 +50,7 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def axis_error(error: Any) -> Exception:
+def axis_error(error) -> Exception:
     """Return the error for a dimension out of range. A number without axes counts as having one."""
     dim, ndim = error.axis, error.ndim
     if dim is None or ndim is None:
@@ -88,14 +88,14 @@ def broadcast_error(operands: Sequence[Any]) -> Exception | None:
     return None
 
 
-def check_result_dtype(operation: str, wanted: Any, have: Any) -> None:
+def check_result_dtype(operation: str, wanted, have) -> None:
     """Raise if a result of dtype `have` cannot be written into a Tensor of dtype `wanted` (NumPy's dtypes)."""
     if not can_cast(from_numpy_dtype(have), from_numpy_dtype(wanted)):
         names = [short_name(d) for d in (have, wanted)]
         raise TensorError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
 
 
-def not_a_tensor_error(operation: str, parameter: str, position: int, given: Any) -> ArgumentError:
+def not_a_tensor_error(operation: str, parameter: str, position: int, given) -> ArgumentError:
     """Return the error for an argument that is no Tensor."""
     kind = type(given).__name__ if type(given).__module__ != "numpy" else f"numpy.{type(given).__name__}"
     return ArgumentError(

@@ -23,7 +23,7 @@ class RemovableHandle:
 
     next_id = itertools.count()
 
-    def __init__(self, hooks: OrderedDict, *, extra_dict: Any = None):
+    def __init__(self, hooks: OrderedDict, *, extra_dict=None):
         self.id = next(RemovableHandle.next_id)
         extra = [] if extra_dict is None else extra_dict if isinstance(extra_dict, list) else [extra_dict]
         self.places = [weakref.ref(place) for place in (hooks, *extra)]

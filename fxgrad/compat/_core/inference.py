@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def mark_inference_results(
-    operation: Any, flat: Sequence[Any], results: Sequence[Tensor], inside: bool
-) -> None:
+def mark_inference_results(operation, flat: Sequence[Any], results: Sequence[Tensor], inside: bool) -> None:
     """Mark the results of an operation that are inference Tensors: all results made `inside` inference mode except
     views of ordinary Tensors, and views of inference Tensors anywhere.
 
@@ -49,7 +47,7 @@ def ensure_writable(tensor: Tensor) -> None:
         )
 
 
-def ensure_savable(operand: Any, value: Any) -> Any:
+def ensure_savable(operand, value) -> Any:
     """Raise if an operand that is saved for backward is an inference Tensor."""
     if isinstance(operand, Tensor) and operand.is_inference_tensor:
         raise TensorError(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def apply_inplace(operation: Any, operands: Sequence[Any], params: dict) -> Tensor:
+def apply_inplace(operation, operands: Sequence[Any], params: dict) -> Tensor:
     """Apply an operation and write its result into the first operand, which is returned."""
     target = operands[0]
     ensure_modifiable(target, operands)
@@ -42,7 +42,7 @@ def to_inplace(function: Callable[..., Any], name: str | None = None) -> Callabl
     """Return the method that writes the result of `function` into its first argument, and returns that."""
     name = name or function.__name__ + "_"
 
-    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    def method(self: Tensor, *args, **options) -> Tensor:
         ensure_modifiable(self, (*args, *options.values()))
         assign(self, function(self, *args, **options), name)
         return self
@@ -55,7 +55,7 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
     """Return the method that turns a Tensor into the view that `function` makes of it."""
     name = name or function.__name__ + "_"
 
-    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    def method(self: Tensor, *args, **options) -> Tensor:
         ensure_modifiable(self, overlap=True)
         aspect, view, context = self.view_meta, views.is_view(self), CURRENT.get()
         follows = self.node is not None and self.node is not LEAF
@@ -109,7 +109,7 @@ def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: boo
         ensure_no_overlap(target.value)
 
 
-def any_requires_grad(operand: Any) -> bool:
+def any_requires_grad(operand) -> bool:
     if isinstance(operand, list | tuple):
         return any(map(any_requires_grad, operand))
     return isinstance(operand, Tensor) and operand.requires_grad
@@ -153,7 +153,7 @@ def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) 
         write_tangent(target, tangent, result.node)
 
 
-def write_tangent(target: Tensor, cell: duals.TangentCell | None, node: Any) -> None:
+def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
     """Once `target` was given the value of a result, give it its tangent, too: into the memory of the one that it has,
     or that its base is given with it, so that views have their part of it. `node` is that of the result.
 
@@ -200,7 +200,7 @@ def write_value(target: Tensor, result: Tensor, name: str) -> None:
         node.order = next_serial()  # what it keeps of this memory is what is there now
 
 
-def protect_residuals(node: Node, memory: Any, value: Any) -> None:
+def protect_residuals(node: Node, memory, value) -> None:
     """Give a node a copy of the operand that is about to be overwritten, and the memory itself as its result."""
     if node.residuals is FREED:
         return
@@ -225,7 +225,7 @@ class CopySlices(StatelessPullback):
     def __init__(self, replay: Callable[[Tensor], Tensor]):
         self.replay = replay
 
-    def pull(self, ct: Any) -> tuple[Any, Any]:
+    def pull(self, ct) -> tuple[Any, Any]:
         """Return the cotangents of the base as it was, and of the view's new value."""
         own = contraction.conjugate_complex(ct)
         rest = wrap(own).clone() if own is ct else wrap(own)  # others hold the cotangent, too
@@ -248,7 +248,7 @@ class OverwritePullback(StatelessPullback):
     def __init__(self, name: str, maker: Node | None):
         self.node_name = node_name(name.rstrip("_")) if maker is None else maker.operation.node_name
 
-    def pull(self, ct: Any) -> tuple[Any, Any]:
+    def pull(self, ct) -> tuple[Any, Any]:
         """Return zeros for the overwritten value, and the whole cotangent for the new one."""
         return ops.zeros_like(ct), ct
 

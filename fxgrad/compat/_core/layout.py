@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def layout_array(tensor: Tensor) -> np.ndarray:
         return aspect.chain(make_tensor(tensor.tape, np.empty(base.shape, base.dtype))).value
 
 
-def can_view_as(array: Any, shape: Sequence[int]) -> bool:
+def can_view_as(array, shape: Sequence[int]) -> bool:
     """Whether an array can be viewed in this shape."""
     if not array.size:
         return True
@@ -62,7 +62,7 @@ def can_view_as(array: Any, shape: Sequence[int]) -> bool:
     return True
 
 
-def element_strides(array: Any) -> tuple[int, ...]:
+def element_strides(array) -> tuple[int, ...]:
     """torch's strides: counted in entries; dimensions of length one and empty arrays, where NumPy's strides do not
     matter, have those of contiguous ones."""
     if not array.size:
@@ -80,7 +80,7 @@ def contiguous_strides(shape: Sequence[int], order: Sequence[int] | None = None)
     return tuple(result)
 
 
-def is_contiguous_in(array: Any, order: Sequence[int] | None = None) -> bool:
+def is_contiguous_in(array, order: Sequence[int] | None = None) -> bool:
     """Whether the entries are contiguous in memory, with the last dimension of `order` fastest."""
     if order is not None and len(order) != array.ndim:
         return False

@@ -48,7 +48,7 @@ class VersionCounter:
         return next((change for change in self.changes if change[0] > order), None)
 
 
-def memory_owner(value: Any) -> Any:
+def memory_owner(value) -> Any:
     """The array that owns the memory of an array."""
     base: Any = getattr(value, "base", None)
     while type(base) is type(value):
@@ -66,11 +66,11 @@ class VersionCounters:
         self.found: dict[int, VersionCounter] = {}
         self.latest_change = 0
 
-    def find(self, value: Any) -> VersionCounter | None:
+    def find(self, value) -> VersionCounter | None:
         """Return the counter of an array's memory, or None if it was never modified."""
         return self.found.get(id(memory_owner(value))) if self.found else None
 
-    def of(self, value: Any) -> VersionCounter:
+    def of(self, value) -> VersionCounter:
         """Return the counter of an array's memory, made where there is none."""
         owner = memory_owner(value)
         key = id(owner)
@@ -82,7 +82,7 @@ class VersionCounters:
             )  # no Python code: Ctrl-C cannot stop it
         return memory
 
-    def record_change(self, value: Any, operation: str, site: Any) -> None:
+    def record_change(self, value, operation: str, site) -> None:
         """Count a modification."""
         memory = self.of(value)
         memory.version += 1
@@ -91,7 +91,7 @@ class VersionCounters:
         self.latest_change = order = next_serial()
         memory.changes.append((order, operation, site))
 
-    def version(self, value: Any) -> int:
+    def version(self, value) -> int:
         """How often the memory of an array was modified."""
         memory = self.find(value)
         return 0 if memory is None else memory.version
@@ -100,12 +100,12 @@ class VersionCounters:
 VERSIONS = VersionCounters()
 
 
-def is_array(value: Any) -> bool:
+def is_array(value) -> bool:
     """Whether a value has memory: arrays do, traced values do not."""
     return type(value) is np.ndarray or hasattr(value, "__cuda_array_interface__")
 
 
-def ensure_unmodified(value: Any, order: int, edge: Any = None, node: Node | None = None) -> None:
+def ensure_unmodified(value, order: int, edge=None, node: Node | None = None) -> None:
     """Raise if an array, or an array inside a traced value, was modified in place after that serial number. `edge` says
     what made it (see `Node.next_edges`), `node` which node saved it, if any."""
     if isinstance(value, Tracer):
@@ -129,7 +129,7 @@ def ensure_unmodified(value: Any, order: int, edge: Any = None, node: Node | Non
     )
 
 
-def has_overlap(array: Any) -> bool:
+def has_overlap(array) -> bool:
     """Whether several entries of an array share a place in memory."""
     if array.flags.forc or not array.size:
         return False
@@ -146,7 +146,7 @@ def has_overlap(array: Any) -> bool:
     return False
 
 
-def ensure_no_overlap(array: Any) -> None:
+def ensure_no_overlap(array) -> None:
     """Raise if entries of an array that is to be written into share a place in memory."""
     if has_overlap(array):
         raise TensorError(
@@ -155,20 +155,20 @@ def ensure_no_overlap(array: Any) -> None:
         )
 
 
-def is_same_view(a: Any, b: Any) -> bool:
+def is_same_view(a, b) -> bool:
     """Whether two arrays are the same entries of the same memory."""
     return a.shape == b.shape and (
         not a.size or (memory_address(a) == memory_address(b) and a.strides == b.strides)
     )
 
 
-def memory_address(array: Any) -> int:
+def memory_address(array) -> int:
     """The address of the first entry of an array."""
     return array.__array_interface__["data"][0] if type(array) is np.ndarray else array.data.ptr
 
 
 def strided_view(
-    array: np.ndarray, shape: Sequence[int], strides: Sequence[int], start: int, dtype: Any = None
+    array: np.ndarray, shape: Sequence[int], strides: Sequence[int], start: int, dtype=None
 ) -> np.ndarray:
     """Return the array of these strides in the memory of another, from `start` on, all in bytes. Raise ValueError if
     the memory is too small. It may have been known by another dtype than the one wanted."""

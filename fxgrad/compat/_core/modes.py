@@ -6,7 +6,7 @@ set outside a transform does not reach the operations of its function, and comes
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.interpreter import CURRENT, EVAL, Context
 
@@ -39,7 +39,7 @@ def current_modes() -> Modes:
     return CURRENT.get().modes or DEFAULT_MODES
 
 
-def with_modes(context: Context, **changes: Any) -> Context:
+def with_modes(context: Context, **changes) -> Context:
     """Return `context` with some switches changed."""
     modes: Modes | None = (context.modes or DEFAULT_MODES)._replace(**changes)
     outermost = context.interpreter is EVAL.interpreter and context.observer is None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SINGLE = np.dtype("f4")
 
 
-def value_dtype(value: Any) -> Any:
+def value_dtype(value) -> Any:
     """NumPy's dtype of an array, number or traced value."""
     return value.dtype if type(value) is np.ndarray else aval_of(value).dtype
 
@@ -36,7 +36,7 @@ def common_half_dtype(values: Iterable[Any]) -> Any:
     return half
 
 
-def convert_matching(values: Any, have: Any, wanted: Any) -> Any:
+def convert_matching(values, have, wanted) -> Any:
     """Convert those of the values (one or several, None included) that have a dtype to another one."""
     if isinstance(values, list | tuple):
         return [convert_matching(v, have, wanted) for v in values]
@@ -49,7 +49,7 @@ def compute_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function of values so that it computes half precision in single precision, and converts its results back
     unless it was asked for a dtype."""
 
-    def call_in_single(*values: Any, **params: Any) -> Any:
+    def call_in_single(*values, **params) -> Any:
         half = common_half_dtype(values)
         if half is None:
             return function(*values, **params)
@@ -62,7 +62,7 @@ def compute_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
 def tangent_rule_in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a tangent rule so that it computes half precision in single precision."""
 
-    def tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> Any:
+    def tangent(ys, primals, tangents, params: dict) -> Any:
         half = common_half_dtype(primals)
         if half is None:
             return rule(ys, primals, tangents, params)

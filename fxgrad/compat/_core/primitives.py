@@ -17,6 +17,6 @@ if TYPE_CHECKING:
 PRIMITIVES: dict[str, Primitive] = {}
 
 
-def declare_primitive(kind: type[Primitive], name: str, *args: Any, **options: Any) -> Callable[..., Any]:
+def declare_primitive(kind: type[Primitive], name: str, *args, **options) -> Callable[..., Any]:
     """Declare a primitive of a kind (see `ops.kinds`) and return its binding function."""
     return register(kind(name, *args, **options), PRIMITIVES).call

@@ -32,7 +32,7 @@ class UntypedStorage:
 
     device = "cpu"
 
-    def __init__(self, owner: Any):
+    def __init__(self, owner):
         self.owner = owner
 
     def data_ptr(self) -> int:
@@ -63,7 +63,7 @@ class UntypedStorage:
 class TypedStorage(UntypedStorage):
     """Elements of one dtype that Tensors share."""
 
-    def __init__(self, owner: Any, dtype: torch_dtype):
+    def __init__(self, owner, dtype: torch_dtype):
         super().__init__(owner)
         self.dtype = dtype
 

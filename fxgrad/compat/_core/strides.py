@@ -37,14 +37,14 @@ def gather_positions(x: Aval, call: Callable[..., Any], params: dict) -> Any:
     return call.primitive.kernel(np.arange(x.size).reshape(x.shape), **params)
 
 
-def scatter_cotangent(ct: Any, x: Aval, call: Callable[..., Any], params: dict) -> Any:
+def scatter_cotangent(ct, x: Aval, call: Callable[..., Any], params: dict) -> Any:
     """Compute the transpose: add up cotangents at the positions from which the entries came."""
     places = gather_positions(x, call, params).reshape(-1)
     flat = ops.scatter_add(ops.reshape(ct, shape=places.shape), places, index=(ARRAY,), shape=(x.size,))
     return ops.reshape(flat, shape=x.shape)
 
 
-def gather_batched(x: Any, call: Callable[..., Any], params: dict) -> Any:
+def gather_batched(x, call: Callable[..., Any], params: dict) -> Any:
     """Compute the result for a traced value with a leading batch axis."""
     aval = aval_of(x)
     places = gather_positions(Aval(aval.shape[1:], aval.dtype), call, params)
@@ -147,7 +147,7 @@ diagonal = declare_primitive(
 
 
 # -- windows as the last dimension ------------------------------------------
-def unfold_shape(x: Any, *, dim: int, length: int, step: int) -> tuple[int, ...]:
+def unfold_shape(x, *, dim: int, length: int, step: int) -> tuple[int, ...]:
     if not x.shape:
         return (length,)
     return (*x.shape[:dim], (x.shape[dim] - length) // step + 1, *x.shape[dim + 1 :], length)
@@ -159,7 +159,7 @@ def unfold_kernel(x: np.ndarray, *, dim: int, length: int, step: int) -> np.ndar
     return restride(x, unfold_shape(x, dim=dim, length=length, step=step), (*moved, strides[dim]))
 
 
-def unfold_batch(x: Any, *, size: int, dim: int, **params: Any) -> Any:
+def unfold_batch(x, *, size: int, dim: int, **params) -> Any:
     if aval_of(x).ndim > 1:
         return unfold(x, dim=dim + 1, **params)
     return gather_batched(x, unfold, {"dim": dim, **params})
@@ -182,7 +182,7 @@ def memory_extent(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, in
     return sum(r for r in reaches if r < 0), sum(r for r in reaches if r > 0)
 
 
-def strided_positions(x: Any, shape: Any, strides: Any, shift: int, layout: Any) -> np.ndarray:
+def strided_positions(x, shape, strides, shift: int, layout) -> np.ndarray:
     """The position in the flattened operand of every entry of the result; -1 where it is outside the operand."""
     if 0 in shape:
         return np.zeros(shape, np.intp)
@@ -195,7 +195,7 @@ def strided_positions(x: Any, shape: Any, strides: Any, shift: int, layout: Any)
     return np.ndarray(shape, memory.dtype, memory, (shift - low) * item, [s * item for s in strides]).copy()
 
 
-def as_strided_kernel(x: np.ndarray, *, shape: Any, strides: Any, shift: int, layout: Any) -> np.ndarray:
+def as_strided_kernel(x: np.ndarray, *, shape, strides, shift: int, layout) -> np.ndarray:
     """View or gather the entries at these strides. `layout` states the strides of the operand for which they are meant;
     all are counted in entries."""
     item = x.itemsize
@@ -205,7 +205,7 @@ def as_strided_kernel(x: np.ndarray, *, shape: Any, strides: Any, shift: int, la
     return np.where(places < 0, np.zeros((), x.dtype), x.reshape(-1)[places])
 
 
-def as_strided_transpose(ct: Any, x: Aval, **params: Any) -> Any:
+def as_strided_transpose(ct, x: Aval, **params) -> Any:
     """Compute the transpose: add up cotangents at the positions from which the entries came, where these are in the
     operand."""
     places = strided_positions(x, **params).reshape(-1)
@@ -215,7 +215,7 @@ def as_strided_transpose(ct: Any, x: Aval, **params: Any) -> Any:
     return ops.reshape(flat, shape=x.shape)
 
 
-def as_strided_batch(x: Any, *, size: int, **params: Any) -> Any:
+def as_strided_batch(x, *, size: int, **params) -> Any:
     """Compute the result for every entry of a batch, each laid out as a single one is meant to be."""
     aval = aval_of(x)
     places = strided_positions(Aval(aval.shape[1:], aval.dtype), **params)

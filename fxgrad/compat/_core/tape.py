@@ -56,9 +56,7 @@ class Node:
     result_avals: Any = None  # of the results, where there are several
     runs_user_code = False  # whether its rule calls user code, which runs in the same modes as hooks
 
-    def __init__(
-        self, operation: Any, rule: Any, residuals: Any, next_edges: Sequence[Any], pull_plain: Any = None
-    ):
+    def __init__(self, operation, rule, residuals, next_edges: Sequence[Any], pull_plain=None):
         self.order = next_serial()
         self.operation, self.rule, self.residuals, self.next_edges = operation, rule, residuals, next_edges
         self.pull_plain = pull_plain
@@ -103,11 +101,11 @@ class Node:
 
     if TYPE_CHECKING:  # what `backward.engine` and `backward.saved_tensors` attach
 
-        def __call__(self, *gradients: Any) -> Any: ...
+        def __call__(self, *gradients) -> Any: ...
         def __getattr__(self, name: str) -> Any: ...
 
     @classmethod
-    def attach(cls, **members: Any) -> None:
+    def attach(cls, **members) -> None:
         """Give Nodes these methods, which are written in terms of Nodes."""
         for name, member in members.items():
             setattr(cls, name, member)
@@ -122,7 +120,7 @@ class Edge:
         self.node, self.index = node, index
 
 
-def node_and_index(edge: Any) -> tuple[Node, int]:
+def node_and_index(edge) -> tuple[Node, int]:
     """Return (Node, number of its result) for a gradient edge."""
     return (edge.node, edge.index) if type(edge) is Edge else (edge, 0)
 
@@ -140,7 +138,7 @@ class AccumulateGrad(Node):
 
     __slots__ = ("kind", "tape", "tensor_ref", "value")
 
-    def __init__(self, tensor: Any):
+    def __init__(self, tensor):
         super().__init__(None, None, (), ())
         self.order = LEAF_ORDER
         self.tape, self.value, self.kind = tensor.tape, tensor.value, type(tensor)
@@ -162,7 +160,7 @@ class AccumulateGrad(Node):
         return tensor
 
 
-def grad_accumulator(tensor: Any) -> AccumulateGrad:
+def grad_accumulator(tensor) -> AccumulateGrad:
     """Return the AccumulateGrad of a leaf, made where it has none."""
     leaf = tensor.accumulator
     if leaf is None:
@@ -183,7 +181,7 @@ class IdentityPullback(StatelessPullback):
     def __init__(self, node_name: str):
         self.node_name = node_name
 
-    def pull(self, ct: Any) -> tuple[Any]:
+    def pull(self, ct) -> tuple[Any]:
         """Return the cotangent unchanged."""
         return (ct,)
 
@@ -204,7 +202,7 @@ class TapeTracer(Tracer):
     __slots__ = ("edge", "primal")
     interpreter: TapeInterpreter
 
-    def __init__(self, interpreter: TapeInterpreter, primal: Any, edge: Any):
+    def __init__(self, interpreter: TapeInterpreter, primal, edge):
         self.interpreter, self.primal, self.edge = interpreter, primal, edge
 
     aval = property(lambda self: aval_of(self.primal))
@@ -220,7 +218,7 @@ class TapeTracer(Tracer):
         return self.primal
 
 
-def no_copy(value: Any) -> Any:
+def no_copy(value) -> Any:
     """Return a value uncopied: the tape copies no residuals (see `_core.memory` for what becomes of modified
     values)."""
     return value
@@ -249,7 +247,7 @@ class PrimitiveName:
         self.node_name = node_name(self.name)
 
     @classmethod
-    def of(cls, primitive: Any) -> PrimitiveName:
+    def of(cls, primitive) -> PrimitiveName:
         found = cls.known.get(primitive.name)
         if found is None:
             found = cls.known[primitive.name] = cls(primitive.name)
@@ -270,11 +268,11 @@ class TapeInterpreter(Interpreter):
     is_differentiating = False  # whether operations inside it are differentiated, those of gradients as well
     thread = 0  # the thread of the transformed function; in another one its derivative would be lost
 
-    def __init__(self, site: Any = None, outer: Context | None = None, permanent: bool = False):
+    def __init__(self, site=None, outer: Context | None = None, permanent: bool = False):
         self.outer = CURRENT.get() if outer is None else outer
         self.site, self.permanent = site, permanent
 
-    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+    def process(self, primitive, args: tuple, params: dict) -> Any:
         if primitive.on_tensors:
             return primitive.kernel(*args, **params)
         recording = current_modes().is_recording
@@ -290,7 +288,7 @@ class TapeInterpreter(Interpreter):
             return [TapeTracer(self, v, Edge(node, i)) for i, v in enumerate(y)]
         return y if node is None else TapeTracer(self, y, node)
 
-    def record(self, primitive: Any, values: tuple, next_edges: tuple, params: dict, operation: Any) -> Any:
+    def record(self, primitive, values: tuple, next_edges: tuple, params: dict, operation) -> Any:
         """Compute a primitive on values of outer levels: (result, Node or None)."""
         needed = False
         plain = self.outer.observer is None and not primitive.runs_user_code

@@ -63,7 +63,7 @@ class ViewMeta:
         base: Tensor | None,
         chain: ViewChain | None = None,
         creation: str = "default",
-        tangent: Any = None,
+        tangent=None,
         is_inherited: bool = False,
     ):
         self.base, self.chain, self.creation, self.tangent = base, chain, creation, tangent
@@ -147,7 +147,7 @@ def tensor_version(tensor: Tensor) -> int:
     return VERSIONS.version(tensor.value) if is_array(tensor.value) else base.value_version
 
 
-def replace_memory(tensor: Tensor, value: Any) -> None:
+def replace_memory(tensor: Tensor, value) -> None:
     """Give a Tensor the memory of an array. The version counter of its former memory goes on counting with the new
     one."""
     if is_array(tensor.value):
@@ -217,14 +217,14 @@ class ViewStep:
 
     __slots__ = ("index", "operands", "operation", "params")
 
-    def __init__(self, operation: Any, operands: Sequence[Any], params: dict, index: int | None):
+    def __init__(self, operation, operands: Sequence[Any], params: dict, index: int | None):
         self.operation, self.operands, self.params, self.index = operation, operands, params, index
 
     def __call__(self, tensor: Tensor) -> Tensor:
         made = self.operation((tensor, *self.operands), dict(self.params))
         return made if self.index is None else made[self.index]
 
-    def write_back(self, value: Any, view: Any, tape: TapeInterpreter) -> Any:
+    def write_back(self, value, view, tape: TapeInterpreter) -> Any:
         """Return the value that a Tensor has after its view was given the value `view`."""
         if callable(self.operation.view):
             with use_context(tape.outer):
@@ -244,18 +244,13 @@ class IdentityStep:
     def __call__(self, tensor: Tensor) -> Tensor:
         return tensor
 
-    def write_back(self, value: Any, view: Any, tape: TapeInterpreter) -> Any:
+    def write_back(self, value, view, tape: TapeInterpreter) -> Any:
         """Return the view's value, as `ViewStep.write_back` does."""
         return view
 
 
 def record_view(
-    result: Tensor,
-    first: Any,
-    operation: Any,
-    operands: Sequence[Any],
-    params: dict,
-    index: int | None = None,
+    result: Tensor, first, operation, operands: Sequence[Any], params: dict, index: int | None = None
 ) -> None:
     """Record that the result of a view operation is a view of its first operand, if the two share memory."""
     if is_array(result.value) and memory_owner(result.value) is not memory_owner(first.value):
@@ -289,7 +284,7 @@ def make_chain_meta(first: Tensor, chain: ViewChain, creation: str) -> ViewMeta:
     return aspect
 
 
-def make_detached(tensor: Tensor, value: Any) -> Tensor:
+def make_detached(tensor: Tensor, value) -> Tensor:
     """Make a Tensor without history whose value is that of another Tensor. Where the value is traced, or may become so,
     the new Tensor is a view that takes no part in the history."""
     tape = current_tape()
@@ -315,7 +310,7 @@ def base_tensor(tensor: Tensor) -> Tensor:
     return tensor if aspect is None or aspect.base is None else aspect.base
 
 
-def stop_outer_gradient(value: Any, tape: TapeInterpreter) -> Any:
+def stop_outer_gradient(value, tape: TapeInterpreter) -> Any:
     """Cut the history of a value on the levels outside a tape."""
     if is_array(value):
         return value
@@ -335,7 +330,7 @@ def move_to_origin(base: Tensor) -> None:
     invalidate_views(base)
 
 
-def keep_outer_history(base: Tensor, value: Any) -> Any:
+def keep_outer_history(base: Tensor, value) -> Any:
     """Return the new value that a base gets through a detached Tensor, with the history that the old value has on outer
     levels."""
     old = base.value
@@ -346,7 +341,7 @@ def keep_outer_history(base: Tensor, value: Any) -> Any:
         return ops.add(ops.stop_gradient(value), ops.where(ops.equal(none, 0), none, 0))
 
 
-def rebind_value(target: Tensor, value: Any) -> None:
+def rebind_value(target: Tensor, value) -> None:
     """Bind a Tensor, or its base where it is a view, to a new value: traced values have no memory to overwrite."""
     aspect, base = target.view_meta, base_tensor(target)
     if base is not target:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def zero_tangent_rule(y: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+def zero_tangent_rule(y, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
     """The tangent rule of step functions such as floor: a zero that depends on the tangents of the operands."""
     given = [ops.where(False, t, 0) for t in tangents if t is not None]
     zero = reduce(ops.add, [ops.reduce_sum(t, axes=tuple(range(aval_of(t).ndim))) for t in given])
@@ -56,7 +56,7 @@ class PrimitivePlan:
 
     __slots__ = ("finish", "params", "primitive", "wanted")
 
-    def __init__(self, primitive: Any, params: dict, next_edges: Sequence[Any], finish: Any = None):
+    def __init__(self, primitive, params: dict, next_edges: Sequence[Any], finish=None):
         self.primitive, self.params, self.finish = primitive, params, finish
         self.wanted = needs_gradient(next_edges)
 
@@ -88,7 +88,7 @@ class Composite(General):
     by_value: bool | None = None
     shares = False  # memory: its results are views
 
-    def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent: Any = None):
+    def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent=None):
         self.function = function
         self.forward_cache, self.batch_cache = Cache(), Cache()
         super().__init__(
@@ -102,7 +102,7 @@ class Composite(General):
         if tangent is None:
             self.call = partial(function)  # not the kernel itself: `vjp` tells them apart
 
-    def compute(self, *values: Any, **params: Any) -> Any:
+    def compute(self, *values, **params) -> Any:
         """Run the function as a kernel: no result shares memory with an operand."""
         y = self.function(*values, **params)
         if self.shares:
@@ -123,7 +123,7 @@ class Composite(General):
         if found is None:
             function = partial(self.function, **params)
 
-            def run_uncompiled(*given: Any) -> list[Any]:
+            def run_uncompiled(*given) -> list[Any]:
                 return [function(*given)]
 
             code = (
@@ -137,7 +137,7 @@ class Composite(General):
             self.forward_cache[key] = found
         return found
 
-    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         if self.multiple_results:
             return super().vjp(apply, values, needed, params, snapshot)
         if apply is self.kernel:
@@ -158,7 +158,7 @@ class Composite(General):
             partial(self.pullback_for, params=params) if needs_gradient(next_edges) else None,
         )
 
-    def pullback_for(self, y: Any, values: Any, needed: Any, params: dict) -> Any:
+    def pullback_for(self, y, values, needed, params: dict) -> Any:
         """Return the Pullback for operands of these dtypes and shapes."""
         key = (*[n is None for n in needed], *specialization_key(values, params))
         try:
@@ -184,7 +184,7 @@ class Composite(General):
             found.by_value, found.shares = self.by_value, self.shares
         return found
 
-    def jvp_rule(self, ys: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+    def jvp_rule(self, ys, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
         """Compute the tangents of the results by running the function in forward mode."""
         function = partial(self.function, **params)
         if self.multiple_results:
@@ -195,7 +195,7 @@ class Composite(General):
         return found
 
 
-def result_list(results: Any, multiple: bool) -> list[Any]:
+def result_list(results, multiple: bool) -> list[Any]:
     return list(results) if multiple else [results]
 
 
@@ -213,7 +213,7 @@ def batch_function(
 ) -> Callable[..., Any]:
     """Return the function of a Composite for operands with a batch axis."""
 
-    def apply_to_batch(*values: Any, **params: Any) -> Any:
+    def apply_to_batch(*values, **params) -> Any:
         ys = call_over_batch(lambda *v: result_list(function(*v, **params), multiple), values, is_batched)
         return ys if multiple else ys[0]
 
@@ -225,12 +225,12 @@ def batch_tangent_rule(
 ) -> Callable[..., Any]:
     """Return the tangent rule of a Composite for operands with a batch axis."""
 
-    def apply_to_batch(ys: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+    def apply_to_batch(ys, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
         ys, count = result_list(ys, multiple), len(primals)
         moved = [i for i, t in enumerate(tangents) if t is not None]
         places: list[int] = []  # of the results that have a tangent
 
-        def entry_tangents(*known: Any) -> list[Any]:
+        def entry_tangents(*known) -> list[Any]:
             y, x, given = (
                 known[: len(ys)],
                 known[len(ys) : -len(moved)],
@@ -288,7 +288,7 @@ def may_reorder(code: Callable[..., Any]) -> bool:
 def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     """Wrap a function so that its result is row-major, as torch's results are, and has memory of its own."""
 
-    def compute_in_rows(*values: Any) -> list[Any]:
+    def compute_in_rows(*values) -> list[Any]:
         (y,) = function(*values)
         if not hasattr(y, "flags"):
             return [y]
@@ -297,7 +297,7 @@ def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[An
     return compute_in_rows
 
 
-def copy_if_shared(y: Any, values: Sequence[Any]) -> Any:
+def copy_if_shared(y, values: Sequence[Any]) -> Any:
     """Return a result, or a copy of it if it is an operand or a view of one."""
     if type(y) is np.ndarray:
         owner = None if y.base is None else memory_owner(y)

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def format_parameters(
-    op: Any, function: Callable[..., Any], namespace: dict[str, Any]
-) -> tuple[list[str], str]:
+def format_parameters(op, function: Callable[..., Any], namespace: dict[str, Any]) -> tuple[list[str], str]:
     """Return the parameters as text, and the text of a dict of those that are no Tensors. Defaults go into the
     namespace."""
     signature: list[str] = []
@@ -41,7 +39,7 @@ def format_parameters(
     return signature, f"{{{statics}}}"
 
 
-def format_separation(op: Any, namespace: dict[str, Any]) -> str:
+def format_separation(op, namespace: dict[str, Any]) -> str:
     """Return the statement that sorts the arguments of a call where numbers may stand among the operands."""
     if not op.mixed:
         return ""
@@ -50,7 +48,7 @@ def format_separation(op: Any, namespace: dict[str, Any]) -> str:
     return f"if more:\n    {operands}{keywords}= separated(op, ({operands}*more), ({keywords}))\n"
 
 
-def separate_numbers(op: Any, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:
+def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:
     """Return (operands…, keywords…) of a call with numbers among its operands, as torch once had them: add(x, alpha,
     y)."""
     numbers = [x for x in given if type(x) in SCALARS]
@@ -70,7 +68,7 @@ def separate_numbers(op: Any, given: Sequence[Any], keywords: Sequence[Any]) -> 
     return (*operands, *numbers, *keywords[len(numbers) :])
 
 
-def make_user_function(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+def make_user_function(op, function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the function on Tensors, with the parameters of `function`."""
     names = op.names
     namespace: dict[str, Any] = {
@@ -98,7 +96,7 @@ def make_user_function(op: Any, function: Callable[..., Any]) -> Callable[..., A
     return made
 
 
-def inplace_method(operation: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+def inplace_method(operation, function: Callable[..., Any]) -> Callable[..., Any]:
     """The method `name_`: the operation with its result written into the first operand."""
     namespace: dict[str, Any] = {"apply_inplace": apply_inplace, "operation": operation}
     signature, statics = format_parameters(operation, function, namespace)
@@ -119,7 +117,7 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     the library (as by `interpreter.api_boundary`, which would cost a call)."""
 
     @wraps(function)
-    def call_renamed(*args: Any, **kwargs: Any) -> Any:
+    def call_renamed(*args, **kwargs) -> Any:
         context = CURRENT.get()
         try:
             if kwargs:
@@ -132,7 +130,7 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_renamed
 
 
-def parameter_names(function: Any) -> tuple[str, ...]:
+def parameter_names(function) -> tuple[str, ...]:
     """The names of the parameters of a function."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -160,7 +158,7 @@ def compile_text(text: str) -> Any:
     return compile(text, "<fxgrad torch>", "exec")
 
 
-def leave_torch(error: BaseException, context: Any) -> None:
+def leave_torch(error: BaseException, context) -> None:
     """Do what `interpreter.leave_library` does, and let NumPy warn again."""
     if ERROR_STATE.get() is IGNORE:  # Ctrl-C may come before the `try` that ends with its reset
         ERROR_STATE.set(DEFAULT)
@@ -241,7 +239,7 @@ return tensor
 """
 
 
-def format_fast_path(op: Any, namespace: dict[str, Any]) -> str:
+def format_fast_path(op, namespace: dict[str, Any]) -> str:
     """Return the statements that take plain operands straight to the kernel of an operation's primitive."""
     if op.fast_primitive is None:
         return ""

@@ -22,7 +22,7 @@ def make_result_type(name: str, *fields: str) -> Any:
     return made
 
 
-def format_result(self: Any) -> str:
+def format_result(self) -> str:
     """Format a named tuple of results, one field per line."""
     parts = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
     return f"torch.return_types.{type(self).__name__}(\n{parts})"

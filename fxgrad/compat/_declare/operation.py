@@ -66,7 +66,7 @@ FLOATS = REALS | {np.dtype("c8"), np.dtype("c16")}
 def expose(spaces: str = "function", name: str | None = None) -> Callable[[Any], Any]:
     """Put a function on Tensors that is no single operation into namespaces, as an entry point of the library."""
 
-    def put(function: Any) -> Any:
+    def put(function) -> Any:
         entrance = function
         if type(function) is FunctionType:
             if "dim" in parameter_names(function):
@@ -80,7 +80,7 @@ def expose(spaces: str = "function", name: str | None = None) -> Callable[[Any],
     return put
 
 
-def float_dtype(dtype: Any) -> Any:
+def float_dtype(dtype) -> Any:
     """The dtype in which functions like sin compute: integers go to the default dtype."""
     return dtype if kind_of(dtype) in "fc" else _default_dtype[0].numpy
 
@@ -102,7 +102,7 @@ def promote_values(values: Sequence[Any], rule: str) -> list[Any]:
     ]
 
 
-def convert_value(value: Any, dtype: Any) -> Any:
+def convert_value(value, dtype) -> Any:
     """Convert a value to a NumPy dtype; numbers become arrays without axes."""
     if type(value) in SCALARS:
         return np.asarray(value).astype(dtype)
@@ -113,7 +113,7 @@ def convert_value(value: Any, dtype: Any) -> Any:
 class Operation:
     """A declared operation: see the module's description."""
 
-    def __init__(self, function: Callable[..., Any], tensors: str, **options: Any):
+    def __init__(self, function: Callable[..., Any], tensors: str, **options):
         self.function = function
         self.name: str = options.pop("name", None) or function.__name__
         self.node_name: str = options.pop("node", None) or node_name(self.name)
@@ -176,7 +176,7 @@ class Operation:
         if rule is None or all(pattern):
             return rule
 
-        def tangent(ys: Any, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+        def tangent(ys, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
             given = iter(zip(primals, tangents))
             return rule(ys, *zip(*[next(given) if p else (None, None) for p in pattern]), params)
 
@@ -186,7 +186,7 @@ class Operation:
         """Return the function of a flat sequence of the values that are given."""
         names, promote = self.names, self.promote
 
-        def call_with_pattern(*values: Any, **params: Any) -> Any:
+        def call_with_pattern(*values, **params) -> Any:
             rest = iter(values)
             for name, present in zip(names, pattern):
                 if type(present) is int:
@@ -201,7 +201,7 @@ class Operation:
         if promote is None:
             return function
 
-        def call_promoted(*values: Any, **params: Any) -> Any:
+        def call_promoted(*values, **params) -> Any:
             return function(*promote_values(values, promote), **params)
 
         return call_promoted
@@ -209,7 +209,7 @@ class Operation:
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
 
-    def __call__(self, operands: Sequence[Any], params: dict, out: Any = None) -> Any:
+    def __call__(self, operands: Sequence[Any], params: dict, out=None) -> Any:
         """Apply the operation to operands: Tensors, numbers, arrays, None, or sequences of them."""
         if out is None and self.is_plannable:
             result = self.run_planned(operands, params)
@@ -449,7 +449,7 @@ class Operation:
                 flat.append(x)
         return tuple(pattern), flat
 
-    def as_operand(self, x: Any, operands: Sequence[Any]) -> Any:
+    def as_operand(self, x, operands: Sequence[Any]) -> Any:
         """Return an operand that is no Tensor as a value: an array, a traced value, a Python number for one of
         NumPy's."""
         if isinstance(x, Tracer):
@@ -489,7 +489,7 @@ def share_float_dtype(values: Sequence[Any], dtypes: set[Any]) -> bool:
     return dtype is not None
 
 
-def operation(tensors: str = "input", **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]], Any]:
     """Declare an operation: see the module's description.
 
     Args:

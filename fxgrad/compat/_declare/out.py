@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def write_out(operation: Any, y: Any, node: Any, out: Any, operands: Sequence[Any]) -> Any:
+def write_out(operation, y, node, out, operands: Sequence[Any]) -> Any:
     """Write the result of these operands, or each of several, into `out`, which is returned."""
     if operation.results is None:
         write_out_result(operation.name, y, node, out, operands)
@@ -38,11 +38,11 @@ def write_out(operation: Any, y: Any, node: Any, out: Any, operands: Sequence[An
     return out if operation.results in (tuple, list) else operation.results(*out)
 
 
-def with_out(function: Any) -> Any:
+def with_out(function) -> Any:
     """Make a function on Tensors that is no single operation take `out=`."""
 
     @wraps(function)
-    def call_with_out(*args: Any, out: Any = None, **options: Any) -> Any:
+    def call_with_out(*args, out=None, **options) -> Any:
         result = function(*args, **options)
         if out is None:
             return result
@@ -56,7 +56,7 @@ def with_out(function: Any) -> Any:
     return call_with_out
 
 
-def write_out_result(name: str, value: Any, node: Any, out: Any, operands: Sequence[Any] = ()) -> None:
+def write_out_result(name: str, value, node, out, operands: Sequence[Any] = ()) -> None:
     """Write one result of the named function into `out`."""
     if not isinstance(out, Tensor):
         raise ArgumentError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")

@@ -21,15 +21,15 @@ class Rearrangement(Composite):
     """An operation that is one linear primitive, whatever its params. Its function returns (the primitive's binding
     function, operands, params) instead of a result; the first of these operands are the operation's own."""
 
-    def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent: Any = None):
-        def apply_arrangement(*values: Any, **params: Any) -> Any:
+    def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent=None):
+        def apply_arrangement(*values, **params) -> Any:
             call, operands, given = function(*values, **params)
             return call(*operands, **given)
 
         self.arrangement = function
         super().__init__(name, apply_arrangement, multiple, tangent)
 
-    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         call, operands, given = self.arrangement(*values, **params)
         primitive = call.primitive
         needed = (*needed, *(None,) * (len(operands) - len(needed)))
@@ -53,17 +53,17 @@ class Reordering(Rearrangement):
 
     finish = staticmethod(lambda value: copy_if_view(value))
 
-    def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent: Any = None):
+    def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent=None):
         super().__init__(name, function, multiple, tangent)
         kernel = self.kernel
         self.kernel = lambda *values, **params: copy_if_view(kernel(*values, **params))
 
-    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         y, rule, residuals = super().vjp(apply, values, needed, params, snapshot)
         return copy_if_view(y), rule, residuals
 
 
-def copy_if_view(value: Any) -> Any:
+def copy_if_view(value) -> Any:
     """Return a copy of an array that is a view, or else the array itself."""
     return value.copy() if is_array(value) and value.base is not None else value
 
@@ -74,7 +74,7 @@ class Partition(StatelessPullback, Composite):
 
     shares = True
 
-    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         parts = apply(*values, **params)
         return parts, self, (aval_of(values[0]), [aval_of(p) for p in parts], params["dim"])
 

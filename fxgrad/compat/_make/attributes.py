@@ -14,7 +14,7 @@ from .devices import device_of
 
 # -- sizes ------------------------------------------
 @expose("method")
-def size(self: Tensor, dim: Any = None) -> Any:
+def size(self: Tensor, dim=None) -> Any:
     """The shape, or the size of one dimension."""
     shape = self.shape
     if dim is None:
@@ -70,7 +70,7 @@ def is_signed(input: Tensor) -> bool:
 
 
 @expose()
-def result_type(tensor1: Any, tensor2: Any) -> torch_dtype:
+def result_type(tensor1, tensor2) -> torch_dtype:
     """The dtype in which arithmetic on two Tensors or numbers is done.
 
     >>> import fxgrad.compat as torch

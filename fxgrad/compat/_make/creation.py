@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 # -- what all have in common ------------------------------------------
-def create_tensor(value: Any, requires_grad: bool = False) -> Tensor:
+def create_tensor(value, requires_grad: bool = False) -> Tensor:
     """Make a new Tensor of a value."""
     made = make_tensor(current_tape(), value)
     if current_modes().inference:
@@ -51,7 +51,7 @@ def create_tensor(value: Any, requires_grad: bool = False) -> Tensor:
     return made
 
 
-def parse_size(given: Any, name: str) -> tuple[int, ...]:
+def parse_size(given, name: str) -> tuple[int, ...]:
     """Parse sizes as users give them: zeros(2, 3), zeros((2, 3)) or zeros(size=(2, 3))."""
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = given[0]
@@ -67,7 +67,7 @@ def parse_size(given: Any, name: str) -> tuple[int, ...]:
     return size
 
 
-def parse_dtype(given: Any, default: Any, name: str) -> Any:
+def parse_dtype(given, default, name: str) -> Any:
     """Return NumPy's dtype for the argument `dtype=`."""
     if given is None:
         return default
@@ -79,13 +79,13 @@ def parse_dtype(given: Any, default: Any, name: str) -> Any:
 def create_with_options(
     make_array: Callable[[Any], Any],
     name: str,
-    default: Any,
+    default,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype=None,
+    device=None,
     requires_grad: bool = False,
     out: Tensor | None = None,
-    layout: Any = None,
+    layout=None,
     pin_memory: bool = False,
 ) -> Tensor:
     """Make the Tensor of make_array(NumPy's dtype), or write its entries into `out`.
@@ -102,9 +102,7 @@ def create_with_options(
 
 # -- from data ------------------------------------------
 @expose()
-def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
-) -> Tensor:
+def tensor(data, *, dtype=None, device=None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A Tensor with a copy of `data`: a number, nested sequences of numbers, an array or a Tensor.
 
     Python's numbers become bool, int64, the default dtype or its complex one; others keep theirs.
@@ -134,7 +132,7 @@ def tensor(
 
 
 @expose()
-def scalar_tensor(s: Any, **options: Any) -> Tensor:
+def scalar_tensor(s, **options) -> Tensor:
     """A number as a Tensor without dimensions, in the default dtype."""
     return create_with_options(
         lambda numpy: np.asarray(s, numpy), "scalar_tensor", default_numpy_dtype("f"), **options
@@ -163,7 +161,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 @expose()
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data, dtype=None, device=None) -> Tensor:
     """`data` as a Tensor: itself where it is one, in the memory of an array, otherwise a copy."""
     if not isinstance(data, Tensor):
         if not isinstance(data, np.ndarray) and not is_array(data):
@@ -176,9 +174,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @expose()
-def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
-) -> Tensor:
+def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
     """`obj` as a Tensor, in its own memory where that can be and `copy` is not True.
 
     Raises:
@@ -207,12 +203,12 @@ def asarray(
     return made
 
 
-def is_buffer(obj: Any) -> bool:
+def is_buffer(obj) -> bool:
     return isinstance(obj, bytes | bytearray | memoryview)
 
 
 @expose()
-def from_dlpack(ext_tensor: Any) -> Tensor:
+def from_dlpack(ext_tensor) -> Tensor:
     """A Tensor in the memory of another library's array, by the DLPack protocol."""
     if hasattr(ext_tensor, "__cuda_array_interface__"):
         return create_tensor(import_cupy().from_dlpack(ext_tensor))
@@ -220,28 +216,26 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 
 
 @expose()
-def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer, *, dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A Tensor in the memory of a buffer, from the byte `offset` on; `count` entries, or all that there are."""
     array = np.frombuffer(buffer, parse_dtype(dtype, None, "frombuffer"), count, offset)
     return create_tensor(as_shareable(array), requires_grad)
 
 
 @expose()
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj) -> bool:
     """Whether an object is a Tensor."""
     return isinstance(obj, Tensor)
 
 
 # -- filled ------------------------------------------
-def fill_dtype(value: Any) -> Any:
+def fill_dtype(value) -> Any:
     """NumPy's dtype of a Tensor filled with a Python number."""
     return default_numpy_dtype(kind_of(np.asarray(value).dtype).replace("u", "i"))
 
 
 @expose()
-def zeros(*size: Any, **options: Any) -> Tensor:
+def zeros(*size, **options) -> Tensor:
     """A Tensor of zeros.
 
     Args:
@@ -257,13 +251,13 @@ def zeros(*size: Any, **options: Any) -> Tensor:
 
 
 @expose()
-def ones(*size: Any, **options: Any) -> Tensor:
+def ones(*size, **options) -> Tensor:
     """A Tensor of ones; see `zeros`."""
     return create_filled("ones", np.ones, size, options)
 
 
 @expose()
-def empty(*size: Any, memory_format: Any = None, **options: Any) -> Tensor:
+def empty(*size, memory_format=None, **options) -> Tensor:
     """A Tensor of arbitrary numbers; see `zeros`."""
     order = None if memory_format is None else memory_format.order
     return create_filled(
@@ -271,7 +265,7 @@ def empty(*size: Any, memory_format: Any = None, **options: Any) -> Tensor:
     )
 
 
-def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size: Any, options: dict) -> Tensor:
+def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size, options: dict) -> Tensor:
     """Make a Tensor of the array fill(shape, NumPy's dtype)."""
     if "size" in options:
         size = (*size, options.pop("size"))
@@ -282,7 +276,7 @@ def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size: 
 
 
 @expose()
-def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
+def full(size, fill_value, **options) -> Tensor:
     """A Tensor of one number everywhere, whose kind decides the dtype; see `zeros`."""
     if not isinstance(size, tuple | list):
         raise ArgumentError(
@@ -293,7 +287,7 @@ def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
     return create_with_options(lambda numpy: fill_array(value, shape, numpy), "full", default, **options)
 
 
-def parse_fill_value(given: Any, name: str) -> tuple[Any, Any]:
+def parse_fill_value(given, name: str) -> tuple[Any, Any]:
     """Return (value, NumPy's dtype) of a fill value: a number, or a Tensor without dimensions."""
     if isinstance(given, Tensor):
         if given.shape:
@@ -303,7 +297,7 @@ def parse_fill_value(given: Any, name: str) -> tuple[Any, Any]:
     return given, fill_dtype(given)
 
 
-def fill_array(value: Any, shape: tuple[int, ...], numpy: Any) -> Any:
+def fill_array(value, shape: tuple[int, ...], numpy) -> Any:
     """Make an array filled with one number; it is traced where the number is."""
     if isinstance(value, Tracer):
         return ops.broadcast_to(ops.convert(value, dtype=numpy), shape=shape)
@@ -321,7 +315,7 @@ def create_like(
     order = options.pop("memory_format", None) or preserve_format
     options["device"] = options.get("device") or input.device
 
-    def make_array(numpy: Any) -> Any:
+    def make_array(numpy) -> Any:
         value = fill(tuple(input.shape), numpy)
         if not is_array(value) or order is contiguous_format:
             return value
@@ -332,7 +326,7 @@ def create_like(
     return create_with_options(make_array, name, aval_of(input.value).dtype, **options)
 
 
-def match_strides(value: np.ndarray, other: Any) -> np.ndarray:
+def match_strides(value: np.ndarray, other) -> np.ndarray:
     """Return an array whose dimensions lie in memory in the same order as those of another."""
     if other.flags.c_contiguous:
         return value
@@ -347,7 +341,7 @@ ARRAY_MAKERS = {"zeros": np.zeros, "ones": np.ones, "empty": np.empty}
 def make_like_function(name: str) -> Callable[..., Tensor]:
     """Declare a function such as `zeros_like`."""
 
-    def function(input: Tensor, **options: Any) -> Tensor:
+    def function(input: Tensor, **options) -> Tensor:
         return create_like(input, ARRAY_MAKERS[name], f"{name}_like", options)
 
     function.__name__ = f"{name}_like"
@@ -360,7 +354,7 @@ def make_like_function(name: str) -> Callable[..., Tensor]:
 def make_new_method(name: str) -> Callable[..., Tensor]:
     """Declare a method such as `new_zeros`."""
 
-    def method(self: Tensor, *size: Any, **options: Any) -> Tensor:
+    def method(self: Tensor, *size, **options) -> Tensor:
         return create_filled(f"new_{name}", ARRAY_MAKERS[name], size, options_like(self, options))
 
     method.__name__ = f"new_{name}"
@@ -381,49 +375,49 @@ new_zeros, new_ones, new_empty = map(make_new_method, ARRAY_MAKERS)
 
 
 @expose()
-def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
+def full_like(input: Tensor, fill_value, **options) -> Tensor:
     """`full` in the shape, dtype, device and strides of a Tensor, where options do not say otherwise."""
     value, _ = parse_fill_value(fill_value, "full_like")
     return create_like(input, lambda shape, numpy: fill_array(value, shape, numpy), "full_like", options)
 
 
 @expose("method")
-def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
+def new_full(self: Tensor, size, fill_value, **options) -> Tensor:
     """`full` in the dtype and on the device of this Tensor, where options do not say otherwise."""
     return full(size, fill_value, **options_like(self, options))
 
 
 @expose("method", "new_tensor")
-def new_from_data(self: Tensor, data: Any, **options: Any) -> Tensor:
+def new_from_data(self: Tensor, data, **options) -> Tensor:
     """`tensor` in the dtype and on the device of this Tensor, where options do not say otherwise."""
     return tensor(data, **options_like(self, options))
 
 
 @expose()
-def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+def empty_strided(size, stride, **options) -> Tensor:
     """A Tensor of arbitrary numbers with these strides."""
     shape = parse_size((size,), "empty_strided")
     count = 1 + sum((n - 1) * s for n, s in zip(shape, stride)) if 0 not in shape else 0
 
-    def make_array(numpy: Any) -> np.ndarray:
+    def make_array(numpy) -> np.ndarray:
         return strided_view(np.empty(count, numpy), shape, [s * numpy.itemsize for s in stride], 0)
 
     return create_with_options(make_array, "empty_strided", default_numpy_dtype("f"), **options)
 
 
 @expose("method")
-def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
+def new_empty_strided(self: Tensor, size, stride, **options) -> Tensor:
     """`empty_strided` in the dtype and on the device of this Tensor."""
     return empty_strided(size, stride, **options_like(self, options))
 
 
 # -- sequences ------------------------------------------
-def to_python_number(given: Any) -> Any:
+def to_python_number(given) -> Any:
     return given.item() if isinstance(given, Tensor) else given
 
 
 @expose()
-def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
+def arange(*bounds, start=0, end=None, step=1, **options) -> Tensor:
     """The numbers from `start` on and before `end`, `step` apart: arange(end), arange(start, end), arange(start, end,
     step). Of integers they are int64, otherwise of the default dtype.
 
@@ -446,7 +440,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
     whole = all(isinstance(x, int) for x in (start, end, step))
     count = -(-(end - start) // step) if whole else math.ceil((end - start) / step)
 
-    def make_array(numpy: Any) -> np.ndarray:
+    def make_array(numpy) -> np.ndarray:
         integral = whole or kind_of(numpy) in "iu"
         first, by = (int(start), int(step)) if integral else (float(start), float(step))
         return (first + by * np.arange(count)).astype(numpy)
@@ -455,7 +449,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
 
 
 @expose("function", "range")
-def closed_range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
+def closed_range(start=0, end: Any = None, step=1, **options) -> Tensor:
     """The numbers from `start` to `end`, both included; torch has deprecated it for `arange`."""
     count = math.floor((end - start) / step) + 1
     return create_with_options(
@@ -466,7 +460,7 @@ def closed_range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any)
     )
 
 
-def linspace_array(start: Any, end: Any, steps: int, numpy: Any) -> np.ndarray:
+def linspace_array(start, end, steps: int, numpy) -> np.ndarray:
     """An array of equally spaced numbers, both ends included; symmetric, computed from either end to the middle."""
     if steps < 0:
         raise TensorError("number of steps must be non-negative")
@@ -476,7 +470,7 @@ def linspace_array(start: Any, end: Any, steps: int, numpy: Any) -> np.ndarray:
 
 
 @expose()
-def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
+def linspace(start, end, steps: int, **options) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
     start, end = to_python_number(start), to_python_number(end)
     kind = "c" if isinstance(start, complex) or isinstance(end, complex) else "f"
@@ -489,12 +483,12 @@ def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
 
 
 @expose()
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
+def logspace(start, end, steps: int, base: float = 10.0, **options) -> Tensor:
     """A Tensor of `base` raised to the entries of `linspace`."""
     start, end = to_python_number(start), to_python_number(end)
     kind = "c" if isinstance(start, complex) or isinstance(end, complex) else "f"
 
-    def make_array(numpy: Any) -> np.ndarray:
+    def make_array(numpy) -> np.ndarray:
         wide = np.dtype(complex if kind_of(numpy) == "c" else float)
         return (base ** linspace_array(start, end, steps, wide)).astype(numpy)
 
@@ -502,7 +496,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
 
 
 @expose()
-def eye(n: int, m: int | None = None, **options: Any) -> Tensor:
+def eye(n: int, m: int | None = None, **options) -> Tensor:
     """The n × m matrix (n × n) with ones on the diagonal and zeros elsewhere."""
     for size, name in ((n, "n"), (m, "m")):
         if size is not None and size < 0:
@@ -513,7 +507,7 @@ def eye(n: int, m: int | None = None, **options: Any) -> Tensor:
 
 
 # -- by class ------------------------------------------
-def legacy_constructor(dtype: Any, args: Any, device: Any = None) -> Tensor:
+def legacy_constructor(dtype, args, device=None) -> Tensor:
     """Construct a Tensor as `torch.Tensor(…)` does: from sizes, with arbitrary numbers, or from data."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].detach()
@@ -524,7 +518,7 @@ def legacy_constructor(dtype: Any, args: Any, device: Any = None) -> Tensor:
     return empty(*(args or (0,)), dtype=dtype, device=device)
 
 
-def construct_tensor(cls: type, *args: Any, device: Any = None) -> Tensor:
+def construct_tensor(cls: type, *args, device=None) -> Tensor:
     """Construct a Tensor, or an instance of a subclass, as `torch.Tensor(…)` does."""
     return as_subclass(legacy_constructor(get_default_dtype(), args, device), cls)
 
@@ -538,10 +532,10 @@ class TensorType:
     def __init__(self, name: str, dtype: torch_dtype):
         self.__name__, self.dtype = name, dtype
 
-    def __call__(self, *args: Any) -> Tensor:
+    def __call__(self, *args) -> Tensor:
         return legacy_constructor(self.dtype, args)
 
-    def __instancecheck__(self, x: Any) -> bool:
+    def __instancecheck__(self, x) -> bool:
         return isinstance(x, Tensor) and x.dtype is self.dtype and not x.is_cuda
 
     def __repr__(self) -> str:
@@ -558,6 +552,6 @@ for name in TENSOR_TYPES:
 
 
 @expose("method")
-def new(self: Tensor, *args: Any) -> Tensor:
+def new(self: Tensor, *args) -> Tensor:
     """`torch.Tensor(…)` in the dtype and on the device of this Tensor."""
     return legacy_constructor(self.dtype, args, self.device)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KIND_BY_TYPE = {bool: "b", int: "i", float: "f", complex: "c"}
 
 
-def copy_data(data: Any, dtype: Any = None) -> Any:
+def copy_data(data, dtype=None) -> Any:
     """Copy the entries of `data` into a new value of one of torch's dtypes; None: the dtype that the entries suggest.
 
     Raises:
@@ -57,7 +57,7 @@ def copy_data(data: Any, dtype: Any = None) -> Any:
         return array.astype(wanted, copy=False).reshape(shape)
 
 
-def to_plain_array(data: Any) -> Any:
+def to_plain_array(data) -> Any:
     """Return arrays of other libraries and subclasses of NumPy's, scalars included, as plain arrays of their entries,
     and everything else unchanged. (A row of a matrix is a matrix, and a Series is not indexed by position.)"""
     if is_array(data) or isinstance(data, Tensor | Tracer) or not hasattr(data, "__array__"):
@@ -65,7 +65,7 @@ def to_plain_array(data: Any) -> Any:
     return np.asarray(data)
 
 
-def nested_shape(data: Any) -> tuple[int, ...]:
+def nested_shape(data) -> tuple[int, ...]:
     """The shape of nested sequences by their first entries."""
     shape: list[int] = []
     data = to_plain_array(data)
@@ -77,7 +77,7 @@ def nested_shape(data: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def is_sequence(data: Any) -> bool:
+def is_sequence(data) -> bool:
     """Whether data counts as a sequence of entries."""
     if isinstance(data, np.ndarray):
         return data.ndim > 0
@@ -86,7 +86,7 @@ def is_sequence(data: Any) -> bool:
     return hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, dict)
 
 
-def iterate_entries(data: Any, shape: Sequence[int], dim: int) -> Iterator[Any]:
+def iterate_entries(data, shape: Sequence[int], dim: int) -> Iterator[Any]:
     """Iterate over the entries of nested sequences in order."""
     if type(data) in SCALARS and dim == len(shape):
         yield data
@@ -110,7 +110,7 @@ def iterate_entries(data: Any, shape: Sequence[int], dim: int) -> Iterator[Any]:
         yield from iterate_entries(part, shape, dim + 1)
 
 
-def entry_number(x: Any) -> Any:
+def entry_number(x) -> Any:
     """Return an entry as a number."""
     if isinstance(x, Tensor):
         value = concretize(refresh(x).value, "tensor()")
@@ -160,7 +160,7 @@ def check_range(array: np.ndarray, values: Sequence[Any], wanted: np.dtype) -> N
         raise TensorError(f"value cannot be converted to type {wanted.name} without overflow")
 
 
-def stack_traced(leaves: Sequence[Any], shape: tuple[int, ...], numpy: Any) -> Any:
+def stack_traced(leaves: Sequence[Any], shape: tuple[int, ...], numpy) -> Any:
     """Make a traced value of nested entries some of which are traced."""
     wanted = infer_dtype(leaves) if numpy is None else numpy
     values = [x.value if isinstance(x, Tensor) else np.asarray(x) for x in leaves]

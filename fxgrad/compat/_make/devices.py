@@ -36,7 +36,7 @@ class device:
     type: str
     index: int | None
 
-    def __init__(self, type: Any, index: int | None = None):
+    def __init__(self, type, index: int | None = None):
         if isinstance(type, int) and index is None:
             type, index = "cuda", type
         if hasattr(type, "index") and not isinstance(type, str | int):
@@ -98,12 +98,12 @@ def get_default_device() -> device:
 
 
 @expose()
-def set_default_device(device: Any) -> None:
+def set_default_device(device) -> None:
     """Choose the device of Tensors that are made without `device=`; None: the CPU."""
     DEFAULT_DEVICE.set(as_device("cpu" if device is None else device))
 
 
-def as_device(given: Any) -> device:
+def as_device(given) -> device:
     """A device as users give it: the default one for None."""
     return given if isinstance(given, device) else DEFAULT_DEVICE.get() if given is None else device(given)
 
@@ -126,7 +126,7 @@ def device_count() -> int:
         return 0
 
 
-def device_of(value: Any) -> device:
+def device_of(value) -> device:
     """The device of a value, be it an array or traced."""
     while isinstance(value, Tracer):
         inside = value.contents()
@@ -136,7 +136,7 @@ def device_of(value: Any) -> device:
     return device("cuda", value.device.id) if hasattr(value, "__cuda_array_interface__") else CPU
 
 
-def move_array(value: Any, target: device) -> Any:
+def move_array(value, target: device) -> Any:
     """Return an array on a device: itself where it is there already."""
     if target.type == "cpu":
         return value.get() if hasattr(value, "__cuda_array_interface__") else value
@@ -156,13 +156,13 @@ device_put = declare_primitive(
 
 
 @operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False)
-def to_device(input: Any, target: device) -> Any:
+def to_device(input, target: device) -> Any:
     """A copy of a Tensor on another device."""
     source = device_of(input)
     return move_array(input, target) if is_array(input) else device_put(input, target=target, source=source)
 
 
-def put_new_array(value: np.ndarray, given: Any) -> Any:
+def put_new_array(value: np.ndarray, given) -> Any:
     """Put an array that was just made on the device that was asked for."""
     target = as_device(given)
     return value if target.type == "cpu" else move_array(value, target)

@@ -37,7 +37,7 @@ class Generator:
     True
     """
 
-    def __init__(self, device: Any = "cpu"):
+    def __init__(self, device="cpu"):
         self.device = as_device(device)
         self.lock = RLock()
         self.manual_seed(DEFAULT_SEED)
@@ -106,9 +106,7 @@ PCG64_FIELDS = ("state", "inc")  # the words of a PCG64
 default_generator = Generator()
 
 
-def draw(
-    sample: Callable[[np.random.Generator, tuple[int, ...]], Any], shape: Any, generator: Any = None
-) -> Any:
+def draw(sample: Callable[[np.random.Generator, tuple[int, ...]], Any], shape, generator=None) -> Any:
     """Draw a sample of this shape: an array, or a traced value where entries of a batch are to differ.
 
     Args:
@@ -181,7 +179,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
+def fork_rng(devices=None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
     """Context manager that restores the default generator's state at its end, if `enabled`. That generator serves all
     devices."""
     state = get_rng_state()

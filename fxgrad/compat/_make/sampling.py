@@ -32,7 +32,7 @@ HALF_DIGITS = {"float16": 11, "bfloat16": 8}  # binary digits
 def extend_to_complex(sample: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Extend a sampler to complex numbers, each made of two samples."""
 
-    def sample_any(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarray:
+    def sample_any(rng: np.random.Generator, shape, numpy) -> np.ndarray:
         if kind_of(numpy) != "c":
             return sample(rng, shape, numpy)
         return sample(rng, (*shape, 2), np.dtype(f"f{numpy.itemsize // 2}")).view(numpy)[..., 0]
@@ -41,7 +41,7 @@ def extend_to_complex(sample: Callable[..., np.ndarray]) -> Callable[..., np.nda
 
 
 @extend_to_complex
-def sample_uniform(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarray:
+def sample_uniform(rng: np.random.Generator, shape, numpy) -> np.ndarray:
     """Sample numbers in [0, 1): those of the shorter dtypes are multiples of their precision, so that none is rounded
     to 1."""
     ensure_floating(numpy, "check_uniform_bounds")
@@ -52,25 +52,25 @@ def sample_uniform(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarr
 
 
 @extend_to_complex
-def sample_standard_normal(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarray:
+def sample_standard_normal(rng: np.random.Generator, shape, numpy) -> np.ndarray:
     """Sample normal numbers."""
     ensure_floating(numpy, "normal_kernel_cpu")
     wide = np.float32 if numpy.name in HALF_DIGITS else numpy.type
     return np.asarray(rng.standard_normal(shape, wide)).astype(numpy, copy=False)
 
 
-def sample_normal(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarray:
+def sample_normal(rng: np.random.Generator, shape, numpy) -> np.ndarray:
     """Sample normal numbers of variance 1; the variance of a complex number is the sum of those of its parts."""
     found = sample_standard_normal(rng, shape, numpy)
     return found * numpy.type(np.sqrt(0.5)) if kind_of(numpy) == "c" else found
 
 
-def sample_positive_unit(rng: np.random.Generator, shape: Any) -> np.ndarray:
+def sample_positive_unit(rng: np.random.Generator, shape) -> np.ndarray:
     """Sample numbers in (0, 1]."""
     return 1.0 - rng.random(shape)
 
 
-def ensure_floating(numpy: Any, name: str) -> None:
+def ensure_floating(numpy, name: str) -> None:
     """Raise if the dtype is an integer one."""
     if kind_of(numpy) not in "fc":
         raise NotSupportedError(f"\"{name}\" not implemented for '{short_name(numpy)}'")
@@ -81,7 +81,7 @@ def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
     if low >= high:
         raise TensorError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
 
-    def sample(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarray:
+    def sample(rng: np.random.Generator, shape, numpy) -> np.ndarray:
         if kind_of(numpy) in "iu":
             limits = np.iinfo(numpy)
             for bound, value in (("from", low), ("to - 1", high - 1)):
@@ -94,9 +94,7 @@ def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
 
 
 # -- functions that make Tensors ------------------------------------------
-def create_sampled(
-    sample: Callable[..., np.ndarray], name: str, size: Any, default: Any, options: dict
-) -> Tensor:
+def create_sampled(sample: Callable[..., np.ndarray], name: str, size, default, options: dict) -> Tensor:
     """Make a Tensor of sample(NumPy's generator, shape, dtype)."""
     generator = options.pop("generator", None)
     if "size" in options:
@@ -107,7 +105,7 @@ def create_sampled(
     )
 
 
-def create_sampled_like(sample: Callable[..., np.ndarray], name: str, input: Any, options: dict) -> Tensor:
+def create_sampled_like(sample: Callable[..., np.ndarray], name: str, input, options: dict) -> Tensor:
     """Make a Tensor of samples in the shape, dtype and device of another."""
     generator = options.pop("generator", None)
     return create_like(
@@ -119,7 +117,7 @@ def create_sampled_like(sample: Callable[..., np.ndarray], name: str, input: Any
 
 
 @expose()
-def rand(*size: Any, **options: Any) -> Tensor:
+def rand(*size, **options) -> Tensor:
     """Numbers uniform in [0, 1).
 
     Args:
@@ -134,12 +132,12 @@ def rand(*size: Any, **options: Any) -> Tensor:
 
 
 @expose()
-def randn(*size: Any, **options: Any) -> Tensor:
+def randn(*size, **options) -> Tensor:
     """Normal numbers of mean 0 and variance 1; see `rand`."""
     return create_sampled(sample_normal, "randn", size, default_numpy_dtype("f"), options)
 
 
-def parse_bounds(bounds: Any, low: Any, high: Any) -> tuple[Any, Any]:
+def parse_bounds(bounds, low, high) -> tuple[Any, Any]:
     """Parse (low, high) as users give them: (high), (low, high), or by name."""
     if len(bounds) > 1:
         return tuple(bounds)  # type: ignore[return-value]
@@ -149,7 +147,7 @@ def parse_bounds(bounds: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 @expose()
-def randint(*bounds: Any, low: int = 0, high: Any = None, size: Any = None, **options: Any) -> Tensor:
+def randint(*bounds, low: int = 0, high=None, size=None, **options) -> Tensor:
     """Whole numbers from `low` on and before `high`: randint(high, size), randint(low, high, size); see `rand`."""
     given = [*bounds]
     if size is None and given:
@@ -165,30 +163,30 @@ def randint(*bounds: Any, low: int = 0, high: Any = None, size: Any = None, **op
 
 
 @expose()
-def randperm(n: int, **options: Any) -> Tensor:
+def randperm(n: int, **options) -> Tensor:
     """The whole numbers before n in a random order; see `rand`."""
     shape = parse_size((n,), "randperm")
 
-    def sample(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarray:
+    def sample(rng: np.random.Generator, shape, numpy) -> np.ndarray:
         return rng.permuted(np.broadcast_to(np.arange(n), shape), axis=-1).astype(numpy)
 
     return create_sampled(sample, "randperm", (shape,), default_numpy_dtype("i"), options)
 
 
 @expose()
-def rand_like(input: Tensor, **options: Any) -> Tensor:
+def rand_like(input: Tensor, **options) -> Tensor:
     """`rand` in the shape, dtype and device of a Tensor."""
     return create_sampled_like(sample_uniform, "rand_like", input, options)
 
 
 @expose()
-def randn_like(input: Tensor, **options: Any) -> Tensor:
+def randn_like(input: Tensor, **options) -> Tensor:
     """`randn` in the shape, dtype and device of a Tensor."""
     return create_sampled_like(sample_normal, "randn_like", input, options)
 
 
 @expose()
-def randint_like(input: Tensor, *bounds: Any, low: Any = 0, high: Any = None, **options: Any) -> Tensor:
+def randint_like(input: Tensor, *bounds, low=0, high=None, **options) -> Tensor:
     """`randint` in the shape, dtype and device of a Tensor: randint_like(x, high), randint_like(x, low, high)."""
     low, high = parse_bounds(bounds, low, high)
     if high is None:
@@ -199,19 +197,19 @@ def randint_like(input: Tensor, *bounds: Any, low: Any = 0, high: Any = None, **
 
 
 # -- of parameters that are Tensors ------------------------------------------
-def concrete_array(value: Any) -> Any:
+def concrete_array(value) -> Any:
     """Return an array whose entries can be inspected, or None where the value is traced."""
     return None if isinstance(value, Tracer) else np.asarray(value)
 
 
 @operation("input noise", name="bernoulli", spaces="", out=False, tangent=zero_tangent_rule)
-def bernoulli_of_noise(input: Any, noise: Any) -> Any:
+def bernoulli_of_noise(input, noise) -> Any:
     """Return 1 where the noise is less than the probability, and 0 elsewhere."""
     return ops.convert(ops.less(noise, input), dtype=aval_of(input).dtype)
 
 
 @expose("function method")
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
+def bernoulli(input: Tensor, p: float | None = None, *, generator=None, out=None) -> Tensor:
     """A Tensor of ones, each with the probability of its entry (or `p`), and zeros."""
     aval = aval_of(refresh(input).value)
     if p is not None:
@@ -232,21 +230,19 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
 
 
 @operation("mean std noise", name="normal", spaces="", promote="float", out=False, tangent=zero_tangent_rule)
-def normal_of_noise(mean: Any, std: Any, noise: Any) -> Any:
+def normal_of_noise(mean, std, noise) -> Any:
     """Compute mean + std · noise; its derivative is zero in both, as in torch."""
     return ops.add(mean, ops.multiply(std, noise))
 
 
 @expose()
-def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any
-) -> Tensor:
+def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor:
     """Normal numbers: of Tensors of means and standard deviations, or of numbers and in a size; see `rand`."""
     out = options.get("out")
     if size is not None or not (isinstance(mean, Tensor) or isinstance(std, Tensor)):
         check_std(np.asarray(std), f"normal expects std >= 0.0, but found std {std:g}")
 
-        def sample(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarray:
+        def sample(rng: np.random.Generator, shape, numpy) -> np.ndarray:
             return (mean + std * sample_normal(rng, shape, numpy)).astype(numpy)
 
         return create_sampled(
@@ -270,25 +266,25 @@ def normal(
     return made if out is None else out.copy_(made)
 
 
-def check_std(std: Any, message: str) -> None:
+def check_std(std, message: str) -> None:
     """Raise for negative standard deviations."""
     if std is not None and not (std >= 0).all():
         raise TensorError(message)
 
 
-def draw_key(generator: Any) -> Any:
+def draw_key(generator) -> Any:
     """Draw a key for fxgrad's own samplers."""
     return draw(lambda rng, shape: rng.integers(0, 1 << 64, shape, np.uint64), (), generator)
 
 
 @operation("input key", name="poisson", spaces="", out=False, tangent=zero_tangent_rule)
-def poisson_of_key(input: Any, key: Any) -> Any:
+def poisson_of_key(input, key) -> Any:
     """Sample Poisson counts of these means."""
     return ops.convert(keyed.poisson(key, input), dtype=aval_of(input).dtype)
 
 
 @expose()
-def poisson(input: Tensor, generator: Any = None) -> Tensor:
+def poisson(input: Tensor, generator=None) -> Tensor:
     """Poisson counts of the means that are the entries."""
     ensure_floating(aval_of(input.value).dtype, "poisson_cpu")
     rate = concrete_array(refresh(input).value)
@@ -304,19 +300,19 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     out=False,
     tangent=lambda ys, p, t, params: zero_tangent_rule(ys, p, t[:2], params),
 )
-def binomial_of_key(count: Any, prob: Any, key: Any) -> Any:
+def binomial_of_key(count, prob, key) -> Any:
     """Sample numbers of successes in `count` trials of probability `prob`."""
     return ops.convert(keyed.binomial(key, count, prob), dtype=aval_of(count).dtype)
 
 
 @expose()
-def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+def binomial(count: Tensor, prob: Tensor, generator=None) -> Tensor:
     """The numbers of successes among `count` trials of the probability `prob`."""
     return binomial_of_key(count, prob, make_tensor(current_tape(), draw_key(generator)))
 
 
 @operation("input noise", name="multinomial", spaces="", out=False)
-def multinomial_of_noise(input: Any, noise: Any, num_samples: int, replacement: bool) -> Any:
+def multinomial_of_noise(input, noise, num_samples: int, replacement: bool) -> Any:
     """Choose categories by noise. With replacement it is uniform, and looked up in the cumulated probabilities;
     without, it is exponential: the categories whose clocks ring first, which run as fast as they are probable."""
     if replacement:
@@ -328,7 +324,7 @@ def multinomial_of_noise(input: Any, noise: Any, num_samples: int, replacement: 
 
 @expose("function method")
 def multinomial(
-    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator=None, out=None
 ) -> Tensor:
     """Categories drawn by the weights in each row of `input`, which need not add up to 1.
 
@@ -363,7 +359,7 @@ def multinomial(
 
 
 # -- methods that fill ------------------------------------------
-def fill_with_samples(tensor: Tensor, name: str, generator: Any, sample: Callable[..., Any]) -> Tensor:
+def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[..., Any]) -> Tensor:
     """Fill a Tensor with sample(NumPy's generator, shape, dtype)."""
     ensure_modifiable(tensor)
     numpy = aval_of(tensor.value).dtype
@@ -375,7 +371,7 @@ def fill_with_samples(tensor: Tensor, name: str, generator: Any, sample: Callabl
 def continuous_sampler(name: str, sample: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Return a sampler for floating dtypes that computes in double precision."""
 
-    def sample_checked(rng: np.random.Generator, shape: Any, numpy: Any) -> np.ndarray:
+    def sample_checked(rng: np.random.Generator, shape, numpy) -> np.ndarray:
         if kind_of(numpy) != "f":
             raise TensorError(
                 f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
@@ -392,7 +388,7 @@ def check_condition(holds: bool, message: str) -> None:
 
 
 @expose("method")
-def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None, **names: Any) -> Tensor:
+def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator=None, **names) -> Tensor:
     """Fill the Tensor with numbers uniform in [from, to)."""
     low = names.pop("from", from_)
     check_condition(
@@ -407,7 +403,7 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = 
 
 
 @expose("method")
-def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator=None) -> Tensor:
     """Fill the Tensor with normal numbers."""
     check_condition(std >= 0, f"normal expects std >= 0.0, but found std {std}")
     return fill_with_samples(
@@ -416,7 +412,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 
 @expose("method")
-def random_(self: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = None, **names: Any) -> Tensor:
+def random_(self: Tensor, from_=0, to=None, *, generator=None, **names) -> Tensor:
     """Fill the Tensor with whole numbers: random_(), of all that the dtype has; random_(to); random_(from, to)."""
     low, high = names.pop("from", from_), to
     if high is None and low:
@@ -426,7 +422,7 @@ def random_(self: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = No
     return fill_with_samples(self, "random_", generator, integer_sampler(int(low), int(high)))
 
 
-def integer_limit(numpy: Any) -> int:
+def integer_limit(numpy) -> int:
     """The end (exclusive) of the whole numbers from 0 on that a dtype represents without gaps."""
     if kind_of(numpy) == "b":
         return 2
@@ -437,7 +433,7 @@ def integer_limit(numpy: Any) -> int:
 
 
 @expose("method")
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+def bernoulli_(self: Tensor, p=0.5, *, generator=None) -> Tensor:
     """Fill the Tensor with ones, each with probability `p`, and zeros."""
     if isinstance(p, Tensor):
         ensure_modifiable(self)
@@ -451,7 +447,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @expose("method")
-def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+def exponential_(self: Tensor, lambd: float = 1, *, generator=None) -> Tensor:
     """Fill the Tensor with numbers of the density λ·exp(-λx)."""
     check_condition(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     sample = continuous_sampler("Exponential", lambda rng, s: rng.standard_exponential(s) / lambd)
@@ -459,7 +455,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
 
 
 @expose("method")
-def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+def geometric_(self: Tensor, p: float, *, generator=None) -> Tensor:
     """Fill the Tensor with the number of trials of probability p up to the first success."""
     check_condition(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     return fill_with_samples(
@@ -468,7 +464,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 
 @expose("method")
-def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator=None) -> Tensor:
     """Fill the Tensor with numbers of the density σ / (π·((x - median)² + σ²))."""
     check_condition(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     sample = continuous_sampler("Cauchy", lambda rng, s: median + sigma * rng.standard_cauchy(s))
@@ -476,7 +472,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
 
 
 @expose("method")
-def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator=None) -> Tensor:
     """Fill the Tensor with numbers whose logarithms are normal."""
     check_condition(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
     return fill_with_samples(

@@ -23,7 +23,7 @@ def make_window(name: str, length: int, periodic: bool, shape: Callable[[Any], A
     if length < 0:
         raise TensorError(f"{name} requires non-negative window_length, got window_length={length}")
 
-    def make_array(numpy: Any) -> np.ndarray:
+    def make_array(numpy) -> np.ndarray:
         if numpy.kind not in "fV":
             raise TensorError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={numpy})")
         if length == 1:
@@ -39,7 +39,7 @@ def cosine_sum(*factors: float) -> Callable[[Any], Any]:
 
 
 @expose()
-def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+def hann_window(window_length: int, periodic: bool = True, **options) -> Tensor:
     """The window sin²(π·place).
 
     >>> import fxgrad.compat as torch
@@ -51,29 +51,29 @@ def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Te
 
 @expose()
 def hamming_window(
-    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options
 ) -> Tensor:
     """The window alpha - beta·cos(2π·place)."""
     return make_window("hamming_window", window_length, periodic, cosine_sum(alpha, -beta), options)
 
 
 @expose()
-def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+def blackman_window(window_length: int, periodic: bool = True, **options) -> Tensor:
     """The window 0.42 - 0.5·cos(2π·place) + 0.08·cos(4π·place)."""
     return make_window("blackman_window", window_length, periodic, cosine_sum(0.42, -0.5, 0.08), options)
 
 
 @expose()
-def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+def bartlett_window(window_length: int, periodic: bool = True, **options) -> Tensor:
     """The window 1 - |2·place - 1|."""
     return make_window("bartlett_window", window_length, periodic, lambda p: 1 - np.abs(2 * p - 1), options)
 
 
 @expose()
-def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options) -> Tensor:
     """The window I₀(beta·√(1 - (2·place - 1)²)) / I₀(beta)."""
 
-    def shape(place: Any) -> Any:
+    def shape(place) -> Any:
         return np.i0(beta * np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))) / np.i0(beta)
 
     return make_window("kaiser_window", window_length, periodic, shape, options)

@@ -22,9 +22,7 @@ from .._make.devices import as_device, device_of, to_device
 from ..ops.casting import to_copy
 
 
-def convert_tensor(
-    tensor: Tensor, dtype: Any = None, target: Any = None, copy: bool = False, order: Any = None
-) -> Tensor:
+def convert_tensor(tensor: Tensor, dtype=None, target=None, copy: bool = False, order=None) -> Tensor:
     """Return the Tensor itself where it has the dtype and device asked for (NumPy's dtype; None: any), or else a
     copy."""
     aval = aval_of(tensor.value)
@@ -39,7 +37,7 @@ def convert_tensor(
     return made.clone() if copy and made is tensor else made
 
 
-def to_memory_format(tensor: Tensor, order: Any) -> Tensor:
+def to_memory_format(tensor: Tensor, order) -> Tensor:
     """Return the Tensor with its entries in the given memory format; itself where it has that already. What has no
     format at all is contiguous enough for torch."""
     if order is None or order is preserve_format:
@@ -53,13 +51,13 @@ def to_memory_format(tensor: Tensor, order: Any) -> Tensor:
 @expose("method")
 def to(
     self: Tensor,
-    *args: Any,
-    dtype: Any = None,
-    device: Any = None,
-    other: Any = None,
+    *args,
+    dtype=None,
+    device=None,
+    other=None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,
+    memory_format=None,
 ) -> Tensor:
     """The Tensor in another dtype and on another device: to(dtype), to(device), to(device, dtype), to(other). It is the
     Tensor itself where nothing changes and `copy` is not set. Differentiable. `non_blocking` changes nothing.
@@ -106,7 +104,7 @@ DTYPE_METHODS = {
 def declare_conversion(method: str, name: str) -> None:
     """Declare a method such as `x.float()`."""
 
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+    def convert(self: Tensor, memory_format=None) -> Tensor:
         return convert_tensor(self, from_name(name).numpy, order=memory_format)
 
     convert.__name__ = method
@@ -119,13 +117,13 @@ for method, name in DTYPE_METHODS.items():
 
 
 @expose("method")
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, memory_format=None) -> Tensor:
     """The Tensor in NumPy's memory; itself where it is there."""
     return convert_tensor(self, target=as_device("cpu"), order=memory_format)
 
 
 @expose("method")
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+def cuda(self: Tensor, device=None, non_blocking: bool = False, memory_format=None) -> Tensor:
     """The Tensor in the memory of a CUDA device; itself where it is there."""
     return convert_tensor(self, target=as_device("cuda" if device is None else device), order=memory_format)
 
@@ -137,7 +135,7 @@ def tensor_type_name(tensor: Tensor) -> str:
 
 
 @expose("method", "type")
-def as_type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def as_type(self: Tensor, dtype=None, non_blocking: bool = False) -> Any:
     """The name of the Tensor's type, such as 'torch.FloatTensor'; or the Tensor converted to a dtype or to the type
     named."""
     if dtype is None:

@@ -117,7 +117,7 @@ def float_format(values: np.ndarray, options: PrintOptions) -> Callable[[float],
     return lambda v: f"{v:.{options.precision}f}"
 
 
-def complex_format(values: Any, options: PrintOptions) -> NumberFormat:
+def complex_format(values, options: PrintOptions) -> NumberFormat:
     """Return the format for complex numbers: real parts and imaginary parts are each aligned among themselves."""
     real, imag = real_format(values.real, options), real_format(values.imag, options)
 
@@ -172,7 +172,7 @@ def entries_text(array: np.ndarray, indent: int) -> str:
 
 
 # -- Tensors ------------------------------------------
-def suffix_texts(tensor: Tensor, array: Any) -> list[str]:
+def suffix_texts(tensor: Tensor, array) -> list[str]:
     """The remarks on device, size and dtype that follow the entries."""
     found = []
     place = device_of(tensor.value)
@@ -229,7 +229,7 @@ def join_parts(start: str, parts: Sequence[str], indent: int) -> str:
     return result + ")"
 
 
-def tracer_text(value: Any, notes: Sequence[str] = ()) -> str:
+def tracer_text(value, notes: Sequence[str] = ()) -> str:
     """The text of a traced value: its level, counted from the outermost, and its aval and content there."""
     opened = [level for level in levels() if level.name != "tape"]
     number = len(opened) - opened.index(value.interpreter) if value.interpreter in opened else 0
@@ -246,12 +246,12 @@ def tracer_text(value: Any, notes: Sequence[str] = ()) -> str:
 TRACER_NAMES = {"BatchTracer": "BatchedTensor", "TapeTracer": "GradTrackingTensor", "JVPTracer": "DualTensor"}
 
 
-def array_text(value: Any) -> str:
+def array_text(value) -> str:
     return f"tensor({entries_text(np.asarray(value), 7)})"
 
 
 @expose("method", "__repr__")
-def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
+def representation(self: Tensor, *, tensor_contents=None) -> str:
     """The entries, and what there is to say of dtype, device and gradient.
 
     >>> import fxgrad.compat as torch

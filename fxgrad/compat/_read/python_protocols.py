@@ -96,7 +96,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 
 
 @expose("method", "__array__")
-def to_numpy_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+def to_numpy_array(self: Tensor, dtype=None, copy: bool | None = None) -> np.ndarray:
     """The array that NumPy's functions see in place of the Tensor."""
     array = numpy(self)
     if dtype is not None and array.dtype != dtype:
@@ -107,14 +107,14 @@ def to_numpy_array(self: Tensor, dtype: Any = None, copy: bool | None = None) ->
 
 
 @expose("method", "__array_wrap__")
-def wrap_array(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+def wrap_array(self: Tensor, array, context=None, return_scalar: bool = False) -> Tensor:
     """Wrap the result of one of NumPy's functions in a Tensor; bool becomes uint8, as in torch."""
     array = np.asarray(array)
     return make_tensor(current_tape(), array.astype(np.uint8) if array.dtype == bool else array)
 
 
 @expose("method", "__dlpack__")
-def to_dlpack(self: Tensor, **options: Any) -> Any:
+def to_dlpack(self: Tensor, **options) -> Any:
     """Export the memory by the DLPack protocol.
 
     Raises:
@@ -209,7 +209,7 @@ def rebuild_tensor(cls: type, array: np.ndarray, device: str, requires_grad: boo
 
 
 @expose("method", "__reduce_ex__")
-def reduce_tensor(self: Tensor, protocol: Any) -> Any:
+def reduce_tensor(self: Tensor, protocol) -> Any:
     """Reduce a Tensor for `pickle` and `copy`: its data, whether it requires a gradient, and the user's attributes; no
     history."""
     array = concretize(self.detach().cpu().value, "pickle")

@@ -106,7 +106,7 @@ def apply_in_outer(tape: TapeInterpreter, cls: type[Function], args: tuple) -> t
 
 
 # -- the Node ------------------------------------------
-def record_outputs(node: Any, ctx: Any, args: tuple, outputs: tuple, recording: bool) -> list[Any]:
+def record_outputs(node, ctx, args: tuple, outputs: tuple, recording: bool) -> list[Any]:
     """Return the outputs; those that have a gradient get the Node as their history."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     inputs = {id(t) for t in tensors}
@@ -172,7 +172,7 @@ def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
         )
 
 
-def set_history(output: Tensor, edge: Any, outputs: tuple) -> None:
+def set_history(output: Tensor, edge, outputs: tuple) -> None:
     """Give an output its history."""
     aspect = output.view_meta
     if aspect is not None and aspect.base is not None:
@@ -204,7 +204,7 @@ def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
     rebase_history(target, make_tensor(target.tape, target.value, edge), edge.node.name())
 
 
-def saved_entry(tensor: Any, own: dict[int, int], position: int) -> Any:
+def saved_entry(tensor, own: dict[int, int], position: int) -> Any:
     """The entry that a Node saves for a Tensor: see `BackwardCFunction.saved_entries`."""
     if tensor is None:
         return None
@@ -216,7 +216,7 @@ def saved_entry(tensor: Any, own: dict[int, int], position: int) -> Any:
 
 
 # -- backward ------------------------------------------
-def apply_backward(node: Any, cts: dict) -> list[Any]:
+def apply_backward(node, cts: dict) -> list[Any]:
     """Compute the cotangents of the Tensors among the inputs by the user's `backward`."""
     context, tape = CURRENT.get(), node.tape
     create = tape is not BASE_TAPE or any(level is BASE_TAPE for level in levels())
@@ -234,7 +234,7 @@ def apply_backward(node: Any, cts: dict) -> list[Any]:
         return check_cotangents(node, results, create)
 
 
-def as_grad_output(node: Any, ct: Any, aval: Any) -> Tensor | None:
+def as_grad_output(node, ct, aval) -> Tensor | None:
     """Wrap a cotangent of an output for the user; zeros where there is none."""
     if ct is not None:
         return to_gradient(ct)
@@ -243,7 +243,7 @@ def as_grad_output(node: Any, ct: Any, aval: Any) -> Tensor | None:
     return make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype))
 
 
-def check_cotangents(node: Any, results: tuple, create: bool) -> list[Any]:
+def check_cotangents(node, results: tuple, create: bool) -> list[Any]:
     """Check what `backward` returned, and convert it to cotangents of the inputs that need one."""
     count = len(node.needs_input_grad)
     if len(results) < count or any(r is not None for r in results[count:]):
@@ -288,7 +288,7 @@ def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:
 
 
 # -- forward mode ------------------------------------------
-def set_output_tangents(node: Any, args: tuple, outputs: Sequence[Any]) -> None:
+def set_output_tangents(node, args: tuple, outputs: Sequence[Any]) -> None:
     """Set the tangents of the outputs where inputs are duals."""
     cells = [
         duals.tangent_cell(a) if isinstance(a, Tensor) and a.view_meta is not None else None for a in args
@@ -326,9 +326,7 @@ def check_view_tangent(tangent: Tensor, given: Sequence[Tensor]) -> None:
             )
 
 
-def jvp_outputs(
-    node: Any, args: tuple, tangents: Sequence[Any], outputs: Sequence[Any]
-) -> list[Tensor | None]:
+def jvp_outputs(node, args: tuple, tangents: Sequence[Any], outputs: Sequence[Any]) -> list[Tensor | None]:
     """Compute the tangents of the outputs by the user's `jvp`."""
     versions = {i: tensor_version(tangents[i]) for i in node.dirty if tangents[i] is not None}
     given = []
@@ -405,7 +403,7 @@ class Application(Primitive):
     unique = True
     on_tensors = True
 
-    def kernel(self, *values: Any, cls: Any, layout: Any, box: dict, randomness: str) -> list[Any]:
+    def kernel(self, *values, cls, layout, box: dict, randomness: str) -> list[Any]:
         """Apply it in the current Context, at the tape or at the bottom."""
         args = merge_arguments(layout, values)
         return split_outputs(apply_function(cls, args, {})[1], args, box)
@@ -451,7 +449,7 @@ def merge_arguments(layout: Sequence[Any], values: Sequence[Any]) -> tuple:
     return tuple([wrap(next(rest)) if entry is None else entry[0] for entry in layout])
 
 
-def split_outputs(output: Any, args: tuple, box: dict) -> list[Any]:
+def split_outputs(output, args: tuple, box: dict) -> list[Any]:
     """Return the Tensors among the outputs as values. The box takes the other outputs, and which inputs are outputs."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     outputs = output if isinstance(output, tuple) else (output,)

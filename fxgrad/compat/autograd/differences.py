@@ -31,7 +31,7 @@ class GradcheckError(TensorError):
 class Problem:
     """A function at some inputs, with all that the checks need to know about it."""
 
-    def __init__(self, func: Callable[..., Any], inputs: Any, options: dict[str, Any]):
+    def __init__(self, func: Callable[..., Any], inputs, options: dict[str, Any]):
         self.func, self.options = func, options
         self.args = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
         self.inputs = [x for x in self.args if isinstance(x, Tensor) and x.requires_grad]
@@ -81,7 +81,7 @@ class Problem:
         results = self.results()
         return [as_array(results[i]).reshape(-1) for i in places]
 
-    def central_differences(self, x: Tensor, step: Any, places: Sequence[int]) -> list[np.ndarray]:
+    def central_differences(self, x: Tensor, step, places: Sequence[int]) -> list[np.ndarray]:
         """The central differences of some results for a step of an input in memory, per eps."""
         memory, eps = refresh(x).value, self.options["eps"]
         before = memory.copy()
@@ -113,12 +113,12 @@ class Problem:
         found = self.random.standard_normal(tensor.shape)
         return found + 1j * self.random.standard_normal(tensor.shape) if tensor.dtype.is_complex else found
 
-    def is_close(self, analytical: Any, numerical: Any, slack: float = 1.0) -> bool:
+    def is_close(self, analytical, numerical, slack: float = 1.0) -> bool:
         """Whether two Jacobians, or two products with them, are close enough."""
         atol, rtol = self.options["atol"] * slack, self.options["rtol"]
         return bool(np.allclose(analytical, numerical, rtol, atol, equal_nan=True))
 
-    def pulled(self, index: int, weight: np.ndarray, **options: Any) -> list[np.ndarray]:
+    def pulled(self, index: int, weight: np.ndarray, **options) -> list[np.ndarray]:
         """The gradients of the inputs for a gradient of one output, as arrays; zeros where there is none."""
         output = self.outputs[index]
         found = grad(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.interpreter import CURRENT, api_boundary, use_context
 from .._core.duals import DUAL_LEVEL, DualLevel, ensure_no_dual_level, get_tangent, set_tangent
@@ -129,7 +129,7 @@ def match_layout(tangent: Tensor, tensor: Tensor) -> Tensor:
     return copy
 
 
-def has_same_layout(a: Any, b: Any) -> bool:
+def has_same_layout(a, b) -> bool:
     """Whether two arrays have the same strides, and lie at the same place in memories of one size."""
     starts = [memory_address(x) - memory_address(memory_owner(x)) for x in (a, b)]
     return (

@@ -34,12 +34,12 @@ class FunctionCtx:
     non_differentiable: tuple = ()
     materialize_grads = True
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors) -> None:
         """Keep inputs and outputs (Tensors or None) for `backward`, to be had from `saved_tensors`. Before they are, it
         is checked that they were not modified in place."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors) -> None:
         """Keep inputs and outputs (Tensors or None) for `jvp`, to be had from `saved_tensors`."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
@@ -49,15 +49,15 @@ class FunctionCtx:
                 )
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args: Any) -> None:
+    def mark_dirty(self, *args) -> None:
         """Say that these inputs are modified in place. They must be outputs as well."""
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *args: Any) -> None:
+    def mark_non_differentiable(self, *args) -> None:
         """Say that these outputs have no gradient: `backward` is given zeros for them."""
         self.non_differentiable = args
 
-    def mark_shared_storage(self, *pairs: Any) -> None:
+    def mark_shared_storage(self, *pairs) -> None:
         """Do nothing; deprecated."""
         warnings.warn(
             "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that "
@@ -76,7 +76,7 @@ class SavedOutput:
 
     __slots__ = ("index", "value")
 
-    def __init__(self, index: int, value: Any):
+    def __init__(self, index: int, value):
         self.index, self.value = index, value
 
 
@@ -94,7 +94,7 @@ class BackwardCFunction(Node, PullbackRule):
     is_in_jvp = False  # `jvp` is running
     is_freed = False
 
-    def __init__(self, tape: Any, needs_input_grad: tuple) -> None:
+    def __init__(self, tape, needs_input_grad: tuple) -> None:
         """The other parts of a Node come with the outputs."""
         site = source_info.user_frame()
         self.code, self.lasti = site.code, site.lasti
@@ -123,7 +123,7 @@ class BackwardCFunction(Node, PullbackRule):
         return ()
 
     @residuals.setter
-    def residuals(self, value: Any) -> None:
+    def residuals(self, value) -> None:
         if value is FREED:
             self.saved_entries, self.is_freed = (), True
 
@@ -145,7 +145,7 @@ class BackwardCFunction(Node, PullbackRule):
 
     saved_variables = saved_tensors
 
-    def unpack_saved(self, entry: Any) -> Tensor | None:
+    def unpack_saved(self, entry) -> Tensor | None:
         """Return a saved Tensor, or raise if it was modified in place since."""
         if type(entry) is SavedOutput:
             edge = Edge(self, entry.index)
@@ -161,11 +161,11 @@ class BackwardCFunction(Node, PullbackRule):
 
         return apply_backward(self, cts)
 
-    def apply(self, *args: Any) -> Any:
+    def apply(self, *args) -> Any:
         """Call the user's `backward` with gradients of the outputs."""
         return user_backward(self._forward_cls)(Ctx(self), *args)
 
-    def apply_jvp(self, *args: Any) -> Any:
+    def apply_jvp(self, *args) -> Any:
         """Call the user's `jvp` with tangents of the inputs."""
         self.is_in_jvp = True
         try:
@@ -264,7 +264,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     generate_vmap_rule = False
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args, **kwargs):
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
@@ -274,7 +274,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args, **kwargs) -> Any:
         raise TensorError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
             "function with static forward method.",
@@ -282,17 +282,17 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
+    def forward(*args, **kwargs) -> Any:
         """The operation: see `Function`."""
         raise NotSupportedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+    def setup_context(ctx, inputs: tuple, output) -> Any:
         """What `forward` without `ctx` leaves to be saved."""
         raise NotSupportedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx, *grad_outputs) -> Any:
         """The gradients of the inputs: see `Function`."""
         raise NotSupportedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
@@ -302,14 +302,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx, *grad_inputs) -> Any:
         """The tangents of the outputs: see `Function`."""
         raise NotSupportedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
+    def vmap(info, in_dims: tuple, *args) -> Any:
         """The operation on a batch: see `Function`."""
         raise NotSupportedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
@@ -318,7 +318,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     @api_boundary
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args, **kwargs) -> Any:
         """The outputs of `forward`, with a history that leads to `backward`."""
         from .custom import apply_function  # which records Functions
 
@@ -338,7 +338,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward` that cannot be differentiated itself: that raises, instead of giving wrong results."""
 
     @wraps(fn)
-    def wrapper(ctx: Any, *args: Any) -> Any:
+    def wrapper(ctx, *args) -> Any:
         with no_grad():
             outputs = fn(ctx, *args)
         if not current_modes().grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
@@ -354,11 +354,11 @@ class NotTwiceDifferentiable(Function):
     """The identity, which cannot be differentiated."""
 
     @staticmethod
-    def forward(ctx: Any, *args: Any) -> tuple:
+    def forward(ctx, *args) -> tuple:
         return tuple([a.clone() if isinstance(a, Tensor) else a for a in args])
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx, *grad_outputs) -> Any:
         raise TensorError(
             "trying to differentiate twice a function that was marked with @once_differentiable",
             hint="write backward with Tensor operations and without the decorator",
@@ -378,30 +378,30 @@ class NestedIOFunction(Function):
     `backward_extended(ctx, *grad_outputs)`; kept for older code."""
 
     @staticmethod
-    def forward_extended(ctx: Any, *args: Any) -> Any:
+    def forward_extended(ctx, *args) -> Any:
         """The operation, on nested arguments."""
         raise NotSupportedError("NestedIOFunction: forward_extended is not implemented")
 
     @staticmethod
-    def backward_extended(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward_extended(ctx, *grad_outputs) -> Any:
         """The gradients of the arguments, nested like them."""
         raise NotSupportedError("NestedIOFunction: backward_extended is not implemented")
 
     @staticmethod
-    def forward(ctx: Any, structure: Any, *leaves: Any) -> tuple:
+    def forward(ctx, structure, *leaves) -> tuple:
         output = ctx._forward_cls.forward_extended(ctx, *structure.unflatten(leaves))
         outputs, ctx.structure = pytree.flatten(output)
         return ctx.structure, *outputs
 
     @staticmethod
-    def backward(ctx: Any, _: Any, *grads: Any) -> tuple:
+    def backward(ctx, _, *grads) -> tuple:
         given = ctx.structure.unflatten(grads)
         found = ctx._forward_cls.backward_extended(ctx, *(given if isinstance(given, tuple) else (given,)))
         found = found if isinstance(found, tuple) else (found,)
         return None, *pytree.flatten(found, lambda x: x is None)[0]
 
     @classmethod
-    def apply(cls, *args: Any) -> Any:
+    def apply(cls, *args) -> Any:
         """The outputs of `forward_extended`, nested as it gives them."""
         leaves, structure = pytree.flatten(args)
         structure, *outputs = super().apply(structure, *leaves)

@@ -49,7 +49,7 @@ def check_recorded(tensors: Sequence[Tensor | None], kind: str, output: int = 0)
             raise TensorError(STRICT[kind].format(i, output))
 
 
-def tensor_tuple(given: Any, what: str, name: str) -> tuple[Tensor, ...]:
+def tensor_tuple(given, what: str, name: str) -> tuple[Tensor, ...]:
     """Convert a Tensor or a tuple of Tensors to a tuple."""
     tensors = given if isinstance(given, tuple) else (given,)
     for i, tensor in enumerate(tensors):
@@ -62,7 +62,7 @@ def tensor_tuple(given: Any, what: str, name: str) -> tuple[Tensor, ...]:
     return tensors
 
 
-def match_structure(given: Any, tensors: Sequence[Any]) -> Any:
+def match_structure(given, tensors: Sequence[Any]) -> Any:
     """Return a tuple where a tuple was given, otherwise the one Tensor."""
     return tuple(tensors) if isinstance(given, tuple) else tensors[0]
 
@@ -95,7 +95,7 @@ def detach_results(tensors: Sequence[Tensor], keep: bool) -> list[Tensor]:
 
 
 def grad_or_none(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Any, keep: bool, **options: Any
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors, keep: bool, **options
 ) -> list[Any]:
     """Call `autograd.grad`, which gives None for inputs on which nothing depends."""
     chosen = [i for i, y in enumerate(outputs) if y.requires_grad]
@@ -130,7 +130,7 @@ def jvp_by_reverse(
     return found, grad_or_none(pulled, weights, along, keep) if pulled else [None] * len(outputs)
 
 
-def vectors_for(given: Any, tensors: Sequence[Tensor], keep: bool, name: str, missing: str) -> tuple:
+def vectors_for(given, tensors: Sequence[Tensor], keep: bool, name: str, missing: str) -> tuple:
     """The vectors `v`, or 1 where none are given and there is a single number."""
     if given is None:
         if len(tensors) != 1 or tensors[0].shape.numel() != 1:
@@ -160,7 +160,7 @@ def enable_recording() -> Any:
 
 @api_boundary
 def vjp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """(outputs, vᵀJ) of a function and its Jacobian.
 
@@ -192,7 +192,7 @@ def vjp(
 
 @api_boundary
 def jvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """(outputs, Jv) of a function and its Jacobian, by reverse mode twice: `forward_ad` and `torch.func.jvp` cost less.
 
@@ -215,7 +215,7 @@ def jvp(
 
 @api_boundary
 def vhp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """(output, vᵀH) of a function with one number as its output and its Hessian. Args are those of `jvp`."""
 
@@ -227,7 +227,7 @@ def vhp(
 
 @api_boundary
 def hvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """(output, Hv) of a function with one number as its output and its Hessian. Args are those of `jvp`; `vhp` gives
     the same at less cost where second derivatives are continuous."""
@@ -242,8 +242,8 @@ def hessian_product(
     name: str,
     product: Callable[[list, tuple, tuple, bool], list],
     func: Callable[..., Any],
-    inputs: Any,
-    v: Any,
+    inputs,
+    v,
     create_graph: bool,
     strict: bool,
 ) -> tuple[Any, Any]:
@@ -268,7 +268,7 @@ def hessian_product(
         )
 
 
-def check_number(returned: Any, outputs: Sequence[Tensor], name: str) -> None:
+def check_number(returned, outputs: Sequence[Tensor], name: str) -> None:
     """Raise unless the function returned one Tensor with one element."""
     if isinstance(returned, tuple):
         raise TensorError(f"The function given to {name} should return a single Tensor")
@@ -295,7 +295,7 @@ def check_connected(found: Sequence[Any], kind: str, order: str = "", output: in
 @api_boundary
 def jacobian(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -428,7 +428,7 @@ def jacobian_forward(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tupl
 @api_boundary
 def hessian(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,

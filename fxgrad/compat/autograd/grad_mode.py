@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def switch_modes(**changes: Any) -> dict[str, Any]:
+def switch_modes(**changes) -> dict[str, Any]:
     """Change switches of the current Context; returns what they were."""
     modes = current_modes()
     CURRENT.set(with_modes(CURRENT.get(), **changes))
@@ -52,7 +52,7 @@ class ModeSwitch:
         made.changes = self.changes
         return made
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function) -> Any:
         if inspect.isclass(function):
             warnings.warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
@@ -71,7 +71,7 @@ def decorate_function(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
     """Decorate a plain function with a switch."""
 
     @wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args, **kwargs) -> Any:
         with switch.clone():
             return function(*args, **kwargs)
 
@@ -82,7 +82,7 @@ def decorate_generator(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
     """Decorate a generator function with a switch, which is off between its steps."""
 
     @wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args, **kwargs) -> Any:
         with switch.clone():
             generator = function(*args, **kwargs)
         step, given = generator.send, None
@@ -110,7 +110,7 @@ def decorate_coroutine(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
     """Decorate a coroutine function with a switch; a task that runs meanwhile has a Context of its own."""
 
     @wraps(function)
-    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+    async def wrapper(*args, **kwargs) -> Any:
         with switch.clone():
             return await function(*args, **kwargs)
 
@@ -121,7 +121,7 @@ def decorate_async_generator(switch: ModeSwitch, function: Callable[..., Any]) -
     """Decorate an asynchronous generator function with a switch, which is off between its steps."""
 
     @wraps(function)
-    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+    async def wrapper(*args, **kwargs) -> Any:
         generator = function(*args, **kwargs)
         step, given = generator.asend, None
         try:
@@ -154,7 +154,7 @@ DECORATORS = (
 class BareModeSwitch(ModeSwitch):
     """A switch without arguments, which decorates without parentheses as well."""
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, function=None) -> Any:
         return object.__new__(cls) if function is None else cls()(function)
 
 
@@ -214,7 +214,7 @@ class ImmediateModeSwitch(ModeSwitch):
         if self.before is not None:
             self.previous[-1], self.before = self.before, None
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function) -> Any:
         if self.before is not None:
             switch_modes(**self.before)
             self.before = None
@@ -257,7 +257,7 @@ class inference_mode(ModeSwitch):
     (False, True)
     """
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode=True) -> Any:
         return object.__new__(cls) if isinstance(mode, bool) else cls()(mode)
 
     def __init__(self, mode: bool = True):

@@ -45,7 +45,7 @@ PARTS = {"real": "real part of complex {} only, ", "imag": "imaginary part of co
 
 
 def jacobian_mismatch(
-    analytical: Any, numerical: Any, output: int, input: int, mode: str, part: str, note: str = ""
+    analytical, numerical, output: int, input: int, mode: str, part: str, note: str = ""
 ) -> GradcheckError:
     """The error for two Jacobians, or products with them, that are not close."""
     begin = f"While considering the {part}" if part else ""
@@ -77,7 +77,7 @@ def check_constant(problem: Problem) -> None:
                 raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
-def backward_jacobian(problem: Problem, index: int, unit: Any) -> list[np.ndarray]:
+def backward_jacobian(problem: Problem, index: int, unit) -> list[np.ndarray]:
     """The Jacobians of one output by all inputs, or of its imaginary part (unit=1j)."""
     steps = unit_arrays(problem.outputs[index])
     columns = [problem.pulled(index, unit * step) for step in steps]
@@ -194,7 +194,7 @@ def check_undefined(problem: Problem) -> None:
             raise GradcheckError(UNDEFINED)
 
 
-def joint_gradients(problem: Problem, chosen: Any, weights: Sequence[np.ndarray]) -> Sequence[Tensor | None]:
+def joint_gradients(problem: Problem, chosen, weights: Sequence[np.ndarray]) -> Sequence[Tensor | None]:
     """The gradients of the inputs for gradients of several outputs."""
     return grad(
         [problem.outputs[i] for i in chosen],
@@ -266,7 +266,7 @@ def check_batched_forward(problem: Problem) -> None:
                 )
 
 
-def run_checks(func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> bool:
+def run_checks(func: Callable[..., Any], inputs, options: dict[str, Any]) -> bool:
     """Run all checks that the options ask for, which raise where they fail."""
     with use_context(with_modes(CURRENT.get(), grad=True)):
         problem = Problem(func, inputs, options)
@@ -292,7 +292,7 @@ def run_checks(func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -
 @api_boundary
 def gradcheck(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -352,8 +352,8 @@ def gradcheck(
 @api_boundary
 def gradgradcheck(
     func: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
+    inputs,
+    grad_outputs=None,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -387,7 +387,7 @@ def gradgradcheck(
     else:
         weights = tuple(grad_outputs) if isinstance(grad_outputs, tuple | list) else (grad_outputs,)
 
-    def gradient(*given: Any) -> tuple[Tensor, ...]:
+    def gradient(*given) -> tuple[Tensor, ...]:
         inner = given[: len(args)]
         sources = [x for x in inner if isinstance(x, Tensor) and x.requires_grad]
         found = grad(

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 TensorOrEdge = Tensor | GradientEdge
 
 
-def as_sequence(given: Any) -> list[Any]:
+def as_sequence(given) -> list[Any]:
     """Convert the argument to a list; one alone stands for a list of one."""
     return [given] if isinstance(given, TensorOrEdge) else list(given)
 
 
-def as_gradients(given: Any, count: int) -> list[Any]:
+def as_gradients(given, count: int) -> list[Any]:
     """The gradients of so many outputs."""
     if given is None:
         return [None] * count
@@ -52,14 +52,14 @@ def as_gradients(given: Any, count: int) -> list[Any]:
     return gradients
 
 
-def edge_at(given: Any) -> Any:
+def edge_at(given) -> Any:
     """The gradient edge of an output or input, or None: see `Node.next_edges`."""
     if isinstance(given, GradientEdge):
         return given.node if given.node.result_avals is None else Edge(given.node, given.output_nr)
     return gradient_edge(refresh(given))
 
 
-def aval_at(given: Any) -> Aval:
+def aval_at(given) -> Aval:
     """The shape and dtype of an output or input."""
     if not isinstance(given, GradientEdge):
         return aval_of(refresh(given).value)
@@ -93,7 +93,7 @@ def make_seeds(
     return seeds
 
 
-def implicit_cotangent(aval: Any, is_grads_batched: bool) -> Any:
+def implicit_cotangent(aval, is_grads_batched: bool) -> Any:
     """The cotangent 1 of an output for which none was given."""
     if is_grads_batched:
         raise ArgumentValueError(
@@ -112,7 +112,7 @@ def implicit_cotangent(aval: Any, is_grads_batched: bool) -> Any:
 
 
 def output_cotangent(
-    position: int, aval: Any, gradient: Tensor, create_graph: bool, is_grads_batched: bool
+    position: int, aval, gradient: Tensor, create_graph: bool, is_grads_batched: bool
 ) -> Any:
     """Convert a given gradient to the cotangent of an output, whose shape it must have."""
     ct = to_cotangent(gradient, create_graph)
@@ -142,7 +142,7 @@ def tape_of(given: Sequence[Any]) -> Any:
     return tapes.pop() if tapes else BASE_TAPE
 
 
-def is_graph_recorded(tape: Any, create_graph: bool) -> bool:
+def is_graph_recorded(tape, create_graph: bool) -> bool:
     """Whether gradients on a tape are recorded: where that is asked for, and where a transform differentiates all that
     is done inside it."""
     return create_graph or (tape.is_differentiating and current_modes().is_recording)
@@ -150,12 +150,12 @@ def is_graph_recorded(tape: Any, create_graph: bool) -> bool:
 
 @api_boundary
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors,
+    grad_tensors=None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables=None,
+    inputs=None,
 ) -> None:
     """Add the gradients of `tensors`, weighted by `grad_tensors` and summed, to the `.grad` of the leaves.
 
@@ -209,11 +209,7 @@ def backward(
 
 @expose("method", "backward")
 def backward_from(
-    self: Any,
-    gradient: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
+    self, gradient=None, retain_graph: bool | None = None, create_graph: bool = False, inputs=None
 ) -> None:
     """Add the gradients of this Tensor to the `.grad` of the leaves: see `torch.autograd.backward`."""
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
@@ -221,9 +217,9 @@ def backward_from(
 
 @api_boundary
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs,
+    inputs,
+    grad_outputs=None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -303,7 +299,7 @@ def grad(
     return tuple(found)
 
 
-def zero_gradient(unused: Any, create_graph: bool) -> Tensor:
+def zero_gradient(unused, create_graph: bool) -> Tensor:
     """The gradient with respect to an input that was not used; a leaf where it may be differentiated in turn."""
     aval = aval_at(unused)
     return make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype), LEAF if create_graph else None)

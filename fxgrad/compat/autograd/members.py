@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.interpreter import api_boundary
@@ -114,7 +114,7 @@ def get_grad(self: Tensor) -> Tensor | None:
 
 
 @api_boundary
-def set_grad(self: Tensor, grad: Any) -> None:
+def set_grad(self: Tensor, grad) -> None:
     """Set the gradient: a Tensor of the same shape and dtype, or None. Later gradients are added to it in place."""
     if grad is not None:
         if not isinstance(grad, Tensor):
@@ -154,7 +154,7 @@ def get_data(self: Tensor) -> Tensor:
 
 
 @api_boundary
-def set_data(self: Tensor, data: Any) -> None:
+def set_data(self: Tensor, data) -> None:
     """Replace the value, memory included, by that of another Tensor, and keep the history."""
     if not isinstance(data, Tensor):
         raise ArgumentError(f"Variable data has to be a tensor, but got {type(data).__name__}")

@@ -13,7 +13,7 @@ from .._make.creation import tensor
 class VariableMeta(type):
     """Every Tensor is a Variable."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance) -> bool:
         return isinstance(instance, Tensor)
 
 
@@ -26,7 +26,7 @@ class Variable(metaclass=VariableMeta):
     (tensor([1.], requires_grad=True), True)
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+    def __new__(cls, data=None, requires_grad: bool = False, volatile=None) -> Any:
         if volatile:
             warnings.warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
@@ -40,7 +40,7 @@ class Variable(metaclass=VariableMeta):
         return data.detach().requires_grad_(requires_grad)
 
 
-def variable(*args: Any, **kwargs: Any) -> Tensor:
+def variable(*args, **kwargs) -> Tensor:
     """Deprecated: `torch.tensor`."""
     warnings.warn(
         "torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead", UserWarning, stacklevel=2

@@ -102,8 +102,8 @@ class MappedFunction(Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(how: BatchCall, *args: Any) -> tuple:
-        def forward(*entries: Any) -> tuple:
+    def forward(how: BatchCall, *args) -> tuple:
+        def forward(*entries) -> tuple:
             output = how.cls.forward(*entries)
             how.single = not isinstance(output, tuple)
             return (output,) if how.single else output
@@ -112,7 +112,7 @@ class MappedFunction(Function):
         return tuple(results)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+    def setup_context(ctx, inputs: tuple, output: tuple) -> None:
         how, *args = inputs
         entry = EntryCtx()
         entry.needs_input_grad = ctx.needs_input_grad[1:]
@@ -120,7 +120,7 @@ class MappedFunction(Function):
         dims = [*how.dims, *(0 if flag else None for flag in how.is_batched)]
         box: dict[str, Any] = {}
 
-        def setup(*entries: Any) -> list[Any]:
+        def setup(*entries) -> list[Any]:
             outputs = entries[len(args) :]
             ctx.entry_avals = [e.aval if isinstance(e, Tensor) else None for e in entries[: len(args)]]
             how.cls.setup_context(entry, entries[: len(args)], outputs[0] if how.single else outputs)
@@ -155,11 +155,11 @@ class MappedFunction(Function):
         ctx.state = EntryState(kept[second:], places[second:], box["structure"])
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> tuple:
+    def backward(ctx, *grads) -> tuple:
         how = ctx.how
         dims = [0 if flag else None for flag in how.is_batched]
 
-        def backward(entry: Any, *given: Any) -> tuple:
+        def backward(entry, *given) -> tuple:
             results = user_backward(how.cls)(entry, *given)
             results = results if isinstance(results, tuple) else (results,)
             return (*map(project_gradient, results, ctx.entry_avals), *results[len(ctx.entry_avals) :])
@@ -173,7 +173,7 @@ class MappedFunction(Function):
         return (None, *found, *results[len(found) :])
 
     @staticmethod
-    def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple:
+    def jvp(ctx, _, *tangents) -> tuple:
         how = ctx.how
         dims = [d if isinstance(t, Tensor) else None for t, d in zip(tangents, how.dims)]
         results, flags = map_method(ctx, how.cls.jvp, ctx.dims_for_forward, tangents, dims)
@@ -196,13 +196,13 @@ CTX_FIELDS = {
 
 
 def map_method(
-    ctx: Any, method: Callable[..., Any], saved_dims: Sequence[Any], given: Sequence[Any], dims: Sequence[Any]
+    ctx, method: Callable[..., Any], saved_dims: Sequence[Any], given: Sequence[Any], dims: Sequence[Any]
 ) -> tuple[list, list[bool]]:
     """Map a method of a Function over what `setup_context` saved, and over gradients or tangents."""
     how, state, saved = ctx.how, ctx.state, ctx.saved_tensors
     first, second = len(saved), len(saved) + len(state.leaves)
 
-    def run_entry(*entries: Any) -> tuple:
+    def run_entry(*entries) -> tuple:
         entry = EntryCtx()
         entry.__dict__.update(state.structure.unflatten(entries[first:second]))
         entry.saved_tensors = entries[:first]
@@ -213,14 +213,14 @@ def map_method(
     return how.run(run_entry, [*saved, *state.leaves, *given], [*saved_dims, *state.dims, *dims])
 
 
-def project_gradient(result: Any, aval: Any) -> Any:
+def project_gradient(result, aval) -> Any:
     """Reduce a gradient to the shape of its entry, from which it may have been expanded."""
     if not isinstance(result, Tensor) or aval is None or result.shape == aval.shape:
         return result
     return wrap_tree(project(unwrap(result), aval.update(dtype=result.dtype.numpy)))
 
 
-def expand_to_batch(result: Any, size: int) -> Any:
+def expand_to_batch(result, size: int) -> Any:
     """Expand a result that is the same for all entries to a batch."""
     if not isinstance(result, Tensor):
         return result

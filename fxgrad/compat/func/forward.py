@@ -124,11 +124,11 @@ class OuterPrimals(OuterTensors):
         super().__init__(tape, given)
         self.interpreter = interpreter
 
-    def wrap_outer(self, value: Any, place: int | None) -> Any:
+    def wrap_outer(self, value, place: int | None) -> Any:
         return wrap_tree(self.interpreter.primal_and_tangent(value)[0])
 
 
-def flatten_primals(primals: Any, name: str) -> tuple[list[Tensor], Any]:
+def flatten_primals(primals, name: str) -> tuple[list[Tensor], Any]:
     """Flatten a tuple of arguments, all of which must be Tensors, to its leaves and its structure."""
     if not isinstance(primals, tuple):
         raise TensorError(
@@ -143,7 +143,7 @@ def flatten_primals(primals: Any, name: str) -> tuple[list[Tensor], Any]:
     return leaves, structure
 
 
-def match_tangent(tangent: Any, primal: Tensor) -> Any:
+def match_tangent(tangent, primal: Tensor) -> Any:
     """Check a tangent against its primal, and convert it to the primal's dtype."""
     if not isinstance(tangent, Tensor):
         raise TensorError(
@@ -162,7 +162,7 @@ def match_tangent(tangent: Any, primal: Tensor) -> Any:
 
 
 @api_boundary
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., Any]]:
     """The output of `func` and its derivative at `primals` as a linear function of the tangents.
 
     The output is computed once; the linear function carries out only what depends on the tangents.
@@ -186,7 +186,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     leaves, structure = flatten_primals(primals, "linearize(f, *primals)")
     box: dict[str, Any] = {}
 
-    def call_on_values(*values: Any) -> list[Any]:
+    def call_on_values(*values) -> list[Any]:
         results, box["structure"] = flatten_tree(func(*structure.unflatten([wrap(v) for v in values])))
         ensure_tensors(results, "linearize(f, *primals): expected f(*primals) to return only tensors")
         return [unwrap(r) for r in results]
@@ -196,7 +196,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     avals = [aval_of(x.value) for x in leaves]
 
     @api_boundary
-    def jvp_fn(*tangents: Any) -> Any:
+    def jvp_fn(*tangents) -> Any:
         given, given_structure = flatten_tree(tangents)
         if given_structure != structure:
             raise TensorError(

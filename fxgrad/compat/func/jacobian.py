@@ -73,7 +73,7 @@ def jacrev(
         raise ArgumentValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @wraps(func)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args, **kwargs) -> Any:
         output, pullback, *aux = pullback_of(lambda *a: func(*a, **kwargs), args, argnums, has_aux)
         results, structure = flatten_tree(output)
         columns, inputs = flatten_tree(select_arguments(args, argnums))
@@ -123,14 +123,14 @@ def jacfwd(
     """
 
     @wraps(func)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args, **kwargs) -> Any:
         chosen = select_arguments(args, argnums)
         primals = chosen if isinstance(argnums, tuple) else (chosen,)
         columns, inputs = flatten_tree(primals)
         ensure_real(columns, "jacfwd", "inputs")
         box: dict[str, Any] = {}
 
-        def call(given: tuple, *chosen: Any) -> Any:
+        def call(given: tuple, *chosen) -> Any:
             return partial_call(func, given, argnums, kwargs)(*chosen)
 
         def jvp_along(*tangents: Tensor) -> Any:

@@ -66,7 +66,7 @@ def grad(
 
     @api_boundary
     @wraps(func)
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args, **kwargs) -> Any:
         gradients, value = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
 
@@ -87,7 +87,7 @@ def grad_and_value(
 
     @api_boundary
     @wraps(func)
-    def compute(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def compute(*args, **kwargs) -> tuple[Any, Any]:
         pulled = RecordedCall(name, lambda *a: func(*a, **kwargs), args, argnums, has_aux)
         output = pulled.result
         if not isinstance(output, Tensor):
@@ -112,7 +112,7 @@ def grad_and_value(
 class RecordedCall:
     """A call of a function that was recorded on a tape of its own: its results and its pullback."""
 
-    def __init__(self, name: str, func: Callable[..., Any], args: tuple, argnums: Any, has_aux: bool):
+    def __init__(self, name: str, func: Callable[..., Any], args: tuple, argnums, has_aux: bool):
         self.tape = tape = GradTape(source_info.user_frame())
         chosen, self.structure = flatten_tree(select_arguments(args, argnums))
         self.leaves = [as_leaf(tape, x) for x in chosen]
@@ -161,12 +161,12 @@ class RecordedCall:
         return self.structure.unflatten([as_gradient(x, found.get(i)) for i, x in enumerate(self.leaves)])
 
 
-def as_gradient(x: Tensor, found: Any) -> Tensor:
+def as_gradient(x: Tensor, found) -> Tensor:
     """Wrap the gradient that backward captured for a leaf; zeros if the leaf was not reached."""
     if found is None:
         return wrap_tree(ops.zeros_like(x.value))
 
-    def copy_to_tensor(ct: Any) -> Tensor:
+    def copy_to_tensor(ct) -> Tensor:
         ct = contraction.conjugate_complex(ct)
         return wrap_tree(np.array(ct) if is_array(ct) or not hasattr(ct, "shape") else ct)
 
@@ -174,7 +174,7 @@ def as_gradient(x: Tensor, found: Any) -> Tensor:
 
 
 @api_boundary
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., Any], *primals, has_aux: bool = False) -> Any:
     """The output of `func` and its pullback at `primals` (vector-Jacobian product).
 
     Args:
@@ -198,14 +198,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return pullback_of(func, primals, tuple(range(len(primals))), has_aux)
 
 
-def pullback_of(func: Callable[..., Any], primals: tuple, argnums: Any, has_aux: bool) -> Any:
+def pullback_of(func: Callable[..., Any], primals: tuple, argnums, has_aux: bool) -> Any:
     """Compute `vjp` with respect to some of the arguments."""
     pulled = RecordedCall("vjp(f, *primals)", func, primals, argnums, has_aux)
     results, structure = flatten_tree(pulled.result)
     ensure_tensors(results, "vjp(f, *primals): expected f(*primals) to return only tensors")
 
     @api_boundary
-    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def vjp_fn(cotangents, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, given_structure = flatten_tree(cotangents)
         if given_structure != structure:
             raise TensorError(

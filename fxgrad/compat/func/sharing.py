@@ -58,7 +58,7 @@ class OuterTensors:
         self.found: dict[int, StandIn] = {}  # by the id of the one inside
         self.used_ids = memory_ids(given)
 
-    def note(self, inside: Any, outside: Any, dim: int | None = None) -> None:
+    def note(self, inside, outside, dim: int | None = None) -> None:
         """Record that an inner Tensor stands for an outer one."""
         if isinstance(inside, Tensor):
             self.found[id(inside)] = StandIn(inside, outside, dim, inside.value, change_stamp(outside))
@@ -78,11 +78,11 @@ class OuterTensors:
                 ensure_modifiable(outside)
                 assign(outside, self.wrap_outer(inside.value, dim), "copy_")
 
-    def wrap_outer(self, value: Any, place: int | None) -> Any:
+    def wrap_outer(self, value, place: int | None) -> Any:
         """Wrap a value as an outer Tensor, with the mapped dimension at `place`; anything else stays as it is."""
         return wrap_tree(value)
 
-    def is_mapped(self, value: Any) -> bool:
+    def is_mapped(self, value) -> bool:
         """Whether an inner value has the mapped dimension outside."""
         return False
 
@@ -90,12 +90,12 @@ class OuterTensors:
         """Translate the chain of a view to outer Tensors."""
         return chain
 
-    def release_tree(self, result: Any, values: Any) -> Any:
+    def release_tree(self, result, values) -> Any:
         """Release a pytree of results; `values` are their values for the outer levels."""
         leaves, structure = flatten_tree(result)
         return structure.unflatten([self.release(r, v) for r, v in zip(leaves, flatten_tree(values)[0])])
 
-    def release(self, result: Any, value: Any, place: int | None = None) -> Any:
+    def release(self, result, value, place: int | None = None) -> Any:
         """Return the outer Tensor for one result, with the mapped dimension at `place`."""
         made = self.wrap_outer(value, place)
         if not isinstance(result, Tensor):
@@ -145,7 +145,7 @@ def change_stamp(tensor: Tensor) -> tuple[int, int]:
     return base.history_version, tensor_version(base)
 
 
-def is_repeatable(step: Any) -> bool:
+def is_repeatable(step) -> bool:
     """Whether a view step can be repeated after the level in which it was made is closed."""
     return not (isinstance(step, ViewStep) and any(isinstance(x, Tensor) for x in step.operands))
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def functional_call(
     module: Module,
-    parameter_and_buffer_dicts: Any,
-    args: Any = None,
+    parameter_and_buffer_dicts,
+    args=None,
     kwargs: Mapping[str, Any] | None = None,
     *,
     tie_weights: bool = True,
@@ -77,7 +77,7 @@ class TensorSlot:
         if value is not None and not isinstance(value, Tensor):
             raise ArgumentError(f"attribute `{self.name}`: {value} is not an instance of torch.Tensor")
 
-    def exchange(self, value: Any) -> Any:
+    def exchange(self, value) -> Any:
         """Put a Tensor there, or take it away for NOTHING; what was there is returned."""
         old = self.members.get(self.name, NOTHING)
         if value is NOTHING:

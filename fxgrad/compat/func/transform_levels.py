@@ -68,7 +68,7 @@ class GradTape(InnerTape):
     is_differentiating = True
     __slots__ = ("thread",)
 
-    def __init__(self, site: Any):
+    def __init__(self, site):
         super().__init__(site)
         self.thread = 0
 
@@ -81,20 +81,20 @@ class VmapInterpreter(SharesModes, BatchInterpreter):
 
     __slots__ = ("randomness",)
 
-    def __init__(self, site: Any, size: int, randomness: str = "error"):
+    def __init__(self, site, size: int, randomness: str = "error"):
         super().__init__(site, size)
         self.randomness = randomness
 
-    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+    def process(self, primitive, args: tuple, params: dict) -> Any:
         if primitive.on_tensors:
             params = params | {"randomness": self.randomness}
         return super().process(primitive, args, params)
 
-    def owns(self, value: Any) -> bool:
+    def owns(self, value) -> bool:
         """Whether a value is a batch of this level."""
         return type(value) is BatchTracer and value.interpreter is self
 
-    def concretize(self, tracer: Any, operation: str) -> Any:
+    def concretize(self, tracer, operation: str) -> Any:
         if operation == "indexing":
             raise BatchedValueError(
                 "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
@@ -146,16 +146,16 @@ class record_in_thread(use_context):
 
 
 # -- Tensors in and out ------------------------------------------
-def is_none(x: Any) -> bool:
+def is_none(x) -> bool:
     return x is None
 
 
-def flatten_tree(structure: Any) -> tuple[list[Any], Any]:
+def flatten_tree(structure) -> tuple[list[Any], Any]:
     """The leaves of a pytree and its structure; None is a leaf, as it is to torch."""
     return pytree.flatten(structure, is_none)
 
 
-def enter_tape(tape: TapeInterpreter, x: Any) -> Any:
+def enter_tape(tape: TapeInterpreter, x) -> Any:
     """Wrap a Tensor for a tape that was just opened, in which it may get a history. A Tensor with a history further
     out, and anything else, is returned as it is."""
     if not isinstance(x, Tensor) or refresh(x).node is not None:
@@ -165,7 +165,7 @@ def enter_tape(tape: TapeInterpreter, x: Any) -> Any:
     )
 
 
-def as_leaf(tape: TapeInterpreter, x: Any) -> Tensor:
+def as_leaf(tape: TapeInterpreter, x) -> Tensor:
     """Wrap an argument that is differentiated as a leaf of a tape."""
     if not isinstance(x, Tensor):
         raise ArgumentValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
@@ -175,21 +175,21 @@ def as_leaf(tape: TapeInterpreter, x: Any) -> Tensor:
     return carry_tangent(x, make_tensor(tape, value, LEAF), lambda t: make_tensor(tape, to_outer(t, tape)))
 
 
-def leave_tape(tape: TapeInterpreter, result: Any) -> Any:
+def leave_tape(tape: TapeInterpreter, result) -> Any:
     """Convert the Tensors of a pytree to values for the levels outside a tape."""
     return pytree.map(lambda r: to_outer_result(r, tape), result, is_leaf=is_none)
 
 
-def to_outer_result(result: Any, tape: TapeInterpreter) -> Any:
+def to_outer_result(result, tape: TapeInterpreter) -> Any:
     """Convert a result to a value for the levels outside a tape; a dual keeps its tangent."""
     return dual_cotangent(result, lambda r: to_outer(r, tape)) if isinstance(result, Tensor) else result
 
 
-def wrap_tree(values: Any) -> Any:
+def wrap_tree(values) -> Any:
     """Wrap the values of a pytree as Tensors of the current tape; numbers and None stay as they are."""
     tape = current_tape()
 
-    def wrap_leaf(value: Any) -> Any:
+    def wrap_leaf(value) -> Any:
         return dual_gradient(value, lambda v: wrap(v, tape)) if hasattr(value, "shape") else value
 
     return pytree.map(wrap_leaf, values, is_leaf=is_none)
@@ -202,14 +202,14 @@ def ensure_tensors(results: Sequence[Any], message: str) -> None:
             raise TensorError(f"{message}, got unsupported type {type(r)}")
 
 
-def output_and_aux(result: Any, name: str) -> tuple[Any, Any]:
+def output_and_aux(result, name: str) -> tuple[Any, Any]:
     """Check that a function with `has_aux` returned (output, aux), and return that."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise TensorError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
     return result
 
 
-def argnum_positions(argnums: Any, count: int) -> tuple[int, ...]:
+def argnum_positions(argnums, count: int) -> tuple[int, ...]:
     """The non-negative positions of the arguments that `argnums` names."""
     if isinstance(argnums, int):
         chosen: tuple[int, ...] = (argnums,)
@@ -227,19 +227,19 @@ def argnum_positions(argnums: Any, count: int) -> tuple[int, ...]:
     return tuple([i % count for i in chosen])
 
 
-def select_arguments(args: Sequence[Any], argnums: Any) -> Any:
+def select_arguments(args: Sequence[Any], argnums) -> Any:
     """The arguments that `argnums` names: one for an int, a tuple of them for a tuple."""
     chosen = tuple([args[i] for i in argnum_positions(argnums, len(args))])
     return chosen if isinstance(argnums, tuple) else chosen[0]
 
 
 def partial_call(
-    func: Callable[..., Any], args: Sequence[Any], argnums: Any, kwargs: dict | None = None
+    func: Callable[..., Any], args: Sequence[Any], argnums, kwargs: dict | None = None
 ) -> Callable[..., Any]:
     """`func` as a function of the arguments that `argnums` names."""
     places = argnum_positions(argnums, len(args))
 
-    def call(*chosen: Any) -> Any:
+    def call(*chosen) -> Any:
         filled = list(args)
         for place, x in zip(places, chosen):
             filled[place] = x

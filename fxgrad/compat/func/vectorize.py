@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @expose()
 def vmap(
     func: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
+    in_dims=0,
+    out_dims=0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -64,7 +64,7 @@ def vmap(
 
     @api_boundary
     @wraps(func)
-    def call_mapped(*args: Any, **kwargs: Any) -> Any:
+    def call_mapped(*args, **kwargs) -> Any:
         name = getattr(func, "__name__", repr(func))
         leaves, structure = flatten_tree(args)
         dims = mapped_dims(in_dims, args, leaves, name)
@@ -111,7 +111,7 @@ def run_mapped(
     func: Callable[..., Any],
     leaves: Sequence[Any],
     dims: Sequence[int | None],
-    out_dims: Any,
+    out_dims,
     size: int,
     randomness: str,
     name: str,
@@ -162,7 +162,7 @@ def call_in_batch(
     return outside, result, values
 
 
-def enter_entry(tape: Any, interpreter: VmapInterpreter, x: Any, dim: int | None, batch: Any) -> Any:
+def enter_entry(tape, interpreter: VmapInterpreter, x, dim: int | None, batch) -> Any:
     """Wrap an argument for the mapped function: one entry of its batch, if it is mapped."""
     if dim is None:
         return enter_tape(tape, x)
@@ -174,7 +174,7 @@ def enter_entry(tape: Any, interpreter: VmapInterpreter, x: Any, dim: int | None
     return carry_tangent(x, make_tensor(tape, batch), enter_tangent)
 
 
-def to_batch(value: Any, interpreter: VmapInterpreter) -> Any:
+def to_batch(value, interpreter: VmapInterpreter) -> Any:
     """Convert a value of the level to one for the outer levels, with a leading batch axis."""
     if interpreter.owns(value):
         return value.value
@@ -182,7 +182,7 @@ def to_batch(value: Any, interpreter: VmapInterpreter) -> Any:
     return spread_out.copy() if is_array(spread_out) else spread_out  # NumPy's own cannot be written to
 
 
-def place_mapped_dim(value: Any, place: int | None, interpreter: VmapInterpreter, name: str) -> Any:
+def place_mapped_dim(value, place: int | None, interpreter: VmapInterpreter, name: str) -> Any:
     """Wrap a result as a Tensor, with the batch axis where `out_dims` wants it."""
     if has_tangent(value):
         return dual_gradient(value, lambda v: place_mapped_dim(v, place, interpreter, name))
@@ -215,10 +215,10 @@ class OuterBatches(OuterTensors):
         super().__init__(tape, given)
         self.interpreter, self.name = interpreter, name
 
-    def wrap_outer(self, value: Any, place: int | None) -> Any:
+    def wrap_outer(self, value, place: int | None) -> Any:
         return place_mapped_dim(value, place, self.interpreter, self.name)
 
-    def is_mapped(self, value: Any) -> bool:
+    def is_mapped(self, value) -> bool:
         return self.interpreter.owns(value)
 
     def steps(self, chain: ViewChain, dim: int | None, place: int | None) -> ViewChain:
@@ -243,7 +243,7 @@ class MappedStep:
         ((view,), *_) = run_mapped(self.chain, [tensor], [self.dim], self.place, size, "error", "view")
         return view
 
-    def write_back(self, value: Any, view: Any, tape: InnerTape) -> Any:
+    def write_back(self, value, view, tape: InnerTape) -> Any:
         """See `ViewStep.write_back`."""
 
         def write_entry(entry: Tensor, part: Tensor) -> Tensor:
@@ -266,7 +266,7 @@ class MappedStep:
 
 
 # -- dimensions ------------------------------------------
-def broadcast_dims(dims: Any, whole: Any, leaves: Sequence[Any], error: Callable[[], Exception]) -> list[Any]:
+def broadcast_dims(dims, whole, leaves: Sequence[Any], error: Callable[[], Exception]) -> list[Any]:
     """Broadcast a prefix tree of dimensions: one for each leaf, where `dims` may have one for a subtree."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(leaves)
@@ -281,7 +281,7 @@ def broadcast_dims(dims: Any, whole: Any, leaves: Sequence[Any], error: Callable
     return found
 
 
-def mapped_dims(in_dims: Any, args: tuple, leaves: Sequence[Any], name: str) -> list[int | None]:
+def mapped_dims(in_dims, args: tuple, leaves: Sequence[Any], name: str) -> list[int | None]:
     """The mapped dimension of each leaf of the arguments, none of them negative."""
     call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
@@ -339,7 +339,7 @@ def common_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
     return sizes[0]
 
 
-def out_dims_error(out_dims: Any, result: Any, name: str) -> Callable[[], Exception]:
+def out_dims_error(out_dims, result, name: str) -> Callable[[], Exception]:
     """What to raise where `out_dims` do not fit the results."""
 
     def make_error() -> Exception:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
@@ -24,14 +24,14 @@ def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Decorate a function, so that what it writes is not recorded."""
 
     @wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Tensor:
+    def wrapper(*args, **kwargs) -> Tensor:
         with no_grad():
             return function(*args, **kwargs)
 
     return wrapper
 
 
-def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+def calculate_gain(nonlinearity: str, param=None) -> float:
     """The factor by which the standard deviation of weights makes up for a nonlinearity.
 
     >>> import fxgrad.compat as torch
@@ -72,25 +72,20 @@ def fan_by_mode(tensor: Tensor, mode: str) -> int:
 
 # -- one distribution ------------------------------------------
 @initializer
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
     """Fill a Tensor with uniform numbers in [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @initializer
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None) -> Tensor:
     """Fill a Tensor with normal numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
 @initializer
 def trunc_normal_(
-    tensor: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Any = None,
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator=None
 ) -> Tensor:
     """Fill a Tensor with normal numbers truncated to [a, b], by the inverse of the distribution function."""
     low, high = (math.erf((bound - mean) / (std * math.sqrt(2))) for bound in (a, b))
@@ -116,14 +111,14 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 # -- matched to the size of the layer ------------------------------------------
 @initializer
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     """Fill a Tensor with uniform numbers of the variance 2 · gain² / (fan_in + fan_out)."""
     bound = math.sqrt(3) * gain * math.sqrt(2 / sum(fan_in_and_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 @initializer
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     """Fill a Tensor with normal numbers of the variance 2 · gain² / (fan_in + fan_out)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fan_in_and_out(tensor))), generator)
 
@@ -135,11 +130,7 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
 
 @initializer
 def kaiming_uniform_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator=None
 ) -> Tensor:
     """Fill a Tensor with uniform numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
     if warn_if_empty(tensor):
@@ -150,11 +141,7 @@ def kaiming_uniform_(
 
 @initializer
 def kaiming_normal_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator=None
 ) -> Tensor:
     """Fill a Tensor with normal numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
     if warn_if_empty(tensor):
@@ -198,7 +185,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 @initializer
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     """Fill a Tensor with a random matrix of orthonormal rows or columns, times `gain`; later dimensions are one."""
     if len(tensor.shape) < 2:
         raise ArgumentValueError("Only tensors with 2 or more dimensions are supported")
@@ -214,7 +201,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 @initializer
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) -> Tensor:
     """Fill a matrix with normal numbers, and this fraction of zeros in each column."""
     if len(tensor.shape) != 2:
         raise ArgumentValueError("Only tensors with 2 dimensions are supported")

@@ -32,7 +32,7 @@ class Parameter(Tensor):
             made.requires_grad_()
         return made
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents=None) -> str:
         return f"Parameter containing:\n{tensor_text(self)}"
 
     def __deepcopy__(self, memo: dict) -> Parameter:

@@ -29,7 +29,7 @@ ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True}
 FLOAT: dict[str, Any] = {"promote": "float", "inplace": True}
 
 
-def check_factor(name: str, factor: Any, result: Any) -> None:
+def check_factor(name: str, factor, result) -> None:
     """Raise for a factor of a higher kind of dtype than the result, and for bool."""
     kinds = kind(result)
     if type(factor) is bool and kinds != "b":
@@ -40,7 +40,7 @@ def check_factor(name: str, factor: Any, result: Any) -> None:
         raise TensorError(f"For non-complex input tensors, argument {name} must not be a complex number.")
 
 
-def scale_by_alpha(value: Any, alpha: Any, result: Any) -> Any:
+def scale_by_alpha(value, alpha, result) -> Any:
     """Multiply a value by alpha, whose kind has to fit that of `result`."""
     if type(alpha) is int and alpha == 1:
         return value
@@ -49,7 +49,7 @@ def scale_by_alpha(value: Any, alpha: Any, result: Any) -> Any:
 
 
 @operation("input other", primitive=ops.add, numbers=True, mixed=True, **ARITHMETIC)
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(input, other, *, alpha=1) -> Any:
     """input + alpha · other.
 
     >>> import fxgrad.compat as torch
@@ -59,7 +59,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return ops.add(input, scale_by_alpha(other, alpha, input))
 
 
-def subtract_scaled(input: Any, other: Any, alpha: Any) -> Any:
+def subtract_scaled(input, other, alpha) -> Any:
     """input - alpha · other."""
     booleans = [kind(v) == "b" for v in (input, other)]
     if all(booleans):
@@ -77,13 +77,13 @@ def subtract_scaled(input: Any, other: Any, alpha: Any) -> Any:
 
 
 @operation("input other", primitive=ops.subtract, numbers=True, mixed=True, inplace=True)
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(input, other, *, alpha=1) -> Any:
     """input - alpha · other."""
     return subtract_scaled(input, other, alpha)
 
 
 @operation("input other", spaces="function", out=False)
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input, other, *, alpha=1) -> Any:
     """other - alpha · input."""
     return subtract_scaled(other, input, alpha)
 
@@ -91,11 +91,11 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 mul = binary("mul", ops.multiply, "input · other.", numbers=True)
 
 
-def require_real(function: Any, kinds: str = "c") -> Any:
+def require_real(function, kinds: str = "c") -> Any:
     """Wrap a primitive of two operands, so that it raises for the kinds of dtypes for which torch has none."""
     name = function.primitive.name
 
-    def call(a: Any, b: Any) -> Any:
+    def call(a, b) -> Any:
         if kind(a) == "c" and kinds == "c":
             raise TensorError(f"{name} not implemented for complex tensors.")
         refuse(kinds, a, operation=name)
@@ -144,7 +144,7 @@ atan2 = binary(
 add_aliases(arctan2=atan2)
 
 
-def extremum_without_nan(prefers_first: Any) -> Any:
+def extremum_without_nan(prefers_first) -> Any:
     """Make the function that gives the first operand where it is preferred or the second is NaN, else the second."""
     return lambda a, b: ops.where(ops.logical_or(prefers_first(a, b), ops.isnan(b)), a, b)
 
@@ -162,13 +162,13 @@ floor_divide_primitive = declare_primitive(
 )
 
 
-def check_divisor(divisor: Any) -> None:
+def check_divisor(divisor) -> None:
     """Raise where integers are divided by a known 0."""
     if kind(divisor) in "biu" and type(divisor) is np.ndarray and not divisor.all():
         raise TensorError("ZeroDivisionError")
 
 
-def whole_quotient(a: Any, b: Any) -> Any:
+def whole_quotient(a, b) -> Any:
     """The quotient of integers, rounded towards 0."""
     low = ops.floor_divide(a, b)
     inexact = ops.not_equal(ops.multiply(low, b), a)
@@ -179,7 +179,7 @@ divide_primitive = save_operands_only(ops.divide)
 
 
 @operation("input other", primitive=divide_primitive, numbers=True, inplace=True)
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div(input, other, *, rounding_mode: str | None = None) -> Any:
     """input / other, with `rounding_mode` "trunc" or "floor" rounded to whole numbers."""
     if rounding_mode is None:
         return divide_primitive(*promote_values((input, other), "float"))
@@ -201,7 +201,7 @@ add_aliases(divide=div, true_divide=div, subtract=sub, multiply=mul)
 
 
 @operation("input other", numbers=True, **ARITHMETIC)
-def floor_divide(input: Any, other: Any) -> Any:
+def floor_divide(input, other) -> Any:
     """The quotient rounded down."""
     refuse("bc", input, operation="floor_divide")
     check_divisor(other)
@@ -209,7 +209,7 @@ def floor_divide(input: Any, other: Any) -> Any:
 
 
 @operation("input other", numbers=True, **ARITHMETIC)
-def remainder(input: Any, other: Any) -> Any:
+def remainder(input, other) -> Any:
     """The remainder of division rounded down: it has the sign of the divisor."""
     refuse("bc", input, operation="remainder")
     check_divisor(other)
@@ -217,7 +217,7 @@ def remainder(input: Any, other: Any) -> Any:
 
 
 @operation("input other", **ARITHMETIC)
-def fmod(input: Any, other: Any) -> Any:
+def fmod(input, other) -> Any:
     """The remainder of division rounded to 0: it has the sign of the dividend."""
     refuse("bc", input, operation="fmod")
     check_divisor(other)
@@ -225,8 +225,8 @@ def fmod(input: Any, other: Any) -> Any:
 
 
 # -- powers ------------------------------------------
-def power_kernel(xp: Any) -> Any:
-    def power(x: Any, p: Any) -> Any:
+def power_kernel(xp) -> Any:
+    def power(x, p) -> Any:
         if type(p) is int and p == 3:
             return x * x * x  # a tenth of the time
         return x**p
@@ -234,12 +234,12 @@ def power_kernel(xp: Any) -> Any:
     return power
 
 
-def has_zero_slope(x: Any, p: Any) -> Any:
+def has_zero_slope(x, p) -> Any:
     """Tell where the derivative by the exponent is 0 although log(x) is infinite."""
     return ops.logical_and(ops.equal(x, 0), ops.greater_equal(ops.real(p), 0))
 
 
-def log_as(x: Any, y: Any) -> Any:
+def log_as(x, y) -> Any:
     """log(x) in the dtype of y: complex powers have it of negative numbers as well."""
     return ops.log(ops.convert(x, dtype=value_dtype(y)) if kind(y) == "c" else x)
 
@@ -257,14 +257,14 @@ pow_primitive = declare_primitive(
 )
 
 
-def integer_power(x: Any, p: Any) -> Any:
+def integer_power(x, p) -> Any:
     """The integer power xᵖ, which is 0 where it would be a fraction."""
     inverse = ops.where(ops.equal(ops.absolute(x), 1), ops.where(ops.equal(p % 2, 0), 1, x), 0)
     return ops.where(ops.less(p, 0), inverse, ops.power(x, ops.where(ops.less(p, 0), 0, p)))
 
 
 @operation("input exponent", primitive=pow_primitive, numbers=True, inplace=True)
-def pow(input: Any, exponent: Any) -> Any:
+def pow(input, exponent) -> Any:
     """input to the power of exponent.
 
     >>> import fxgrad.compat as torch
@@ -286,19 +286,19 @@ def pow(input: Any, exponent: Any) -> Any:
 
 
 @operation("input exponent", numbers=True, inplace=True, node="PowBackward0")
-def float_power(input: Any, exponent: Any) -> Any:
+def float_power(input, exponent) -> Any:
     """input to the power of exponent, in double precision."""
     widest = np.complex128 if "c" in (kind(input), kind(exponent)) else np.float64
     return pow_primitive(*(convert_operand(v, np.dtype(widest)) for v in (input, exponent)))
 
 
-def convert_operand(value: Any, dtype: Any) -> Any:
+def convert_operand(value, dtype) -> Any:
     """Convert a value to a dtype; a Python number stays one."""
     return value if type(value) in SCALARS and dtype.kind == "f" else ops.convert(value, dtype=dtype)
 
 
 @operation("input other", **FLOAT)
-def ldexp(input: Any, other: Any) -> Any:
+def ldexp(input, other) -> Any:
     """input · 2 to the power of other, also where that power alone would be infinite or 0."""
     if kind(input) == "c":
         return ops.multiply(input, ops.exp2(other))
@@ -327,7 +327,7 @@ copysign = binary(
 
 
 @operation("input values", inplace=True)
-def heaviside(input: Any, values: Any) -> Any:
+def heaviside(input, values) -> Any:
     """0 of negative numbers, 1 of positive ones, `values` of 0."""
     if aval_of(input).dtype != aval_of(values).dtype:
         raise TensorError("heaviside is not yet implemented for tensors with different dtypes.")
@@ -338,7 +338,7 @@ def heaviside(input: Any, values: Any) -> Any:
 CHOICE_OPTIONS: dict[str, Any] = {"promote": "choice", "inplace": True}
 
 
-def clamp_values(x: Any, low: Any, high: Any) -> Any:
+def clamp_values(x, low, high) -> Any:
     """Limit x to [low, high]; limits have the derivative of x. What is not a number is no limit, but the result."""
     refuse("bc", x, operation="clamp")
     if low is not None:
@@ -347,7 +347,7 @@ def clamp_values(x: Any, low: Any, high: Any) -> Any:
 
 
 @operation("input min max", **CHOICE_OPTIONS)
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(input, min=None, max=None) -> Any:
     """Numbers limited to [min, max].
 
     >>> import fxgrad.compat as torch
@@ -360,13 +360,13 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 
 
 @operation("input min", **CHOICE_OPTIONS)
-def clamp_min(input: Any, min: Any) -> Any:
+def clamp_min(input, min) -> Any:
     """Numbers of at least `min`."""
     return clamp_values(input, min, None)
 
 
 @operation("input max", **CHOICE_OPTIONS)
-def clamp_max(input: Any, max: Any) -> Any:
+def clamp_max(input, max) -> Any:
     """Numbers of at most `max`."""
     return clamp_values(input, None, max)
 
@@ -376,26 +376,26 @@ add_aliases(clip=clamp)
 
 # -- several operands ------------------------------------------
 @operation("input end weight", **CHOICE_OPTIONS)
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input, end, weight) -> Any:
     """input + weight · (end - input), exact at both ends."""
     step = ops.subtract(end, input)
     near = ops.less(ops.absolute(weight), 0.5)
     return ops.where(near, input + weight * step, end - step * (1 - weight))
 
 
-def scale_by_value(value: Any, x: Any) -> Any:
+def scale_by_value(value, x) -> Any:
     """Multiply x by a number of any kind."""
     return x if type(value) is int and value == 1 else ops.multiply(x, number_like(value, x))
 
 
 @operation("input tensor1 tensor2", mixed=True, **ARITHMETIC)
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcmul(input, tensor1, tensor2, *, value=1) -> Any:
     """input + value · tensor1 · tensor2."""
     return ops.add(input, ops.multiply(scale_by_value(value, tensor1), tensor2))
 
 
 @operation("input tensor1 tensor2", mixed=True, **ARITHMETIC)
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcdiv(input, tensor1, tensor2, *, value=1) -> Any:
     """input + value · tensor1 / tensor2."""
     if kind(input) in "biu":
         raise TensorError(
@@ -406,7 +406,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return ops.add(input, ops.divide(scale_by_value(value, tensor1), tensor2))
 
 
-def product_with_log(log: Any, slope: Any) -> Any:
+def product_with_log(log, slope) -> Any:
     """Declare the primitive x·log(y), which is 0 where x is; `slope` is the derivative of the logarithm."""
     return declare_primitive(
         Elementwise,
@@ -448,7 +448,7 @@ add_aliases("special", xlogy=xlogy)
 
 
 @operation("input other", name="special_zeta", spaces="special", promote="float", numbers=True)
-def zeta(input: Any, other: Any) -> Any:
+def zeta(input, other) -> Any:
     """Hurwitz' zeta function Σ (other + k)⁻ⁱⁿᵖᵘᵗ."""
     return ops.zeta(input, other, power=0)
 

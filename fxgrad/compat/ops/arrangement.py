@@ -27,13 +27,13 @@ COPY: dict[str, Any] = {"out": False, "composite": Reordering}
 
 # -- reversed and rolled ------------------------------------------
 @operation("input", spaces="", name="flip", **COPY)
-def flip_values(input: Any, dims: Any) -> Any:
+def flip_values(input, dims) -> Any:
     """The entries in reverse order along some dimensions."""
     return ops.flip, (input,), {"axes": normalize_dims(dims, input.ndim) if dims and input.ndim else ()}
 
 
 @expose()
-def flip(input: Tensor, dims: Any) -> Tensor:
+def flip(input: Tensor, dims) -> Tensor:
     """A copy with the entries in reverse order along some dimensions."""
     return flip_values(input, as_sizes(dims))
 
@@ -58,7 +58,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @operation("input", out=False)
-def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
+def roll(input, shifts, dims=()) -> Any:
     """The entries moved on, those at the end to the beginning; without `dims` in the flattened order."""
     shifts, dims = as_sizes(shifts), as_sizes(dims)
     if not shifts:
@@ -76,7 +76,7 @@ def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
 
 
 @expose("function method")
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+def rot90(input: Tensor, k: int = 1, dims=(0, 1)) -> Tensor:
     """A copy turned by k right angles in the plane of two dimensions."""
     ndim = len(input.shape)
     if len(dims) != 2:
@@ -99,7 +99,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 # -- repeated ------------------------------------------
 @operation("input", spaces="", name="repeat", out=False)
-def repeat_values(input: Any, sizes: Any) -> Any:
+def repeat_values(input, sizes) -> Any:
     """Copies beside one another, so many along each dimension."""
     extra = len(sizes) - len(input.shape)
     shape = (*(1,) * extra, *input.shape)
@@ -110,7 +110,7 @@ def repeat_values(input: Any, sizes: Any) -> Any:
     return result.copy() if is_array(result) else result
 
 
-def repeat(self: Tensor, repeats: Any) -> Tensor:
+def repeat(self: Tensor, repeats) -> Tensor:
     """Copies beside one another, so many along each dimension.
 
     >>> import fxgrad.compat as torch
@@ -131,7 +131,7 @@ add_variadic_method(repeat)
 
 
 @expose()
-def tile(input: Tensor, dims: Any) -> Tensor:
+def tile(input: Tensor, dims) -> Tensor:
     """`repeat`; dimensions that `dims` does not reach are not repeated."""
     sizes = as_sizes(dims)
     return repeat(input, (*(1,) * (len(input.shape) - len(sizes)), *sizes))
@@ -141,15 +141,13 @@ add_variadic_method(tile)
 
 
 @operation("input", spaces="", name="repeat_interleave", **COPY)
-def repeat_interleave_values(input: Any, places: Any, dim: int) -> Any:
+def repeat_interleave_values(input, places, dim: int) -> Any:
     """The entries at these places along a dimension."""
     return ops.getitem, (input, places), {"index": dim_index(dim, ops.ARRAY)}
 
 
 @expose("function method")
-def repeat_interleave(
-    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
-) -> Tensor:
+def repeat_interleave(input, repeats=None, dim: int | None = None, *, output_size=None) -> Tensor:
     """Every entry along a dimension (of the flattened Tensor, without one) repeated so many times; of counts alone,
     every place as often as its count says."""
     if repeats is None:
@@ -177,14 +175,14 @@ def repeat_interleave(
     return repeat_interleave_values(input, places, d)
 
 
-def concrete_values(value: Any) -> Any:
+def concrete_values(value) -> Any:
     """The concrete numbers of a Tensor; anything else is returned as it is."""
     return value.numpy() if isinstance(value, Tensor) else value
 
 
 # -- diagonals ------------------------------------------
 @operation("input", spaces="", name="diag_embed", **COPY)
-def diag_embed_values(input: Any, offset: int) -> Any:
+def diag_embed_values(input, offset: int) -> Any:
     """Put vectors from the last dimension on the diagonals of matrices of zeros."""
     n = input.shape[-1]
     size = n + abs(offset)
@@ -222,7 +220,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 @operation("input")
-def trace(input: Any) -> Any:
+def trace(input) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise TensorError("trace: expected a matrix")
@@ -233,36 +231,34 @@ def trace(input: Any) -> Any:
 
 
 # -- triangles ------------------------------------------
-def triangle_mask(input: Any, diagonal: int) -> np.ndarray:
+def triangle_mask(input, diagonal: int) -> np.ndarray:
     """A mask of the entries of a matrix that are not above a diagonal."""
     rows, columns = input.shape[-2:] if input.ndim > 1 else (0, 0)
     return np.tri(rows, columns, diagonal, dtype=bool)
 
 
-def mask_matrix(input: Any, keep: np.ndarray) -> Any:
+def mask_matrix(input, keep: np.ndarray) -> Any:
     if input.ndim < 2:
         raise TensorError("tril/triu: input tensor must have at least 2 dimensions")
     return ops.where(keep, input, np.zeros((), aval_of(input).dtype))
 
 
 @operation("input", inplace=True)
-def tril(input: Any, diagonal: int = 0) -> Any:
+def tril(input, diagonal: int = 0) -> Any:
     """Matrices with zeros above a diagonal."""
     return mask_matrix(input, triangle_mask(input, diagonal))
 
 
 @operation("input", inplace=True)
-def triu(input: Any, diagonal: int = 0) -> Any:
+def triu(input, diagonal: int = 0) -> Any:
     """Matrices with zeros below a diagonal."""
     return mask_matrix(input, ~triangle_mask(input, diagonal - 1))
 
 
-def declare_indices(name: str, places: Any) -> Any:
+def declare_indices(name: str, places) -> Any:
     """Declare tril_indices or triu_indices."""
 
-    def function(
-        row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
-    ) -> Tensor:
+    def function(row: int, col: int, offset: int = 0, *, dtype=None, device=None, layout=None) -> Tensor:
         found = np.stack(places(row, offset, col))
         return make_tensor(current_tape(), found.astype(np.int64 if dtype is None else as_numpy_dtype(dtype)))
 

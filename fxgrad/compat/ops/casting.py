@@ -11,13 +11,13 @@ from .._core.dtypes import as_numpy_dtype
 from .._declare.operation import operation
 
 
-def fresh_copy(value: Any) -> Any:
+def fresh_copy(value) -> Any:
     """Copy a value, so that it has memory of its own."""
     return value.copy() if hasattr(value, "flags") else ops.positive(value)
 
 
 @operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False)
-def to_copy(input: Any, dtype: Any) -> Any:
+def to_copy(input, dtype) -> Any:
     """A copy in another dtype."""
     target = as_numpy_dtype(dtype)
     return ops.convert(input, dtype=target) if aval_of(input).dtype != target else fresh_copy(input)

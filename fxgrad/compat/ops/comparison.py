@@ -20,10 +20,10 @@ from .dimensions import flatten_value
 
 
 # -- order ------------------------------------------
-def require_ordered(name: str, function: Any) -> Any:
+def require_ordered(name: str, function) -> Any:
     """Wrap a comparison, so that it raises for complex numbers, which have no order."""
 
-    def call(a: Any, b: Any) -> Any:
+    def call(a, b) -> Any:
         refuse("c", a, b, operation=name)
         return function(a, b)
 
@@ -45,7 +45,7 @@ add_aliases(not_equal=ne, less=lt, less_equal=le, greater=gt, greater_equal=ge)
 
 
 @operation("input other", out=False)
-def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether |input - other| ≤ atol + rtol · |other|, or both are the same infinity."""
     ensure_same_dtype(input, other)
     for name, least in (("rtol", rtol), ("atol", atol)):
@@ -65,7 +65,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     return near
 
 
-def ensure_same_dtype(input: Any, other: Any) -> None:
+def ensure_same_dtype(input, other) -> None:
     """Raise unless both have one dtype."""
     have, want = (aval_of(v).dtype for v in (input, other))
     if have != want:
@@ -89,7 +89,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 @operation("elements test_elements", spaces="function", numbers=True)
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Which elements are among others."""
     found = fnp.isin(elements, test_elements)
     return ops.logical_not(found) if invert else found
@@ -103,10 +103,10 @@ logical_xor = binary("logical_xor", ops.logical_xor, "Whether exactly one is tru
 logical_not = unary("logical_not", ops.logical_not, "Whether it is 0.", **LOGIC)
 
 
-def require_integers(name: str, function: Any, kinds: str = "fc") -> Any:
+def require_integers(name: str, function, kinds: str = "fc") -> Any:
     """Wrap a function of bits, so that it raises for other kinds of dtypes than integers."""
 
-    def call(*values: Any) -> Any:
+    def call(*values) -> Any:
         refuse(kinds, *values, operation=name)
         return function(*values)
 
@@ -144,7 +144,7 @@ bitwise_right_shift = binary(
 
 # -- choices ------------------------------------------
 @operation("condition input other", name="where", spaces="")
-def where_values(condition: Any, input: Any, other: Any) -> Any:
+def where_values(condition, input, other) -> Any:
     """Select `input` where the condition holds, and `other` elsewhere."""
     if kind(condition) != "b":
         dtype = aval_of(condition).dtype
@@ -157,7 +157,7 @@ def where_values(condition: Any, input: Any, other: Any) -> Any:
 
 
 @expose("function")
-def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+def where(condition: Tensor, input=None, other=None, *, out=None) -> Any:
     """input where the condition holds, else other; of a condition alone the places where it holds.
 
     >>> import fxgrad.compat as torch
@@ -171,13 +171,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
 
 
 @expose("method", "where")
-def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+def where_method(self: Tensor, condition: Tensor, other) -> Tensor:
     """The Tensor where the condition holds, else other."""
     return where_values(condition, self, other)
 
 
 @operation("input mask value", inplace=True, out=False)
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+def masked_fill(input, mask, value) -> Any:
     """Replace entries by `value` where the mask is set."""
     ensure_mask("masked_fill", mask)
     have, given = aval_of(input), aval_of(value)
@@ -191,7 +191,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     return ops.where(mask, convert_value(value, have.dtype), input)
 
 
-def ensure_mask(operation: str, mask: Any) -> None:
+def ensure_mask(operation: str, mask) -> None:
     """Raise unless the mask is boolean."""
     if kind(mask) != "b":
         raise TensorError(
@@ -201,13 +201,13 @@ def ensure_mask(operation: str, mask: Any) -> None:
 
 
 @operation("input places", name="masked_select", spaces="")
-def masked_select_values(input: Any, places: Any, shape: tuple[int, ...]) -> Any:
+def masked_select_values(input, places, shape: tuple[int, ...]) -> Any:
     """The elements of the Tensor, broadcast to a shape and flattened, at the given places."""
     return ops.take_along(flatten_value(ops.broadcast_to(input, shape=shape)), places, 0)
 
 
 @expose("function method")
-def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out=None) -> Tensor:
     """The elements where the mask, which must be known, is set, in a row."""
     if kind(mask) != "b":
         raise TensorError("masked_select: expected BoolTensor for mask")
@@ -220,7 +220,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
 
 
 @operation("input mask source", inplace=True, out=False)
-def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(input, mask, source) -> Any:
     """The elements of `source`, one after the other, where the mask is set."""
     ensure_mask("masked_scatter", mask)
     shape = np.broadcast_shapes(aval_of(input).shape, aval_of(mask).shape)

@@ -17,7 +17,7 @@ from .._declare.operation import expose, operation
 from .declarers import kind, unary
 
 
-def check_parts(first: Any, second: Any) -> None:
+def check_parts(first, second) -> None:
     """Raise unless both have one real floating dtype."""
     names = [short_name(aval_of(x).dtype) for x in (first, second)]
     if not {*names} <= {"Half", "Float", "Double"}:
@@ -31,7 +31,7 @@ def check_parts(first: Any, second: Any) -> None:
 
 
 @operation("real imag", spaces="function")
-def complex(real: Any, imag: Any) -> Any:
+def complex(real, imag) -> Any:
     """real + i·imag.
 
     >>> import fxgrad.compat as torch
@@ -43,25 +43,25 @@ def complex(real: Any, imag: Any) -> Any:
 
 
 @operation("abs angle", spaces="function")
-def polar(abs: Any, angle: Any) -> Any:
+def polar(abs, angle) -> Any:
     """abs·(cos(angle) + i·sin(angle))."""
     check_parts(abs, angle)
     return ops.make_complex(abs * ops.cos(angle), abs * ops.sin(angle))
 
 
 @operation("input", name="conj", spaces="", out=False)
-def conj_values(input: Any) -> Any:
+def conj_values(input) -> Any:
     """The complex conjugate."""
     return ops.conjugate(input)
 
 
 @expose("function method")
-def conj(input: Any) -> Any:
+def conj(input) -> Any:
     """The complex conjugate; a real Tensor itself."""
     return conj_values(input) if input.dtype.is_complex else input
 
 
-def conjugate_or_copy(input: Any) -> Any:
+def conjugate_or_copy(input) -> Any:
     """The conjugates of complex numbers, or a copy of real ones."""
     return ops.conjugate(input) if kind(input) == "c" else ops.positive(input)
 
@@ -72,36 +72,36 @@ conj_physical_values = unary(
 
 
 @expose("function method")
-def conj_physical(input: Any, *, out: Any = None) -> Any:
+def conj_physical(input, *, out=None) -> Any:
     """The complex conjugate; a real Tensor itself."""
     return conj_physical_values(input, out=out) if input.dtype.is_complex or out is not None else input
 
 
 @expose("function method")
-def resolve_conj(input: Any) -> Any:
+def resolve_conj(input) -> Any:
     """The Tensor itself."""
     return input
 
 
 @expose("function method")
-def resolve_neg(input: Any) -> Any:
+def resolve_neg(input) -> Any:
     """The Tensor itself."""
     return input
 
 
 @expose("function method")
-def is_conj(input: Any) -> bool:
+def is_conj(input) -> bool:
     """False: conjugates are computed at once."""
     return False
 
 
 @expose("function method")
-def is_neg(input: Any) -> bool:
+def is_neg(input) -> bool:
     """False: no Tensor has a negative bit."""
     return False
 
 
-def angle_values(x: Any) -> Any:
+def angle_values(x) -> Any:
     """The argument of complex numbers, whose derivative at 0 is 0; of real ones 0, π or NaN."""
     if kind(x) != "c":
         turned = ops.where(ops.less(x, 0), np.pi, 0.0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # -- Einstein's convention ------------------------------------------
 @operation("*operands", name="einsum", spaces="", out=False)
-def einsum_values(operands: Any, equation: str) -> Any:
+def einsum_values(operands, equation: str) -> Any:
     """Compute the contraction that an equation describes."""
     if has_lone_sum(equation):  # as a sum does
         operands = [
@@ -69,7 +69,7 @@ def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
 
 
 @expose()
-def einsum(*args: Any) -> Any:
+def einsum(*args) -> Any:
     """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b), or with sublists of numbers instead of
     letters, einsum(a, [0, 1], b, [1, 2], [0, 2]).
 
@@ -94,7 +94,7 @@ def einsum(*args: Any) -> Any:
     return einsum_values(operands, equation.replace(" ", ""))
 
 
-def subscripts(entries: Any) -> str:
+def subscripts(entries) -> str:
     """Convert a sublist of numbers below 52 to letters."""
     for entry in entries:
         if entry is not Ellipsis and not 0 <= entry < 52:
@@ -107,7 +107,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in torch's o
 
 # -- pairs of dimensions ------------------------------------------
 @operation("a b", name="tensordot", spaces="")
-def tensordot_values(a: Any, b: Any, ours: tuple[int, ...], theirs: tuple[int, ...]) -> Any:
+def tensordot_values(a, b, ours: tuple[int, ...], theirs: tuple[int, ...]) -> Any:
     """The sum over pairs of dimensions."""
     check_product_dtypes("tensordot", a, b)
     if len(ours) != len(theirs):
@@ -127,7 +127,7 @@ def tensordot_values(a: Any, b: Any, ours: tuple[int, ...], theirs: tuple[int, .
 
 
 @expose()
-def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+def tensordot(a, b, dims: Any = 2, out=None) -> Any:
     """The sum over pairs of dimensions: the last `dims` of a and the first of b, or dims = (those of a, those of b)."""
     if isinstance(dims, int):
         if dims < 0:
@@ -138,7 +138,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
 
 
 @operation("input other", promote="arithmetic")
-def inner(input: Any, other: Any) -> Any:
+def inner(input, other) -> Any:
     """The sums of products over the last dimensions."""
     if input.ndim and other.ndim and input.shape[-1] != other.shape[-1]:
         raise TensorError(
@@ -149,7 +149,7 @@ def inner(input: Any, other: Any) -> Any:
 
 
 @operation("input vec2", promote="arithmetic")
-def outer(input: Any, vec2: Any) -> Any:
+def outer(input, vec2) -> Any:
     """The products of all pairs of entries of two vectors."""
     for name, x in (("self", input), ("vec2", vec2)):
         if x.ndim != 1:
@@ -161,13 +161,13 @@ expose("function method", "ger")(outer)
 
 
 @operation("input other", promote="arithmetic")
-def kron(input: Any, other: Any) -> Any:
+def kron(input, other) -> Any:
     """Kronecker's product."""
     return contraction.kron.__wrapped__(input, other)
 
 
 @operation("input other", spaces="linalg", promote="arithmetic")
-def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+def linalg_cross(input, other, *, dim: int = -1) -> Any:
     """The cross products of vectors along a dimension."""
     if input.ndim != other.ndim:
         raise TensorError(
@@ -181,7 +181,7 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
 
 
 @expose("function method")
-def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) -> Any:
+def cross(input, other, dim: int | None = None, *, out=None) -> Any:
     """The cross products of vectors along a dimension: the first of size 3, unless it is given."""
     if dim is None:
         if 3 not in input.shape:
@@ -191,14 +191,14 @@ def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) ->
 
 
 @operation("x y", spaces="linalg", promote="arithmetic")
-def linalg_vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+def linalg_vecdot(x, y, *, dim: int = -1) -> Any:
     """Σ conj(x)·y along a dimension; the others broadcast."""
     return fnp.sum(ops.multiply(contraction.conjugate_complex(x), y), axis=dim)
 
 
 # -- chains ------------------------------------------
 @operation("*tensors", spaces="linalg")
-def linalg_multi_dot(tensors: Any) -> Any:
+def linalg_multi_dot(tensors) -> Any:
     """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last."""
     if len(tensors) < 2:
         raise TensorError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -221,7 +221,7 @@ def linalg_multi_dot(tensors: Any) -> Any:
 
 
 @expose()
-def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+def chain_matmul(*matrices, out=None) -> Any:
     """The product of matrices, as `linalg.multi_dot`."""
     if len(matrices) == 1:
         return matrices[0]
@@ -229,7 +229,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 @operation("A", spaces="linalg")
-def linalg_matrix_power(A: Any, n: int) -> Any:
+def linalg_matrix_power(A, n: int) -> Any:
     """The n-th power of square matrices; of the inverse for n < 0."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise TensorError("linalg.matrix_power: A must be batches of square matrices")
@@ -237,14 +237,14 @@ def linalg_matrix_power(A: Any, n: int) -> Any:
 
 
 @expose("function method")
-def matrix_power(input: Any, n: int, *, out: Any = None) -> Any:
+def matrix_power(input, n: int, *, out=None) -> Any:
     """The n-th power of square matrices: see `linalg.matrix_power`."""
     return linalg_matrix_power(input, n, out=out)
 
 
 # -- distances ------------------------------------------
 @operation("x1 x2", out=False)
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
     """The p-norms of the differences of all pairs of rows, (…, P, M) and (…, R, M) → (…, P, R).
 
     The derivative is 0 where two rows agree. `compute_mode` is for speed in torch; here differences are always exact.
@@ -268,7 +268,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
 
 # -- powers ------------------------------------------
 @operation("x", spaces="function", out=False)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the entries of a vector as columns, descending unless `increasing`."""
     if x.ndim != 1:
         raise TensorError("x must be a one-dimensional tensor.")
@@ -277,12 +277,12 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 @operation("x", spaces="linalg")
-def linalg_vander(x: Any, *, N: int | None = None) -> Any:
+def linalg_vander(x, *, N: int | None = None) -> Any:
     """The powers 0 … N − 1 of the entries along the last dimension, as a new dimension."""
     return powers_of(x, x.shape[-1] if N is None else N)
 
 
-def powers_of(x: Any, count: int) -> Any:
+def powers_of(x, count: int) -> Any:
     """x⁰, x¹, …, by products: a power function would be singular in its derivative at 0."""
     if count == 0:
         return ops.reshape(x, shape=(*x.shape, 1))[..., :0]

@@ -48,7 +48,7 @@ def format_order(ndim: int, format: memory_format) -> tuple[int, ...]:
 
 
 @operation("input", out=False, composite=Rearrangement)
-def clone(input: Any, *, memory_format: Any = None) -> Any:
+def clone(input, *, memory_format=None) -> Any:
     """A copy that has the same history; in the order of the operand in memory, unless a format is given."""
     if memory_format is None or memory_format is preserve_format:
         return strides.clone, (input,), {"order": None}
@@ -66,7 +66,7 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
 
 # -- what is written into a Tensor ------------------------------------------
-def fit_value(src: Any, shape: Any, dtype: Any) -> Any:
+def fit_value(src, shape, dtype) -> Any:
     """Broadcast a value to a shape, and convert it to a dtype."""
     if aval_of(src).dtype != dtype:
         src = ops.convert(
@@ -82,7 +82,7 @@ fill_values = operation("src", spaces="", name="fill", out=False)(fit_value)
 
 
 @expose("method")
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src, non_blocking: bool = False) -> Tensor:
     """Write another Tensor, broadcast and converted, into this one.
 
     >>> import fxgrad.compat as torch
@@ -115,7 +115,7 @@ def check_broadcast(have: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 
 @expose("method")
-def fill_(self: Tensor, value: Any) -> Tensor:
+def fill_(self: Tensor, value) -> Tensor:
     """Write a number, or a Tensor without dimensions, into every entry."""
     return fill_tensor(self, value, "fill_")
 
@@ -124,7 +124,7 @@ expose("function")(fill_)
 
 
 @operation("input", spaces="", inplace=True, out=False)
-def fill_diagonal(input: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal(input, fill_value, wrap: bool = False) -> Any:
     """The Tensor with a number on its diagonal, which with `wrap` begins again below the end of a tall matrix."""
     shape = aval_of(input).shape
     if len(shape) < 2:
@@ -142,7 +142,7 @@ def zero_(self: Tensor) -> Tensor:
     return fill_tensor(self, 0, "zero_")
 
 
-def fill_tensor(target: Tensor, value: Any, name: str) -> Tensor:
+def fill_tensor(target: Tensor, value, name: str) -> Tensor:
     """Write one value into every entry."""
     shape, dtype = tuple(target.shape), target.dtype
     if isinstance(value, Tensor) and value.shape:
@@ -158,7 +158,7 @@ def fill_tensor(target: Tensor, value: Any, name: str) -> Tensor:
     return target
 
 
-def resize_(self: Tensor, size: Any, *, memory_format: memory_format = contiguous_format) -> Tensor:
+def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_format) -> Tensor:
     """Change the shape, in the same memory as far as it reaches; new entries are undefined (here zero)."""
     if self.requires_grad and not current_modes().inference:
         raise TensorError("cannot resize variables that require grad")
@@ -183,15 +183,13 @@ add_variadic_method(resize_)
 
 
 @expose("method")
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format=contiguous_format) -> Tensor:
     """`resize_` to the shape of another Tensor."""
     return resize_(self, tuple(the_template.shape), memory_format=memory_format)
 
 
 @expose("method")
-def set_(
-    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
-) -> Tensor:
+def set_(self: Tensor, source=None, storage_offset: int = 0, size=None, stride=None) -> Tensor:
     """Take the memory, shape and strides of another Tensor, or the memory of a storage; without any, none. A leaf is
     another one then: graphs do not lead to it any more.
 
@@ -210,7 +208,7 @@ def set_(
     return self
 
 
-def take_storage(source: Any, to: torch_dtype, storage_offset: int, size: Any, stride: Any) -> Any:
+def take_storage(source, to: torch_dtype, storage_offset: int, size, stride) -> Any:
     """The array that `set_` takes from a Tensor or a storage."""
     dtype = to.numpy
     if source is None:

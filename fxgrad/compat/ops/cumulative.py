@@ -17,14 +17,14 @@ from .dimensions import normalize_dim
 from .reduction import declare_selection, sum_operand
 
 
-def accumulate_along(function: Any, x: Any, dim: Any) -> Any:
+def accumulate_along(function, x, dim) -> Any:
     """Apply a cumulative primitive along a dimension; a Tensor without dimensions is its own result."""
     axis = normalize_dim(dim, aval_of(x).ndim)
     return function(x, axis=axis) if aval_of(x).shape else ops.positive(x)
 
 
 @operation("input", inplace=True)
-def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def cumsum(input, dim: int, *, dtype=None) -> Any:
     """The sums of all elements up to each.
 
     >>> import fxgrad.compat as torch
@@ -35,21 +35,21 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 @operation("input", inplace=True)
-def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def cumprod(input, dim: int, *, dtype=None) -> Any:
     """The products of all elements up to each."""
     return accumulate_along(ops.cumprod, sum_operand(input, dtype), dim)
 
 
 @operation("input")
-def logcumsumexp(input: Any, dim: int) -> Any:
+def logcumsumexp(input, dim: int) -> Any:
     """log Σ eˣ of all elements up to each."""
     return accumulate_along(reductions.running_logsumexp, input, dim)
 
 
-def declare_running_extreme(name: str, extreme: Any, doc: str) -> Any:
+def declare_running_extreme(name: str, extreme, doc: str) -> Any:
     """Declare cummax or cummin: the extremes so far, and the places of the last elements that reached them."""
 
-    def compute(input: Any, dim: int) -> Any:
+    def compute(input, dim: int) -> Any:
         shape = aval_of(input).shape
         axis = normalize_dim(dim, len(shape))
         if not shape:
@@ -70,13 +70,13 @@ cummax = declare_running_extreme("cummax", ops.cummax, "The greatest element up 
 cummin = declare_running_extreme("cummin", ops.cummin, "The least element up to each, and its place.")
 
 
-def slice_elements(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+def slice_elements(x, axis: int, start: int | None, stop: int | None) -> Any:
     """Slice the elements start … stop - 1 along an axis."""
     return ops.getitem(x, index=((slice(None),) * axis + (slice(start, stop, None),)))
 
 
 @operation("input prepend append")
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(input, n: int = 1, dim: int = -1, prepend=None, append=None) -> Any:
     """The n-th differences of neighbours along a dimension."""
     if not aval_of(input).shape:
         raise TensorError("diff expects input to be at least one-dimensional")
@@ -92,7 +92,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 
 # -- integrals ------------------------------------------
-def trapezoid_areas(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+def trapezoid_areas(y, x, dx, dim: int) -> tuple[Any, int]:
     """Return (the areas of the trapezoids between neighbours, their axis)."""
     axis = normalize_dim(dim, aval_of(y).ndim)
     if kind(y) in "biu":
@@ -109,27 +109,27 @@ def trapezoid_areas(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
 
 
 @operation("y x", spaces="", name="trapezoid")
-def trapezoid_values(y: Any, x: Any, dx: Any, dim: int) -> Any:
+def trapezoid_values(y, x, dx, dim: int) -> Any:
     """The integral by the trapezoidal rule."""
     areas, axis = trapezoid_areas(y, x, dx, dim)
     return ops.reduce_sum(areas, axes=(axis,))
 
 
 @operation("y x", spaces="", name="cumulative_trapezoid")
-def cumulative_trapezoid_values(y: Any, x: Any, dx: Any, dim: int) -> Any:
+def cumulative_trapezoid_values(y, x, dx, dim: int) -> Any:
     """The integrals up to each element but the first, by the trapezoidal rule."""
     areas, axis = trapezoid_areas(y, x, dx, dim)
     return ops.cumsum(areas, axis=axis)
 
 
 @expose()
-def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+def trapezoid(y: Tensor, x=None, *, dx=None, dim: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule, at points `x` or of distance `dx`."""
     return trapezoid_values(y, x, dx, dim)
 
 
 @expose()
-def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x=None, *, dx=None, dim: int = -1) -> Tensor:
     """The integrals up to each element but the first, by the trapezoidal rule."""
     return cumulative_trapezoid_values(y, x, dx, dim)
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def unary(name: str, function: Callable[[Any], Any], doc: str, **options: Any) -> Callable[..., Any]:
+def unary(name: str, function: Callable[[Any], Any], doc: str, **options) -> Callable[..., Any]:
     """Declare an operation on one Tensor; integers are computed in the default dtype, unless `promote` says otherwise.
     The fast path is taken where the function is a primitive."""
 
-    def compute(input: Any) -> Any:
+    def compute(input) -> Any:
         return function(input)
 
     return declare_operation(
@@ -32,10 +32,10 @@ def unary(name: str, function: Callable[[Any], Any], doc: str, **options: Any) -
     )
 
 
-def binary(name: str, function: Callable[[Any, Any], Any], doc: str, **options: Any) -> Callable[..., Any]:
+def binary(name: str, function: Callable[[Any, Any], Any], doc: str, **options) -> Callable[..., Any]:
     """Declare an operation on two Tensors."""
 
-    def compute(input: Any, other: Any) -> Any:
+    def compute(input, other) -> Any:
         return function(input, other)
 
     options = {"promote": "arithmetic", "inplace": True} | options
@@ -43,7 +43,7 @@ def binary(name: str, function: Callable[[Any, Any], Any], doc: str, **options: 
 
 
 def declare_operation(
-    name: str, compute: Any, function: Any, operands: str, doc: str, options: dict
+    name: str, compute, function, operands: str, doc: str, options: dict
 ) -> Callable[..., Any]:
     """Declare the operation that `unary` or `binary` describes."""
     compute.__name__ = compute.__qualname__ = name
@@ -63,7 +63,7 @@ def add_aliases(spaces: str = "function method", /, **names: Callable[..., Any])
             expose("method", name + "_")(inplace)
 
 
-def zero_partial(t: Any, y: Any, *xs: Any, **params: Any) -> Masked:
+def zero_partial(t, y, *xs, **params) -> Masked:
     """The partial derivative of a step function: a recorded zero, so that gradients flow through it as in torch."""
     return Masked(t, False)
 
@@ -79,7 +79,7 @@ def save_operands_only(function: Callable[..., Any]) -> Callable[..., Any]:
     again, so the result may be modified in place."""
     primitive: Any = function.primitive  # type: ignore[attr-defined]
 
-    def recompute_result(rule: Any) -> Any:
+    def recompute_result(rule) -> Any:
         return lambda t, y, *xs: rule(t, call(*xs), *xs)
 
     call = declare_primitive(
@@ -98,18 +98,18 @@ def save_operands_only(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def kind(value: Any) -> str:
+def kind(value) -> str:
     """The kind of a value's dtype: 'b', 'i', 'u', 'f' or 'c'."""
     return kind_of(value_dtype(value))
 
 
-def number_like(number: Any, x: Any) -> Any:
+def number_like(number, x) -> Any:
     """Convert a number to the dtype of x, or raise RuntimeError where it does not fit; a traced one stays as it is."""
     known = isinstance(number, int | float | complex | np.generic)
     return cast_number(number, value_dtype(x)).item() if known else number
 
 
-def refuse(kinds: str, *values: Any, operation: str) -> None:
+def refuse(kinds: str, *values, operation: str) -> None:
     """Raise where an operand has a kind of dtype that torch does not implement the operation for."""
     for value in values:
         if kind(value) in kinds:

@@ -36,7 +36,7 @@ def indefinite_message(name: str) -> Any:
     )
 
 
-def factor_cholesky(name: str, a: Any, upper: bool) -> Any:
+def factor_cholesky(name: str, a, upper: bool) -> Any:
     check_square(name, a)
     fixed = mirror_to_hermitian(a, upper)
     with translate_errors(indefinite_message(name), lambda: indefinite_minor(fixed)):
@@ -44,7 +44,7 @@ def factor_cholesky(name: str, a: Any, upper: bool) -> Any:
 
 
 @operation("A", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True)
-def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
+def linalg_cholesky(A, *, upper: bool = False) -> Any:
     """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices.
 
     Raises:
@@ -54,13 +54,13 @@ def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
 
 
 @operation("input", by_value=True)
-def cholesky(input: Any, upper: bool = False) -> Any:
+def cholesky(input, upper: bool = False) -> Any:
     """L with A = LLᴴ: see `linalg.cholesky`."""
     return factor_cholesky("cholesky", input, upper)
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_cholesky_ex", "L", "info"))
-def linalg_cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) -> Any:
     """(L, info): info is 0, or the order of the leading minor that is not positive; L is NaN then."""
     check_square("linalg.cholesky_ex", A)
     fixed = mirror_to_hermitian(A, upper)
@@ -73,7 +73,7 @@ def linalg_cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = Fals
 
 
 @operation("B L")
-def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+def cholesky_solve(B, L, upper: bool = False) -> Any:
     """X with AX = B for A = LLᴴ, or A = LᴴL with `upper`."""
     if B.ndim < 2:
         raise TensorError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
@@ -89,7 +89,7 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
 
 
 @operation("L")
-def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+def cholesky_inverse(L, upper: bool = False) -> Any:
     """A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
     check_square("cholesky_inverse", L)
     factor = adjoint(L) if upper else L
@@ -99,7 +99,7 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
 
 
 # -- QR ------------------------------------------
-def factor_qr(a: Any, mode: str) -> list[Any]:
+def factor_qr(a, mode: str) -> list[Any]:
     if mode not in ("reduced", "complete", "r"):
         raise TensorError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -110,19 +110,19 @@ def factor_qr(a: Any, mode: str) -> list[Any]:
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_qr", "Q", "R"))
-def linalg_qr(A: Any, mode: str = "reduced") -> Any:
+def linalg_qr(A, mode: str = "reduced") -> Any:
     """A = QR with orthonormal columns of Q and an upper triangle R; with mode="r" Q is empty."""
     return factor_qr(A, mode)
 
 
 @operation("input", results=make_result_type("qr", "Q", "R"), node="LinalgQrBackward0")
-def qr(input: Any, some: bool = True) -> Any:
+def qr(input, some: bool = True) -> Any:
     """A = QR: see `linalg.qr`."""
     return factor_qr(input, "reduced" if some else "complete")
 
 
 @operation("A tau", spaces="linalg")
-def linalg_householder_product(A: Any, tau: Any) -> Any:
+def linalg_householder_product(A, tau) -> Any:
     """The first columns of the product of the reflections 1 − τᵢvᵢvᵢᴴ, where vᵢ is below the diagonal of column i."""
     check_matrix("linalg.householder_product", A)
     m, n = A.shape[-2:]
@@ -140,13 +140,13 @@ def linalg_householder_product(A: Any, tau: Any) -> Any:
 
 
 @expose("function method")
-def orgqr(input: Any, tau: Any, *, out: Any = None) -> Any:
+def orgqr(input, tau, *, out=None) -> Any:
     """See `linalg.householder_product`."""
     return linalg_householder_product(input, tau, out=out)
 
 
 # -- singular values ------------------------------------------
-def check_driver(name: str, driver: Any) -> None:
+def check_driver(name: str, driver) -> None:
     if driver is not None:
         raise TensorError(
             f"torch.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
@@ -154,7 +154,7 @@ def check_driver(name: str, driver: Any) -> None:
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_svd", "U", "S", "Vh"))
-def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """A = U·diag(S)·Vh with descending S ≥ 0. Derivatives where singular values repeat: see `fxgrad.ops.spectral`.
 
     >>> import fxgrad.compat as torch
@@ -167,7 +167,7 @@ def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None)
 
 
 @operation("A", spaces="linalg", node="LinalgSvdBackward0")
-def linalg_svdvals(A: Any, *, driver: str | None = None) -> Any:
+def linalg_svdvals(A, *, driver: str | None = None) -> Any:
     """The singular values, descending."""
     check_matrix("linalg.svd", A)
     check_driver("linalg.svd", driver)
@@ -175,7 +175,7 @@ def linalg_svdvals(A: Any, *, driver: str | None = None) -> Any:
 
 
 @operation("input", results=make_result_type("svd", "U", "S", "V"), node="LinalgSvdBackward0")
-def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(input, some: bool = True, compute_uv: bool = True) -> Any:
     """A = U·diag(S)·Vᴴ; without `compute_uv` U and V are zeros."""
     check_matrix("linalg.svd", input)
     if compute_uv:
@@ -193,28 +193,28 @@ def check_uplo(uplo: str) -> str:
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_eigh", "eigenvalues", "eigenvectors"))
-def linalg_eigh(A: Any, UPLO: str = "L") -> Any:
+def linalg_eigh(A, UPLO: str = "L") -> Any:
     """Ascending eigenvalues and orthonormal eigenvectors of Hermitian matrices, given by a triangle."""
     check_square("linalg.eigh", A)
     return ops.eigh(mirror_to_hermitian(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
 
 
 @operation("A", spaces="linalg", node="LinalgEighBackward0")
-def linalg_eigvalsh(A: Any, UPLO: str = "L") -> Any:
+def linalg_eigvalsh(A, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending."""
     check_square("linalg.eigh", A)
     return ops.eigvalsh(mirror_to_hermitian(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_eig", "eigenvalues", "eigenvectors"))
-def linalg_eig(A: Any) -> Any:
+def linalg_eig(A) -> Any:
     """Eigenvalues and eigenvectors of length one, complex in any case."""
     check_square("linalg.eig", A)
     return ops.eig(A)
 
 
 @operation("A", spaces="linalg", node="LinalgEigBackward0")
-def linalg_eigvals(A: Any) -> Any:
+def linalg_eigvals(A) -> Any:
     """The eigenvalues, complex in any case."""
     check_square("linalg.eig", A)
     return ops.eig(A)[0]
@@ -224,7 +224,7 @@ INFO_NONE = np.iinfo(INFO).max
 
 
 # -- LU ------------------------------------------
-def factor_lu(name: str, a: Any, pivot: bool) -> tuple[Any, Any, Any]:
+def factor_lu(name: str, a, pivot: bool) -> tuple[Any, Any, Any]:
     """Return (L and U in one matrix, pivots counted from 1, the number of the first zero on the diagonal of U)."""
     if a.ndim < 2:
         raise TensorError(
@@ -254,7 +254,7 @@ def zero_pivot_message(which: str, k: int) -> str:
     results=make_result_type("linalg_lu_factor", "LU", "pivots"),
     node="LinalgLuFactorExBackward0",
 )
-def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
+def linalg_lu_factor(A, *, pivot: bool = True) -> Any:
     """(L below the diagonal and U in one matrix, pivots counted from 1) with PA = LU."""
     packed, pivots, info = factor_lu("linalg.lu_factor", A, pivot)
     check_info(info, zero_pivot_message)
@@ -262,7 +262,7 @@ def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_lu_factor_ex", "LU", "pivots", "info"))
-def linalg_lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+def linalg_lu_factor_ex(A, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """As `lu_factor`, and info: 0, or the place on the diagonal of U that is zero."""
     found = factor_lu("linalg.lu_factor_ex", A, pivot)
     if check_errors:
@@ -271,13 +271,13 @@ def linalg_lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = Fals
 
 
 @expose("function method", "lu")
-def packed_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+def packed_lu(A, pivot: bool = True, get_infos: bool = False) -> Any:
     """(LU, pivots), and info if it is asked for: see `linalg.lu_factor`."""
     return tuple(linalg_lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_lu", "P", "L", "U"), constant=(0,))
-def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
+def linalg_lu(A, *, pivot: bool = True) -> Any:
     """A = PLU with a permutation P, ones on the diagonal of L."""
     check_matrix("linalg.lu", A)
     if not pivot:
@@ -292,7 +292,7 @@ def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
     results=make_result_type("lu_unpack", "P", "L", "U"),
     constant=(0,),
 )
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """(P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
     nothing = np.zeros(0, aval_of(LU_data).dtype)
     p = permuted_identity(permutation(LU_pivots, LU_data.shape[-2]), LU_data) if unpack_pivots else nothing
@@ -300,7 +300,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
 
 
 @operation("LU pivots B", spaces="linalg")
-def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Any:
     """X with AX = B, or XA = B, for the factors of A; with `adjoint` for Aᴴ."""
     if aval_of(pivots).dtype != INFO:
         raise TensorError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
@@ -309,13 +309,13 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
     return solve_factored(LU, pivots, B, left, adjoint)
 
 
-def solve_factored(packed: Any, pivots: Any, b: Any, left: bool, is_adjoint: bool) -> Any:
+def solve_factored(packed, pivots, b, left: bool, is_adjoint: bool) -> Any:
     """Solve AX = B, or XA = B, for A = PLU, or for Aᴴ."""
     if not left:  # (XA)ᴴ = AᴴXᴴ
         return adjoint(solve_factored(packed, pivots, adjoint(b), True, not is_adjoint))
     p = permuted_identity(permutation(pivots, packed.shape[-1]), packed)
 
-    def solve_triangle(factor: Any, b: Any, lower: bool) -> Any:
+    def solve_triangle(factor, b, lower: bool) -> Any:
         factor, lower = (adjoint(factor), not lower) if is_adjoint else (factor, lower)
         return solve_systems(
             "linalg.lu_solve", ops.triangular_solve, factor, b, True, lower=lower, unit_diagonal=False
@@ -328,6 +328,6 @@ def solve_factored(packed: Any, pivots: Any, b: Any, left: bool, is_adjoint: boo
 
 
 @expose("function method")
-def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
+def lu_solve(b, LU_data, LU_pivots, *, out=None) -> Any:
     """X with AX = b for the factors of A: see `linalg.lu_solve`."""
     return linalg_lu_solve(LU_data, LU_pivots, b, out=out)

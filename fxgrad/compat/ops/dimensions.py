@@ -11,7 +11,7 @@ from .._core.error_messages import dimension_error
 from .._core.errors import TensorError
 
 
-def normalize_dim(dim: Any, ndim: int) -> int:
+def normalize_dim(dim, ndim: int) -> int:
     """Count a dimension from the front. A Tensor without any has one for this purpose."""
     place = index(dim)
     size = max(ndim, 1)
@@ -20,7 +20,7 @@ def normalize_dim(dim: Any, ndim: int) -> int:
     return place % size
 
 
-def normalize_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+def normalize_dims(dim, ndim: int) -> tuple[int, ...]:
     """Count dimensions from the front; None and () stand for all."""
     if dim is None or dim == ():
         return tuple(range(ndim))
@@ -40,12 +40,12 @@ def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, .
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
-def flatten_value(x: Any) -> Any:
+def flatten_value(x) -> Any:
     """Reshape a value to one dimension."""
     return ops.reshape(x, shape=(aval_of(x).size,))
 
 
-def reduction_size(value: Any, axes: tuple[int, ...]) -> int:
+def reduction_size(value, axes: tuple[int, ...]) -> int:
     """The number of elements that are reduced to one."""
     count = 1
     for axis in axes:

@@ -25,7 +25,7 @@ from .._core.primitives import declare_primitive
 INFO = np.dtype(np.int32)
 
 
-def eliminate(a: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def eliminate(a) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (L and U in one matrix, the rows swapped with rows 0, 1, …, the order of rows that results)."""
     *batch, m, n = a.shape
     lu: Any = np.array(a).reshape(prod(batch), m, n)
@@ -46,7 +46,7 @@ def eliminate(a: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return lu.reshape(a.shape), pivots.reshape(*batch, min(m, n)), order.reshape(*batch, m)
 
 
-def lu_triangles(lu: Any) -> tuple[Any, Any]:
+def lu_triangles(lu) -> tuple[Any, Any]:
     """Return (L, U): L has ones on the diagonal and k = min(m, n) columns, U has k rows."""
     m, n = aval_of(lu).shape[-2:]
     k = min(m, n)
@@ -54,7 +54,7 @@ def lu_triangles(lu: Any) -> tuple[Any, Any]:
     return left, upper_triangle(lu[..., :k, :])
 
 
-def lu_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+def lu_tangent(ys, primals, tangents, params: dict) -> list[Any]:
     """With Φ = L⁻¹PȦU⁻¹ of the leading square block: L̇ = L·(Φ below the diagonal), U̇ = (Φ on and above it)·U; the rows
     below and the columns on the right follow from L̇U + LU̇ = PȦ."""
     lu, _, order = ys
@@ -63,10 +63,10 @@ def lu_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
     (left, right), (top, below) = lu_triangles(lu), (t[..., :k, :], t[..., k:, :])
     l1, u1 = left[..., :k, :], right[..., :k]
 
-    def solve_left(b: Any) -> Any:
+    def solve_left(b) -> Any:
         return ops.triangular_solve(l1, b, lower=True, unit_diagonal=True)
 
-    def solve_right(b: Any) -> Any:
+    def solve_right(b) -> Any:
         x = ops.triangular_solve(matrix_transpose(u1), matrix_transpose(b), lower=True, unit_diagonal=False)
         return matrix_transpose(x)
 
@@ -89,7 +89,7 @@ def lu_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
     return [tlu, None, None]
 
 
-def lu_aval(self: Any, a: Aval) -> list[Aval]:
+def lu_aval(self, a: Aval) -> list[Aval]:
     *batch, m, n = a.shape
     return [
         Aval(a.shape, compute_dtype("lu", a)),
@@ -136,7 +136,7 @@ def indefinite_minor_kernel(a: np.ndarray) -> np.ndarray:
     return first_true(np.array(flags)).reshape(a.shape[:-2])
 
 
-def declare_diagnosis(name: str, kernel: Any) -> Any:
+def declare_diagnosis(name: str, kernel) -> Any:
     """Declare a primitive without derivative that gives a number for each matrix."""
     call = declare_primitive(
         General,
@@ -154,7 +154,7 @@ zero_pivot = declare_diagnosis("zero_pivot", zero_pivot_kernel)
 indefinite_minor = declare_diagnosis("indefinite_minor", indefinite_minor_kernel)
 
 
-def permutation(pivots: Any, size: int) -> Any:
+def permutation(pivots, size: int) -> Any:
     """The order of rows after the swaps that pivots, counted from 1, describe."""
     batch = aval_of(pivots).shape[:-1]
     places = np.arange(size)
@@ -166,7 +166,7 @@ def permutation(pivots: Any, size: int) -> Any:
     return order
 
 
-def permuted_identity(order: Any, like: Any) -> Any:
+def permuted_identity(order, like) -> Any:
     """P with A = PLU, of the dtype of a matrix: its columns are the rows of the identity in that order."""
     n = aval_of(order).shape[-1]
     chosen = ops.equal(fnp.expand_dims(order, -2), np.arange(n)[:, None])

@@ -27,7 +27,7 @@ PADE = (
 RADIUS = 5.37
 
 
-def matrix_exp_kernel(a: Any) -> Any:
+def matrix_exp_kernel(a) -> Any:
     """eᴬ as the 2ˢ-th power of e^(A/2ˢ)."""
     if not a.size:
         return a
@@ -46,18 +46,18 @@ def matrix_exp_kernel(a: Any) -> Any:
     return y
 
 
-def block_triangle(a: Any, t: Any, zero: Any) -> Any:
+def block_triangle(a, t, zero) -> Any:
     """The block matrix [[A, T], [0, A]]."""
     return fnp.concatenate([fnp.concatenate([a, t], -1), fnp.concatenate([zero, a], -1)], -2)
 
 
-def top_right_block(x: Any) -> Any:
+def top_right_block(x) -> Any:
     """The block at the top right."""
     n = aval_of(x).shape[-1] // 2
     return x[..., :n, n:]
 
 
-def matrix_exp_slope_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+def matrix_exp_slope_tangent(y, primals, tangents, params: dict) -> Any:
     """The tangent rule: along A it is the slope of the doubled matrix along diag(Ȧ, Ȧ)."""
     (a, t), (da, dt) = primals, tangents
     zero = ops.zeros_like(a)
@@ -94,7 +94,7 @@ matrix_exp_primitive = declare_primitive(
 
 
 @operation("A", spaces="linalg", out=False)
-def linalg_matrix_exp(A: Any) -> Any:
+def linalg_matrix_exp(A) -> Any:
     """The exponentials of square matrices.
 
     >>> import fxgrad.compat as torch
@@ -106,6 +106,6 @@ def linalg_matrix_exp(A: Any) -> Any:
 
 
 @expose("function method")
-def matrix_exp(A: Any) -> Any:
+def matrix_exp(A) -> Any:
     """The exponentials of square matrices: see `linalg.matrix_exp`."""
     return linalg_matrix_exp(A)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 UNSUPPORTED = ("float16", "bfloat16")
 
 
-def fft_operand(name: str, x: Any, norm: Any, real: bool = False) -> Any:
+def fft_operand(name: str, x, norm, real: bool = False) -> Any:
     """Check the operand of a transform, and convert it to a floating dtype."""
     dtype = from_numpy_dtype(aval_of(x).dtype)
     if dtype.name in UNSUPPORTED:
@@ -44,7 +44,7 @@ def declare_fft(name: str, doc: str, *, real: bool = False, half: bool = False) 
     """Declare a transform along one dimension: `real` of real numbers, `half` of a spectrum of which half is given."""
     transform = getattr(fft, name)
 
-    def compute(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    def compute(input, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         input = fft_operand(name, input, norm, real)
         if not input.ndim:
             raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -62,7 +62,7 @@ def declare_fftn(
     """Declare a transform along several dimensions, all unless they are given."""
     transform = TRANSFORMS.get(name) or getattr(fft, name)
 
-    def compute(input: Any, s: Any = None, dim: Any = default, norm: str | None = None) -> Any:
+    def compute(input, s=None, dim=default, norm: str | None = None) -> Any:
         input = fft_operand(name, input, norm, real)
         sizes = (s,) if isinstance(s, int) else s
         if dim is None and sizes is not None:
@@ -95,17 +95,17 @@ def declare_fftn(
     expose_transform(name, compute, doc)
 
 
-def expose_transform(name: str, computed: Any, doc: str) -> None:
+def expose_transform(name: str, computed, doc: str) -> None:
     computed.__name__ = computed.__qualname__ = f"fft_{name}"
     computed.__doc__ = doc
     operation("input", spaces="fft", own_precision=True)(computed)
 
 
-def hfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+def hfftn(x, s, axes, norm) -> Any:
     return fft.irfftn(ops.conjugate(x), s, axes, OPPOSITE_NORM[norm or "backward"])
 
 
-def ihfftn(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+def ihfftn(x, s, axes, norm) -> Any:
     return ops.conjugate(fft.rfftn(x, s, axes, OPPOSITE_NORM[norm or "backward"]))
 
 
@@ -141,13 +141,13 @@ declare_fftn("ihfft2", "`ihfftn` along two dimensions.", LAST_TWO, real=True)
 
 # -- the order of frequencies ------------------------------------------
 @operation("input", spaces="fft", out=False, node="RollBackward0")
-def fft_fftshift(input: Any, dim: Any = None) -> Any:
+def fft_fftshift(input, dim=None) -> Any:
     """The frequency 0 moved to the middle."""
     return fft.fftshift(input, normalize_axes(dim, input.ndim))
 
 
 @operation("input", spaces="fft", out=False, node="RollBackward0")
-def fft_ifftshift(input: Any, dim: Any = None) -> Any:
+def fft_ifftshift(input, dim=None) -> Any:
     """The inverse of `fftshift`."""
     return fft.ifftshift(input, normalize_axes(dim, input.ndim))
 
@@ -156,14 +156,7 @@ def declare_frequencies(name: str, reference: Callable[..., Any], doc: str) -> N
     """Expose a function that gives the frequencies of a transform of n points."""
 
     def compute(
-        n: int,
-        d: float = 1.0,
-        *,
-        out: Any = None,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
+        n: int, d: float = 1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad: bool = False
     ) -> Any:
         with np.errstate(all="ignore"):  # of distances that are 0
             values = (reference(n) / np.float64(d)).astype(as_numpy_dtype(dtype or get_default_dtype()))

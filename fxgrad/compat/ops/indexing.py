@@ -41,7 +41,7 @@ def declare_basic_view(name: str) -> Any:
     """Declare the view operation of an index of integers and slices, under one of torch's names for its node."""
 
     @operation("input", name=name, spaces="", view=True, **INDEXING_OPTIONS)
-    def view_part(input: Any, index: Any) -> Any:
+    def view_part(input, index) -> Any:
         return strides.basic_view, (input,), {"index": index}
 
     return view_part
@@ -51,7 +51,7 @@ select_view, slice_view = declare_basic_view("select"), declare_basic_view("slic
 
 
 @operation("input place", name="select", spaces="", view=True, **INDEXING_OPTIONS)
-def select_traced(input: Any, place: Any, dim: int) -> Any:
+def select_traced(input, place, dim: int) -> Any:
     """Select the part at a traced place, which may differ between the entries of a batch."""
     return ops.getitem, (input, place), {"index": (*[slice(None)] * dim, ops.ARRAY)}
 
@@ -60,7 +60,7 @@ MASK_TYPES = (Tensor, np.ndarray, Tracer)  # what may be one
 NON_INTEGERS = (slice, type(None), type(...), list, tuple, range, *MASK_TYPES)
 
 
-def is_index_tensor(entry: Any) -> bool:
+def is_index_tensor(entry) -> bool:
     """Whether an entry of a key is an index Tensor, or is converted to one."""
     if isinstance(entry, Tensor):
         return bool(entry.shape) or not is_integral(entry)
@@ -72,7 +72,7 @@ def is_integral(tensor: Tensor) -> bool:
     return kind_of(aval_of(tensor.value).dtype) in "iu" and aval_of(tensor.value).dtype != np.uint8
 
 
-def is_mask(entry: Any) -> bool:
+def is_mask(entry) -> bool:
     """Whether an entry of a key is a mask: a Tensor or array of bool, or of uint8."""
     if not isinstance(entry, MASK_TYPES):
         return False
@@ -80,7 +80,7 @@ def is_mask(entry: Any) -> bool:
     return kind_of(dtype) == "b" or dtype == np.uint8
 
 
-def is_unknown(entry: Any) -> bool:
+def is_unknown(entry) -> bool:
     """Whether an entry of a key is a traced Tensor without concrete numbers."""
     value = refresh(entry).value if isinstance(entry, Tensor) else entry
     try:
@@ -90,12 +90,12 @@ def is_unknown(entry: Any) -> bool:
     return False
 
 
-def as_key(key: Any) -> tuple[Any, ...]:
+def as_key(key) -> tuple[Any, ...]:
     """A key as a tuple of entries."""
     return key if isinstance(key, tuple) else (key,)
 
 
-def normalize_key(key: Any) -> Any:
+def normalize_key(key) -> Any:
     """Convert a key that is a short list of more than numbers to a tuple, as NumPy once did."""
     if not isinstance(key, list) or len(key) >= 32 or not any([isinstance(e, NON_INTEGERS) for e in key]):
         return key
@@ -109,25 +109,25 @@ def normalize_key(key: Any) -> Any:
     return tuple(key)
 
 
-def is_truth_value(entry: Any) -> bool:
+def is_truth_value(entry) -> bool:
     """Whether an entry of a key is one truth value: it stands for no dimension of the operand, but makes one, of which
     it is the mask."""
     return isinstance(entry, bool | np.bool_) or (is_mask(entry) and not entry.shape)
 
 
-def as_row(truth: Any) -> Any:
+def as_row(truth) -> Any:
     """One truth value as a mask of one dimension."""
     return reshape(truth, (1,)) if isinstance(truth, Tensor) else ops.reshape(truth, shape=(1,))
 
 
-def consumed_dims(entry: Any) -> int:
+def consumed_dims(entry) -> int:
     """The number of dimensions that an entry of a key consumes."""
     if entry is None or is_truth_value(entry):
         return 0
     return len(entry.shape) if is_mask(entry) else 1
 
 
-def apply_basic_index(input: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
+def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
     """Return (the view that integers, slices and None make, the index Tensors left for its dimensions: None for one
     that is taken whole)."""
     entries, shape = as_key(key), input.shape
@@ -189,7 +189,7 @@ def apply_basic_index(input: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
     return input, left
 
 
-def position_in_dim(entry: Any, shape: tuple[int, ...], dim: int) -> int:
+def position_in_dim(entry, shape: tuple[int, ...], dim: int) -> int:
     """Convert an integer of a key to a position along a dimension."""
     try:
         place = as_index(entry)
@@ -203,7 +203,7 @@ def position_in_dim(entry: Any, shape: tuple[int, ...], dim: int) -> int:
     return place % shape[dim]
 
 
-def index_arrays(entry: Any, shape: tuple[int, ...], dim: int) -> list[Any]:
+def index_arrays(entry, shape: tuple[int, ...], dim: int) -> list[Any]:
     """The integer arrays, one for each dimension, that an index Tensor, a mask or a list stands for; a mask itself, for
     each of its dimensions, that is not known."""
     if isinstance(entry, list | tuple | range):
@@ -233,27 +233,27 @@ def template_index(template: tuple[bool, ...]) -> tuple[Any, ...]:
 
 
 @operation("input *indices", spaces="", name="index", **INDEXING_OPTIONS)
-def index_values(input: Any, indices: Any, template: Any) -> Any:
+def index_values(input, indices, template) -> Any:
     """Take the entries at the places that index arrays give for some of the dimensions."""
     check_bounds(indices, template, input.shape)
     return ops.getitem, (input, *indices), {"index": template_index(template)}
 
 
 @operation("input values *indices", spaces="", name="index_put", **INDEXING_OPTIONS)
-def index_put_values(input: Any, values: Any, indices: Any, template: Any) -> Any:
+def index_put_values(input, values, indices, template) -> Any:
     """Replace the entries at the places of index arrays."""
     check_bounds(indices, template, input.shape)
     return ops.update, (input, values, *indices), {"index": template_index(template)}
 
 
 @operation("input values *indices", spaces="", name="index_put", out=False)
-def index_put_sums(input: Any, values: Any, indices: Any, template: Any) -> Any:
+def index_put_sums(input, values, indices, template) -> Any:
     """Add values at the places of index arrays."""
     check_bounds(indices, template, input.shape)
     return input + ops.scatter_add(values, *indices, index=template_index(template), shape=tuple(input.shape))
 
 
-def check_bounds(indices: Any, template: Any, shape: tuple[int, ...]) -> None:
+def check_bounds(indices, template, shape: tuple[int, ...]) -> None:
     """Raise for the first concrete index that is out of bounds."""
     dims = [d for d, used in enumerate(template) if used]
     for d, index in zip(dims, indices):
@@ -290,7 +290,7 @@ def check_indices_broadcast(indices: list[Any]) -> None:
 
 
 @expose("method", "__getitem__")
-def getitem(self: Tensor, key: Any) -> Tensor:
+def getitem(self: Tensor, key) -> Tensor:
     """Part of a Tensor: a view for integers, slices, None and `...`; a copy where Tensors, masks or lists are used.
 
     >>> import fxgrad.compat as torch
@@ -307,7 +307,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 
 @operation("input values mask", spaces="", name="index_put", out=False)
-def put_masked(input: Any, values: Any, mask: Any) -> Any:
+def put_masked(input, values, mask) -> Any:
     """Replace the entries where a mask is true."""
     return ops.where(mask, values, input)
 
@@ -333,7 +333,7 @@ def write_masked(view: Tensor, left: list[Any], mask: Tensor, value: Tensor) -> 
 
 
 @expose("method", "__setitem__")
-def setitem(self: Tensor, key: Any, value: Any) -> None:
+def setitem(self: Tensor, key, value) -> None:
     """Write a number or a Tensor, broadcast, into part of a Tensor."""
     if key is False:
         return
@@ -368,9 +368,7 @@ def check_source(input: Tensor, values: Tensor) -> None:
         )
 
 
-def put_entries(
-    input: Tensor, indices: Any, template: Any, values: Tensor, accumulate: bool = False
-) -> Tensor:
+def put_entries(input: Tensor, indices, template, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write values, broadcast, at the places of index arrays, into a copy."""
     shape = indexed_shape(input, indices, template)
     while len(values.shape) > len(shape) and values.shape[0] == 1:
@@ -390,7 +388,7 @@ def put_entries(
 put_entries_ = to_inplace(put_entries, "index_put_")
 
 
-def indexed_shape(input: Tensor, indices: Any, template: Any) -> tuple[int, ...]:
+def indexed_shape(input: Tensor, indices, template) -> tuple[int, ...]:
     """The shape of the entries that index arrays select."""
     stand_in = np.broadcast_to(np.zeros((), bool), input.shape)
     shapes = [i.shape for i in indices]
@@ -400,7 +398,7 @@ def indexed_shape(input: Tensor, indices: Any, template: Any) -> tuple[int, ...]
     return stand_in[tuple([next(rest) if used else slice(None) for used in template])].shape
 
 
-def parse_put_indices(input: Tensor, indices: Any) -> tuple[Tensor, list[Any], tuple[bool, ...]]:
+def parse_put_indices(input: Tensor, indices) -> tuple[Tensor, list[Any], tuple[bool, ...]]:
     """Return (the Tensor with a dimension for each single truth value, index arrays, template) for the argument
     `indices` of index_put."""
     left: list[Any] = []
@@ -414,7 +412,7 @@ def parse_put_indices(input: Tensor, indices: Any) -> tuple[Tensor, list[Any], t
 
 
 @expose("function method")
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put(input: Tensor, indices, values: Tensor, accumulate: bool = False) -> Tensor:
     """The Tensor with values written, or added, at the places of index Tensors, one for each leading dimension."""
     check_source(input, values)
     result = put_entries(*parse_put_indices(input, indices), values, accumulate)
@@ -425,9 +423,7 @@ expose("method")(to_inplace(index_put))
 
 
 # -- along one dimension ------------------------------------------
-def check_index(
-    operation: str, index: Any, shape: tuple[int, ...], dim: int, error: type = TensorError
-) -> None:
+def check_index(operation: str, index, shape: tuple[int, ...], dim: int, error: type = TensorError) -> None:
     """Raise unless the places along a dimension are integers within bounds."""
     if kind_of(aval_of(index).dtype) not in "iu":
         raise TensorError(f"{operation}(): Expected dtype int32/int64 for index")
@@ -437,7 +433,7 @@ def check_index(
         raise error(f"index {bad} is out of bounds for dimension {dim} with size {n}")
 
 
-def check_index_fits(operation: str, index: Any, input: Any, dim: int, other: str = "input") -> None:
+def check_index_fits(operation: str, index, input, dim: int, other: str = "input") -> None:
     """Raise unless the index fits into a Tensor along the other dimensions."""
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise TensorError(f"Index tensor must have the same number of dimensions as {other} tensor")
@@ -449,7 +445,7 @@ def check_index_fits(operation: str, index: Any, input: Any, dim: int, other: st
             )
 
 
-def matched_indices(index: Any, dim: int) -> list[Any]:
+def matched_indices(index, dim: int) -> list[Any]:
     """The index arrays of places along one dimension, matched with all positions along the others."""
     shape = index.shape
     return [
@@ -458,7 +454,7 @@ def matched_indices(index: Any, dim: int) -> list[Any]:
     ]
 
 
-def scatter_index(index: Any, input: Any, dim: int) -> tuple[list[Any], tuple[Any, ...]]:
+def scatter_index(index, input, dim: int) -> tuple[list[Any], tuple[Any, ...]]:
     """Return (index arrays, the index of a primitive) for places along one dimension."""
     if not input.ndim:
         return [], ()
@@ -467,7 +463,7 @@ def scatter_index(index: Any, input: Any, dim: int) -> tuple[list[Any], tuple[An
 
 
 @operation("input index", spaces="", name="gather", composite=Rearrangement)
-def gather_values(input: Any, index: Any, dim: int) -> Any:
+def gather_values(input, index, dim: int) -> Any:
     """Take the entries at places along a dimension."""
     rank = input.ndim if index.ndim else 0
     arrays = matched_indices(index, dim) if index.ndim == rank else [index] * rank  # there are none
@@ -475,7 +471,7 @@ def gather_values(input: Any, index: Any, dim: int) -> Any:
 
 
 @expose("function method")
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out=None) -> Tensor:
     """The entries at places along a dimension; entries along the others are matched.
 
     >>> import fxgrad.compat as torch
@@ -497,7 +493,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 
 
 @operation("input index", composite=Rearrangement)
-def index_select(input: Any, dim: int, index: Any) -> Any:
+def index_select(input, dim: int, index) -> Any:
     """The entries at places along a dimension, one after the other."""
     d = normalize_dim(dim, input.ndim)
     if index.ndim > 1:
@@ -514,7 +510,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 
 
 @operation("input index", spaces="", name="take", composite=Rearrangement, out=False)
-def take_values(input: Any, index: Any) -> Any:
+def take_values(input, index) -> Any:
     """The entries of a vector at these places."""
     return ops.getitem, (input, index), {"index": (ops.ARRAY,)}
 
@@ -555,7 +551,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 # -- where entries are not zero ------------------------------------------
 @expose("function method")
-def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
     """The places of the entries that are not zero, as rows, or as one index Tensor for each dimension."""
     value = concretize(refresh(input).value, "nonzero()")
     tape = current_tape()

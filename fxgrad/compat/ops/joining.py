@@ -33,18 +33,18 @@ stack_primitive = declare_primitive(
 
 
 @operation("*tensors", spaces="", name="cat", composite=Reordering)
-def cat_values(tensors: Any, dim: int) -> Any:
+def cat_values(tensors, dim: int) -> Any:
     """Join Tensors of one dtype along a dimension."""
     return ops.concatenate, tensors, {"axis": dim}
 
 
 @operation("*tensors", spaces="", name="stack", composite=Reordering)
-def stack_values(tensors: Any, dim: int) -> Any:
+def stack_values(tensors, dim: int) -> Any:
     """Join Tensors of one dtype and shape along a new dimension."""
     return stack_primitive, tensors, {"axis": dim}
 
 
-def promote_tensors(tensors: Any, operation: str) -> list[Tensor]:
+def promote_tensors(tensors, operation: str) -> list[Tensor]:
     """Convert a non-empty sequence of Tensors to their common dtype."""
     if not isinstance(tensors, tuple | list):
         raise ArgumentError(
@@ -63,7 +63,7 @@ def promote_tensors(tensors: Any, operation: str) -> list[Tensor]:
 
 
 @expose()
-def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     """Tensors joined along a dimension. Empty vectors among them are passed over.
 
     >>> import fxgrad.compat as torch
@@ -97,7 +97,7 @@ expose("function", "concatenate")(cat)
 
 
 @expose()
-def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+def stack(tensors, dim: int = 0, *, out=None) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
     if isinstance(tensors, tuple | list) and not tensors:
         raise TensorError("stack expects a non-empty TensorList")
@@ -113,14 +113,14 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
 
 
 @expose()
-def hstack(tensors: Any, *, out: Any = None) -> Tensor:
+def hstack(tensors, *, out=None) -> Tensor:
     """Tensors joined along their second dimension; vectors along their only one."""
     parts = list(atleast_1d(tuple(tensors)))
     return cat(parts, min(1, len(parts[0].shape) - 1) if parts else 0, out=out)
 
 
 @expose()
-def vstack(tensors: Any, *, out: Any = None) -> Tensor:
+def vstack(tensors, *, out=None) -> Tensor:
     """Tensors, vectors as rows, joined along their first dimension."""
     return cat(list(atleast_2d(tuple(tensors))), 0, out=out)
 
@@ -129,19 +129,19 @@ expose("function", "row_stack")(vstack)
 
 
 @expose()
-def dstack(tensors: Any, *, out: Any = None) -> Tensor:
+def dstack(tensors, *, out=None) -> Tensor:
     """Tensors joined along their third dimension."""
     return cat(list(atleast_3d(tuple(tensors))), 2, out=out)
 
 
 @expose()
-def column_stack(tensors: Any, *, out: Any = None) -> Tensor:
+def column_stack(tensors, *, out=None) -> Tensor:
     """Tensors joined along their second dimension; vectors, and numbers, as columns."""
     return hstack([x if len(x.shape) > 1 else reshape(x, (-1, 1)) for x in tensors], out=out)
 
 
 @operation("*tensors", spaces="", name="block_diag", promote="arithmetic", out=False)
-def block_diag_values(tensors: Any) -> Any:
+def block_diag_values(tensors) -> Any:
     """Put matrices along the diagonal of one."""
     width, start, rows = sum(x.shape[1] for x in tensors), 0, []
     for x in tensors:
@@ -166,7 +166,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 @expose()
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid, expanded from those along its axes; with `indexing="xy"` the first two axes of the
     results are swapped."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
@@ -218,6 +218,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 @operation("input", spaces="", name="masked_select", out=False, composite=Reordering)
-def combination_values(input: Any, places: Any) -> Any:
+def combination_values(input, places) -> Any:
     """The entries of a vector at these places."""
     return ops.getitem, (input, places), {"index": (ops.ARRAY,)}

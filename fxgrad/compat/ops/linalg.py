@@ -36,7 +36,7 @@ SPACES.setdefault("linalg", {})["LinAlgError"] = LinAlgError
 
 
 # -- arguments ------------------------------------------
-def check_floating(name: str, x: Any) -> None:
+def check_floating(name: str, x) -> None:
     if not is_differentiable(aval_of(x).dtype):
         short = short_name(aval_of(x).dtype)
         raise TensorError(
@@ -45,14 +45,14 @@ def check_floating(name: str, x: Any) -> None:
         )
 
 
-def check_matrix(name: str, a: Any, parameter: str = "A") -> None:
+def check_matrix(name: str, a, parameter: str = "A") -> None:
     """Raise unless there are two dimensions or more, of floating or complex entries."""
     if a.ndim < 2:
         raise TensorError(f"{name}: The input tensor {parameter} must have at least 2 dimensions.")
     check_floating(name, a)
 
 
-def check_square(name: str, a: Any, parameter: str = "A") -> None:
+def check_square(name: str, a, parameter: str = "A") -> None:
     """Raise unless the matrices have as many rows as columns."""
     check_matrix(name, a, parameter)
     m, n = a.shape[-2:]
@@ -62,7 +62,7 @@ def check_square(name: str, a: Any, parameter: str = "A") -> None:
         )
 
 
-def check_pair(name: str, a: Any, b: Any) -> None:
+def check_pair(name: str, a, b) -> None:
     """Raise unless A and B have one dtype."""
     have, other = (aval_of(x).dtype for x in (a, b))
     if have != other:
@@ -72,7 +72,7 @@ def check_pair(name: str, a: Any, b: Any) -> None:
         )
 
 
-def first_failure(info: Any) -> tuple[str, int]:
+def first_failure(info) -> tuple[str, int]:
     """Return (words for the matrix, its number) for the first number that is not zero."""
     numbers = np.ravel(info)
     at = int(np.flatnonzero(numbers)[0])
@@ -80,7 +80,7 @@ def first_failure(info: Any) -> tuple[str, int]:
 
 
 @contextmanager
-def translate_errors(message: Any, info: Any) -> Iterator[None]:
+def translate_errors(message, info) -> Iterator[None]:
     """A context manager that raises torch's LinAlgError where NumPy raises its own: message(*first_failure(info()))."""
     try:
         yield
@@ -97,7 +97,7 @@ def singular_message(name: str) -> Any:
 
 # -- inverses ------------------------------------------
 @operation("A", spaces="linalg", node="LinalgInvExBackward0", by_value=True)
-def linalg_inv(A: Any) -> Any:
+def linalg_inv(A) -> Any:
     """The inverses of square matrices.
 
     Raises:
@@ -113,7 +113,7 @@ def linalg_inv(A: Any) -> Any:
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_inv_ex", "inverse", "info"))
-def linalg_inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+def linalg_inv_ex(A, *, check_errors: bool = False) -> Any:
     """(inverse, info): info is 0, or the pivot of a singular matrix that is zero; its inverse is NaN then."""
     check_square("linalg.inv_ex", A)
     info = zero_pivot(A)
@@ -122,7 +122,7 @@ def linalg_inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     return [ops.inv(A, strict=False), info]
 
 
-def check_info(info: Any, message: Any) -> None:
+def check_info(info, message) -> None:
     """Raise LinAlgError where a number is not zero."""
     try:
         found = concretize(info, "check_errors")
@@ -133,12 +133,12 @@ def check_info(info: Any, message: Any) -> None:
 
 
 @expose("function method")
-def inverse(input: Any, *, out: Any = None) -> Any:
+def inverse(input, *, out=None) -> Any:
     """The inverses of square matrices: see `linalg.inv`."""
     return linalg_inv(input, out=out)
 
 
-def tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
+def tolerances(a, atol, rtol) -> tuple[Any, Any]:
     """Complete the absolute and relative tolerances; without either, what is as small as rounding errors is zero."""
     absolute = atol is not None and (np.ndim(atol) > 0 or atol > 0)
     if rtol is None:
@@ -146,19 +146,19 @@ def tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     return (atol if absolute else None), rtol
 
 
-def is_above_tolerance(s: Any, atol: Any, rtol: Any) -> Any:
+def is_above_tolerance(s, atol, rtol) -> Any:
     """Which of the singular values, descending, are greater than max(atol, rtol·the greatest)."""
     bound = s[..., :1] * expand_tolerance(rtol)
     return ops.greater(s, bound if atol is None else ops.maximum(bound, expand_tolerance(atol)))
 
 
-def expand_tolerance(tolerance: Any) -> Any:
+def expand_tolerance(tolerance) -> Any:
     """Reshape tolerances, one for each matrix, to broadcast with singular values."""
     return np.asarray(tolerance)[..., None] if np.ndim(tolerance) else tolerance
 
 
 @operation("A", spaces="linalg")
-def linalg_pinv(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+def linalg_pinv(A, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
     """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros."""
     check_matrix("linalg.pinv", A)
     if hermitian:
@@ -173,19 +173,19 @@ def linalg_pinv(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool =
     return solving.pinv(ops.with_derivative_of((u * s[..., None, :]) @ vh, A), tolerances(A, None, None)[1])
 
 
-def mirror_to_hermitian(a: Any, upper: bool = False) -> Any:
+def mirror_to_hermitian(a, upper: bool = False) -> Any:
     """The Hermitian matrices that one triangle determines."""
     return ops.mirror_triangle(a, upper=upper)
 
 
 @expose("function method")
-def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+def pinverse(input, rcond: float = 1e-15) -> Any:
     """The pseudo-inverses: see `linalg.pinv`."""
     return linalg_pinv(input, rtol=rcond)
 
 
 @operation("A", spaces="linalg")
-def linalg_tensorinv(A: Any, ind: int = 2) -> Any:
+def linalg_tensorinv(A, ind: int = 2) -> Any:
     """The inverse with respect to tensordot(A, ·, ind): the first `ind` dimensions are the rows."""
     check_floating("linalg.tensorinv", A)
     if ind <= 0:
@@ -200,12 +200,12 @@ def linalg_tensorinv(A: Any, ind: int = 2) -> Any:
 
 
 # -- systems of equations ------------------------------------------
-def is_vector_rhs(a: Any, b: Any) -> bool:
+def is_vector_rhs(a, b) -> bool:
     """Whether the right-hand sides are vectors: one, or one for each matrix."""
     return b.ndim == 1 or (a.ndim - 1 == b.ndim and a.shape[:-1] == b.shape)
 
 
-def solve_systems(name: str, primitive: Any, a: Any, b: Any, left: bool, **params: Any) -> Any:
+def solve_systems(name: str, primitive, a, b, left: bool, **params) -> Any:
     """Solve AX = B, or XA = B with `left=False`, by a primitive, for matrices and right-hand sides that broadcast."""
     if not left:
         x = solve_systems(name, primitive, matrix_transpose(a), matrix_transpose(b), True, **params)
@@ -223,7 +223,7 @@ def solve_systems(name: str, primitive: Any, a: Any, b: Any, left: bool, **param
 
 
 @operation("A B", spaces="linalg", node="LinalgSolveExBackward0", by_value=True)
-def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def linalg_solve(A, B, *, left: bool = True) -> Any:
     """X with AX = B, or with `left=False` XA = B. B is a matrix or a vector.
 
     Raises:
@@ -244,7 +244,7 @@ def unsolvable_message(which: str, pivot: int) -> str:
 
 
 @operation("A B", spaces="linalg", results=make_result_type("linalg_solve_ex", "result", "info"))
-def linalg_solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> Any:
     """(X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN then."""
     check_square("linalg.solve_ex", A)
     check_pair("linalg.solve_ex", A, B)
@@ -258,9 +258,7 @@ def linalg_solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = F
 
 
 @operation("A B", spaces="linalg")
-def linalg_solve_triangular(
-    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Any:
+def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """X with AX = B, or XA = B, for triangular A, of which only that triangle is read."""
     check_square("linalg.solve_triangular", A)
     check_matrix("linalg.solve_triangular", B, "B")
@@ -272,9 +270,7 @@ def linalg_solve_triangular(
 
 
 @operation("b A", results=make_result_type("triangular_solve", "solution", "cloned_coefficient"))
-def triangular_solve(
-    b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> Any:
+def triangular_solve(b, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """(X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
     check_square("triangular_solve", A)
     matrix = matrix_transpose(A) if transpose else A
@@ -286,7 +282,7 @@ def triangular_solve(
 
 
 @operation("A B", spaces="linalg")
-def linalg_tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+def linalg_tensorsolve(A, B, dims=None) -> Any:
     """X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
     check_floating("linalg.tensorsolve", A)
     return solving.tensorsolve(A, B, dims)
@@ -297,7 +293,7 @@ LstsqResult = make_result_type("linalg_lstsq", "solution", "residuals", "rank", 
 
 
 @operation("A B", name="linalg_lstsq", spaces="", results=tuple, out=False)
-def least_squares(A: Any, B: Any, rcond: float, residuals: bool) -> Any:
+def least_squares(A, B, rcond: float, residuals: bool) -> Any:
     """(the shortest X among those that minimize ‖AX − B‖, the sums of squared residuals or nothing)."""
     vector = is_vector_rhs(A, B)
     b = column_matrix(B) if vector else B
@@ -312,7 +308,7 @@ def least_squares(A: Any, B: Any, rcond: float, residuals: bool) -> Any:
 
 
 @operation("A", spaces="", results=tuple, out=False)
-def ranks(A: Any, rcond: float) -> Any:
+def ranks(A, rcond: float) -> Any:
     """(rank, singular values)."""
     s = ops.svdvals(A)
     rank = fnp.sum(ops.greater(s, s[..., :1] * rcond), axis=-1)
@@ -320,7 +316,7 @@ def ranks(A: Any, rcond: float) -> Any:
 
 
 @expose("linalg", "lstsq")
-def linalg_lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
+def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The shortest X among those that minimize ‖AX − B‖, sums of squared residuals, ranks, singular values.
 
     As in torch the last three are empty where the driver ("gelsy" unless it is given) does not compute them. The rank
@@ -348,33 +344,33 @@ def linalg_lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | No
 
 # -- determinants ------------------------------------------
 @operation("A", spaces="linalg")
-def linalg_det(A: Any) -> Any:
+def linalg_det(A) -> Any:
     """The determinants of square matrices."""
     check_square("linalg.det", A)
     return ops.det(A)
 
 
 @expose("function method")
-def det(input: Any) -> Any:
+def det(input) -> Any:
     """The determinants of square matrices: see `linalg.det`."""
     return linalg_det(input)
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_slogdet", "sign", "logabsdet"))
-def linalg_slogdet(A: Any) -> Any:
+def linalg_slogdet(A) -> Any:
     """(sign, log|det|) of square matrices."""
     check_square("linalg.slogdet", A)
     return ops.slogdet(A)
 
 
 @expose("function method")
-def slogdet(input: Any, *, out: Any = None) -> Any:
+def slogdet(input, *, out=None) -> Any:
     """(sign, log|det|) of square matrices: see `linalg.slogdet`."""
     return linalg_slogdet(input, out=out)
 
 
 @operation("input", out=False)
-def logdet(input: Any) -> Any:
+def logdet(input) -> Any:
     """The logarithms of determinants: NaN where one is negative, −∞ where it is zero."""
     check_square("linalg.slogdet", input)
     sign, size = ops.slogdet(input)
@@ -384,7 +380,7 @@ def logdet(input: Any) -> Any:
 
 
 # -- norms ------------------------------------------
-def norm_operand(name: str, x: Any, dtype: Any) -> Any:
+def norm_operand(name: str, x, dtype) -> Any:
     """Convert the operand of a norm to the dtype in which it is computed."""
     if dtype is not None:
         target = as_numpy_dtype(dtype)
@@ -396,15 +392,13 @@ def norm_operand(name: str, x: Any, dtype: Any) -> Any:
     return x
 
 
-def linalg_axes(dim: Any, ndim: int) -> tuple[int, ...]:
+def linalg_axes(dim, ndim: int) -> tuple[int, ...]:
     """The axes that `dim` names; None and () stand for all."""
     return normalize_axes(None if dim in ((), []) else dim, ndim)
 
 
 @operation("x", spaces="linalg")
-def linalg_vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+def linalg_vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """(Σ|x|ᵖ)^(1/p) over dimensions, all unless they are given; the derivative at the origin is 0."""
     x = norm_operand("linalg.vector_norm", x, dtype)
     dims = linalg_axes(dim, x.ndim)
@@ -419,9 +413,7 @@ def linalg_vector_norm(
 
 
 @operation("A", spaces="linalg")
-def linalg_matrix_norm(
-    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
     """The norm of matrices: "fro", "nuc", or 1, 2, ∞ and their negatives."""
     if A.ndim < 2:
         raise TensorError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
@@ -435,9 +427,7 @@ def linalg_matrix_norm(
 
 
 @expose("linalg", "norm")
-def linalg_norm(
-    input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None
-) -> Any:
+def linalg_norm(input, ord=None, dim=None, keepdim: bool = False, *, out=None, dtype=None) -> Any:
     """The norm of vectors (one dimension, or all of them) or of matrices (two dimensions and an `ord`)."""
     ndim = len(input.shape)
     if ord is None or (
@@ -456,13 +446,13 @@ def linalg_norm(
 
 
 @expose("linalg", "diagonal")
-def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def linalg_diagonal(A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The diagonals of matrices, as a view."""
     return diagonal(A, offset, dim1, dim2)
 
 
 @operation("A", spaces="linalg")
-def linalg_cond(A: Any, p: Any = None) -> Any:
+def linalg_cond(A, p=None) -> Any:
     """The condition numbers in the matrix norm of order p; None is 2."""
     check_matrix("linalg.cond", A)
     if p not in (None, 2, -2):
@@ -473,9 +463,7 @@ def linalg_cond(A: Any, p: Any = None) -> Any:
 
 
 @operation("A", spaces="linalg")
-def linalg_matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
+def linalg_matrix_rank(A, tol=None, hermitian: bool = False, *, atol=None, rtol=None) -> Any:
     """The number of singular values above max(atol, rtol·the greatest)."""
     check_matrix("torch.linalg.matrix_rank", A, "input")
     s = ops.svdvals(ops.stop_gradient(mirror_to_hermitian(A) if hermitian else A))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def check_product_dtypes(name: str, *operands: Any) -> None:
+def check_product_dtypes(name: str, *operands) -> None:
     """Raise unless all operands have one dtype, which is not bool."""
     have = aval_of(operands[0]).dtype
     for want in [aval_of(x).dtype for x in operands[1:]]:
@@ -37,19 +37,19 @@ def check_product_dtypes(name: str, *operands: Any) -> None:
         raise NotSupportedError(f"\"{name}\" not implemented for 'Bool'", hint="convert to an integer dtype")
 
 
-def value_function(function: Any) -> Any:
+def value_function(function) -> Any:
     """The function of values that an operation was declared with."""
     return function.operation.function
 
 
-def check_rank(x: Any, rank: int, message: str) -> None:
+def check_rank(x, rank: int, message: str) -> None:
     if type(x) in SCALARS:
         raise ArgumentError(f"a product of matrices: argument must be Tensor, not {type(x).__name__}")
     if x.ndim != rank:
         raise TensorError(message, hint=f"matmul takes all ranks; this one has the shape {list(x.shape)}")
 
 
-def inner_size_error(a: Any, b: Any) -> TensorError:
+def inner_size_error(a, b) -> TensorError:
     """Make the error for inner sizes that differ."""
     left, right = ("x".join(map(str, x.shape)) for x in (a, b))
     return TensorError(f"mat1 and mat2 shapes cannot be multiplied ({left} and {right})")
@@ -59,7 +59,7 @@ def inner_size_error(a: Any, b: Any) -> TensorError:
 class MatrixProduct(Bilinear):
     """`contract` of two matrices of one dtype: nothing broadcasts, so cotangents are products as well."""
 
-    def vjp(self, apply: Any, values: Any, needed: Any, params: dict, own: Any) -> tuple[Any, Any, Any]:
+    def vjp(self, apply, values, needed, params: dict, own) -> tuple[Any, Any, Any]:
         a, b = values
         y = apply(a, b)
         return y, self, (a if needed[1] is not None else None, b if needed[0] is not None else None)
@@ -68,27 +68,27 @@ class MatrixProduct(Bilinear):
         """See `PullbackRule`."""
         return tuple([None if v is None else operand(i, v) for i, v in enumerate(residuals)])
 
-    def pull_plain(self, ct: Any, residuals: tuple) -> tuple[Any, Any]:
+    def pull_plain(self, ct, residuals: tuple) -> tuple[Any, Any]:
         """The pullback on plain arrays."""
         a, b = residuals
         return None if b is None else ct.dot(b.T), None if a is None else a.T.dot(ct)
 
-    def pull(self, ct: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    def pull(self, ct, a, b) -> tuple[Any, Any]:
         """The pullback, from the residuals that `vjp` gives."""
         ct = densify(ct)
         return None if b is None else left_cotangent(ct, b), None if a is None else right_cotangent(ct, a)
 
 
-def left_cotangent(ct: Any, b: Any) -> Any:
+def left_cotangent(ct, b) -> Any:
     return ops.contract(ct, b, spec="ij,kj->ik")
 
 
-def right_cotangent(ct: Any, a: Any) -> Any:
+def right_cotangent(ct, a) -> Any:
     return ops.contract(a, ct, spec="ik,ij->kj")
 
 
-def product_kernel(xp: Any) -> Any:
-    def product(a: Any, b: Any) -> Any:
+def product_kernel(xp) -> Any:
+    def product(a, b) -> Any:
         if type(a) is type(b) is np.ndarray and a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0]:
             return a.dot(b)
         return multiply_matrices(a, b)
@@ -96,7 +96,7 @@ def product_kernel(xp: Any) -> Any:
     return product
 
 
-def multiply_matrices(a: Any, b: Any) -> Any:
+def multiply_matrices(a, b) -> Any:
     """Multiply two matrices, with torch's errors where that is not possible."""
     check_rank(a, 2, "self must be a matrix")
     check_rank(b, 2, "mat2 must be a matrix")
@@ -119,7 +119,7 @@ matrix_product = declare_primitive(
 
 
 @operation("input mat2", primitive=matrix_product)
-def mm(input: Any, mat2: Any) -> Any:
+def mm(input, mat2) -> Any:
     """The product of two matrices.
 
     >>> import fxgrad.compat as torch
@@ -133,13 +133,13 @@ def mm(input: Any, mat2: Any) -> Any:
 
 
 @operation("input mat2")
-def bmm(input: Any, mat2: Any) -> Any:
+def bmm(input, mat2) -> Any:
     """The products of matrices (b, n, k) and (b, k, m)."""
     check_batches(input, mat2)
     return ops.contract(input, mat2, spec="bik,bkj->bij")
 
 
-def check_batches(input: Any, mat2: Any) -> None:
+def check_batches(input, mat2) -> None:
     """Raise unless both are batches of equally many matrices that can be multiplied."""
     check_rank(input, 3, "batch1 must be a 3D tensor")
     check_rank(mat2, 3, "batch2 must be a 3D tensor")
@@ -152,7 +152,7 @@ def check_batches(input: Any, mat2: Any) -> None:
 
 
 @operation("input vec")
-def mv(input: Any, vec: Any) -> Any:
+def mv(input, vec) -> Any:
     """The product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
         raise TensorError(f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}")
@@ -163,7 +163,7 @@ def mv(input: Any, vec: Any) -> Any:
     return ops.contract(input, vec, spec="ik,k->i")
 
 
-def check_vectors(name: str, a: Any, b: Any) -> None:
+def check_vectors(name: str, a, b) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise TensorError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     check_product_dtypes(name, a, b)
@@ -175,21 +175,21 @@ def check_vectors(name: str, a: Any, b: Any) -> None:
 
 
 @operation("input tensor")
-def dot(input: Any, tensor: Any) -> Any:
+def dot(input, tensor) -> Any:
     """Σ input·tensor of two vectors."""
     check_vectors("dot", input, tensor)
     return ops.contract(input, tensor, spec="k,k->")
 
 
 @operation("input other")
-def vdot(input: Any, other: Any) -> Any:
+def vdot(input, other) -> Any:
     """Σ conj(input)·other of two vectors."""
     check_vectors("vdot", input, other)
     return ops.contract(contraction.conjugate_complex(input), other, spec="k,k->")
 
 
 @operation("input other", name="matmul", spaces="")
-def matmul_values(input: Any, other: Any) -> Any:
+def matmul_values(input, other) -> Any:
     """The matrix product of the last two dimensions; the dimensions before broadcast."""
     if not (input.ndim and other.ndim):
         raise TensorError(
@@ -215,7 +215,7 @@ PRODUCTS = {(2, 2): mm, (2, 1): mv, (1, 1): dot}
 
 @expose("function method linalg")
 @expose("method", "__matmul__")
-def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+def matmul(input, other, *, out=None) -> Any:
     """The product of matrices in the last two dimensions; a vector is a row on the left, a column on the right, and
     the dimensions before broadcast.
 
@@ -227,13 +227,13 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @expose("method")
-def __rmatmul__(self: Any, other: Any) -> Any:
+def __rmatmul__(self, other) -> Any:
     """other @ self."""
     return matmul(other, self)
 
 
 # -- sums with products ------------------------------------------
-def add_scaled(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def add_scaled(input, product, beta, alpha) -> Any:
     """Compute β·input + α·product. With β = 0 not even NaN of the input counts; integers take integer factors."""
     beta, alpha = number_like(beta, product), number_like(alpha, product)
     if alpha != 1:
@@ -245,7 +245,7 @@ def add_scaled(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return ops.add(input if beta == 1 else ops.multiply(input, beta), product)
 
 
-def check_expands(x: Any, shape: tuple[int, ...]) -> None:
+def check_expands(x, shape: tuple[int, ...]) -> None:
     """Raise unless x broadcasts to the shape."""
     offset = len(shape) - x.ndim
     for i in reversed(range(x.ndim)):
@@ -258,19 +258,19 @@ def check_expands(x: Any, shape: tuple[int, ...]) -> None:
 
 
 @operation("input mat1 mat2", mixed=True, inplace=True)
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Any:
     """beta·input + alpha·(mat1 @ mat2); the input broadcasts."""
     return add_scaled(input, value_function(mm)(mat1, mat2), beta, alpha)
 
 
 @operation("input mat vec", mixed=True, inplace=True)
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(input, mat, vec, *, beta=1, alpha=1) -> Any:
     """beta·input + alpha·(mat @ vec)."""
     return add_scaled(input, value_function(mv)(mat, vec), beta, alpha)
 
 
 @operation("input vec1 vec2", mixed=True, inplace=True)
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Any:
     """beta·input + alpha·(vec1 ⊗ vec2)."""
     product = contraction.outer(vec1, vec2)
     for name, factor in (("beta", beta), ("alpha", alpha)):
@@ -279,13 +279,13 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 
 
 @operation("input batch1 batch2", mixed=True, inplace=True)
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Any:
     """beta·input + alpha·(batch1 @ batch2), matrix by matrix."""
     return add_scaled(input, value_function(bmm)(batch1, batch2), beta, alpha)
 
 
 @operation("input batch1 batch2", mixed=True, inplace=True)
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Any:
     """beta·input + alpha·Σ(batch1 @ batch2) over the matrices."""
     check_batches(batch1, batch2)
     return add_scaled(input, ops.contract(batch1, batch2, spec="bik,bkj->ij"), beta, alpha)

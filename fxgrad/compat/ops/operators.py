@@ -23,7 +23,7 @@ OPERANDS = (Tensor, Tracer, bool, int, float, complex, np.ndarray, np.generic)
 def add_operator(name: str, function: Callable[..., Any], swapped: bool = False) -> None:
     """Add a binary operator to Tensor, which leaves operands of unknown types to their own operators."""
 
-    def apply(self: Tensor, other: Any) -> Any:
+    def apply(self: Tensor, other) -> Any:
         if not isinstance(other, OPERANDS):
             return NotImplemented
         try:
@@ -133,7 +133,7 @@ def as_index(self: Tensor) -> int:
 
 
 @expose("method", "__contains__")
-def contains(self: Tensor, element: Any) -> bool:
+def contains(self: Tensor, element) -> bool:
     """Whether an element equals a number."""
     if not isinstance(element, OPERANDS):
         raise TensorError(

@@ -106,7 +106,7 @@ logit_primitive = declare_primitive(
 
 
 @operation("input", inplace=True, promote="float", kinds="f")
-def logit(input: Any, eps: Any = None) -> Any:
+def logit(input, eps=None) -> Any:
     """log(x/(1 - x)), of numbers outside [eps, 1 - eps] that of the nearest end of it."""
     if eps is None:
         return logit_primitive(input)
@@ -116,7 +116,7 @@ def logit(input: Any, eps: Any = None) -> Any:
 
 
 @operation("input", inplace=True, promote="float")
-def mvlgamma(input: Any, p: int) -> Any:
+def mvlgamma(input, p: int) -> Any:
     """The logarithm of the multivariate gamma function of dimension p."""
     if p < 1:
         raise TensorError("p has to be greater than or equal to 1", hint=f"not {p}")
@@ -127,7 +127,7 @@ def mvlgamma(input: Any, p: int) -> Any:
 
 
 @operation("input", name="polygamma", spaces="", inplace=True, promote="float")
-def polygamma_values(input: Any, n: int) -> Any:
+def polygamma_values(input, n: int) -> Any:
     """The derivative of order n of digamma."""
     if n < 0:
         raise TensorError("polygamma(n, x) does not support negative n.")
@@ -135,7 +135,7 @@ def polygamma_values(input: Any, n: int) -> Any:
 
 
 @expose("function special")
-def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
+def polygamma(n: int, input: Tensor, *, out=None) -> Tensor:
     """The derivative of order n of digamma."""
     return polygamma_values(input, n, out=out)
 
@@ -152,10 +152,10 @@ add_aliases(
 STEP: dict[str, Any] = {"promote": None}
 
 
-def skip_integers(function: Any) -> Any:
+def skip_integers(function) -> Any:
     """Wrap a rounding function, so that integers stay as they are."""
 
-    def call(x: Any) -> Any:
+    def call(x) -> Any:
         refuse("bc", x, operation="round")
         return function(x) if kind(x) == "f" else ops.positive(x)
 
@@ -179,7 +179,7 @@ add_aliases(fix=trunc)
 
 
 @operation("input", inplace=True)
-def round(input: Any, *, decimals: int = 0) -> Any:
+def round(input, *, decimals: int = 0) -> Any:
     """The nearest number of so many decimals, of two the even one."""
     if decimals:
         refuse("biuc", input, operation="round")
@@ -191,12 +191,12 @@ add_aliases("special", round=round)
 
 
 @operation("input", inplace=True, kinds="f")
-def frac(input: Any) -> Any:
+def frac(input) -> Any:
     """The fractional part, which `trunc` takes away."""
     return ops.subtract(input, ops.trunc(input))
 
 
-def sign_values(x: Any) -> Any:
+def sign_values(x) -> Any:
     """The signs of real numbers: -1, 0 or 1."""
     if kind(x) == "c":
         raise NotSupportedError(
@@ -205,7 +205,7 @@ def sign_values(x: Any) -> Any:
     return x if kind(x) == "b" else step_primitives["sign"](x)
 
 
-def sgn_values(x: Any) -> Any:
+def sgn_values(x) -> Any:
     """The signs of numbers of any kind: x/|x|, and 0 at 0."""
     if kind(x) != "c":
         return sign_values(x)
@@ -214,10 +214,10 @@ def sgn_values(x: Any) -> Any:
     return ops.where(zero, 0, ops.unit_vector(safe, ops.absolute(safe)))
 
 
-def require_nonbool(function: Any, words: str) -> Any:
+def require_nonbool(function, words: str) -> Any:
     """Wrap a function, so that it raises for booleans."""
 
-    def call(x: Any) -> Any:
+    def call(x) -> Any:
         if kind(x) == "b":
             raise TensorError(words)
         return function(x)
@@ -257,13 +257,13 @@ def positive(input: Tensor) -> Tensor:
 
 
 @operation("input", inplace=True, own_precision=True)
-def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Any:
     """NaN and infinities replaced by numbers: 0 and the greatest that there are, unless given."""
     return fnp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
 @operation("input", results=make_result_type("frexp", "mantissa", "exponent"))
-def frexp(input: Any) -> Any:
+def frexp(input) -> Any:
     """Mantissas of modulus ½ to 1, and the exponents of 2 that go with them."""
     if kind(input) != "f":
         raise TensorError("torch.frexp() only supports floating-point dtypes")
@@ -284,6 +284,6 @@ isneginf = unary("isneginf", lambda x: ops.equal(x, -math.inf), "Whether it is -
 isreal = unary("isreal", lambda x: ops.equal(ops.imag(x), 0), "Whether it has no imaginary part.", **TEST)
 
 
-def signbit_values(x: Any) -> Any:
+def signbit_values(x) -> Any:
     """The sign bit; that of integers is x < 0."""
     return ops.signbit(x) if kind(x) == "f" else ops.less(x, 0)

@@ -20,7 +20,7 @@ from .dimensions import flatten_value, keepdim_shape, normalize_dim, normalize_d
 from .linalg import linalg_matrix_norm
 
 
-def reduce_dims(function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
+def reduce_dims(function, x, dim, keepdim: bool) -> Any:
     """Apply a primitive reduction over the dimensions that torch's arguments name."""
     shape = aval_of(x).shape
     axes = normalize_dims(dim, len(shape))
@@ -30,7 +30,7 @@ def reduce_dims(function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
     return ops.reshape(y, shape=keepdim_shape(shape, axes)) if keepdim and axes else y
 
 
-def sum_dims(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def sum_dims(x, dim=None, keepdim: bool = False) -> Any:
     """The sum over dimensions; half precision is summed in single."""
     dtype = value_dtype(x)
     if dtype.itemsize == 2 and kind(x) == "f":
@@ -40,7 +40,7 @@ def sum_dims(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     return reduce_dims(ops.reduce_sum, x, dim, keepdim)
 
 
-def sum_operand(x: Any, dtype: Any) -> Any:
+def sum_operand(x, dtype) -> Any:
     """Convert the operand of a sum or product: integers and booleans are summed in int64."""
     if dtype is not None:
         target = as_numpy_dtype(dtype)
@@ -50,7 +50,7 @@ def sum_operand(x: Any, dtype: Any) -> Any:
 
 
 @operation("input")
-def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def sum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The sum over some dimensions, or all.
 
     >>> import fxgrad.compat as torch
@@ -61,20 +61,20 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 
 
 @operation("input")
-def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nansum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The sum of what is not NaN."""
     x = sum_operand(input, dtype)
     return sum_dims(ops.where(ops.isnan(x), 0, x) if kind(x) in "fc" else x, dim, keepdim)
 
 
 @operation("input")
-def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The product along one dimension, or of all elements."""
     axis = None if dim is None else (normalize_dim(dim, aval_of(input).ndim),)
     return reduce_dims(ops.reduce_prod, sum_operand(input, dtype), axis, keepdim)
 
 
-def mean_operand(name: str, x: Any, dtype: Any) -> Any:
+def mean_operand(name: str, x, dtype) -> Any:
     """Convert the operand of a mean, which has to be floating."""
     x = x if dtype is None else ops.convert(x, dtype=as_numpy_dtype(dtype))
     if kind(x) not in "fc":
@@ -84,20 +84,20 @@ def mean_operand(name: str, x: Any, dtype: Any) -> Any:
     return x
 
 
-def divide_by_count(x: Any, count: Any) -> Any:
+def divide_by_count(x, count) -> Any:
     """Divide x by a number of elements, which may be 0."""
     return ops.divide(x, np.asarray(count, value_dtype(x)))
 
 
 @operation("input")
-def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def mean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The mean."""
     x = mean_operand("mean", input, dtype)
     return divide_by_count(sum_dims(x, dim, keepdim), reduction_size(x, normalize_dims(dim, aval_of(x).ndim)))
 
 
 @operation("input", node="DivBackward0")
-def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The mean of what is not NaN."""
     x = mean_operand("nanmean", input, dtype)
     count = sum_dims(ops.convert(ops.logical_not(ops.isnan(x)), dtype=value_dtype(x)), dim, keepdim)
@@ -105,7 +105,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 # -- variance ------------------------------------------
-def variance_and_mean(x: Any, dim: Any, correction: Any, keepdim: bool) -> tuple[Any, Any]:
+def variance_and_mean(x, dim, correction, keepdim: bool) -> tuple[Any, Any]:
     """Return (variance, mean) over dimensions."""
     axes = normalize_dims(dim, aval_of(x).ndim)
     count = reduction_size(x, axes)
@@ -120,48 +120,48 @@ def variance_and_mean(x: Any, dim: Any, correction: Any, keepdim: bool) -> tuple
     ) if shape else center
 
 
-def safe_sqrt(variance: Any) -> Any:
+def safe_sqrt(variance) -> Any:
     """The square root, with derivative 0 at 0."""
     zero = ops.equal(variance, 0)
     return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, variance)))
 
 
 @operation("input", name="var", spaces="")
-def var_values(input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def var_values(input, dim, correction, keepdim: bool) -> Any:
     """The variance."""
     return variance_and_mean(mean_operand("var", input, None), dim, correction, keepdim)[0]
 
 
 @operation("input", name="std", spaces="")
-def std_values(input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def std_values(input, dim, correction, keepdim: bool) -> Any:
     """The standard deviation."""
     return safe_sqrt(variance_and_mean(mean_operand("std", input, None), dim, correction, keepdim)[0])
 
 
 @operation("input", name="var_mean", spaces="", results=tuple)
-def var_mean_values(input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def var_mean_values(input, dim, correction, keepdim: bool) -> Any:
     """The variance and the mean."""
     return variance_and_mean(mean_operand("var_mean", input, None), dim, correction, keepdim)
 
 
 @operation("input", name="std_mean", spaces="", results=tuple)
-def std_mean_values(input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def std_mean_values(input, dim, correction, keepdim: bool) -> Any:
     """The standard deviation and the mean."""
     variance, center = variance_and_mean(mean_operand("std_mean", input, None), dim, correction, keepdim)
     return safe_sqrt(variance), center
 
 
-def declare_variance(name: str, values: Any, doc: str, spaces: str) -> None:
+def declare_variance(name: str, values, doc: str, spaces: str) -> None:
     """Declare var, std, var_mean or std_mean, which torch calls in three ways."""
 
     def measure(
         input: Tensor,
-        dim: Any = None,
+        dim=None,
         unbiased: bool | None = None,
         keepdim: bool = False,
         *,
-        correction: Any = None,
-        out: Any = None,
+        correction=None,
+        out=None,
     ) -> Any:
         if isinstance(dim, bool):  # var(x, unbiased)
             dim, unbiased = None, dim
@@ -181,7 +181,7 @@ declare_variance("std_mean", std_mean_values, "The standard deviation and the me
 
 
 # -- extrema ------------------------------------------
-def ensure_elements(name: str, x: Any, axes: tuple[int, ...]) -> None:
+def ensure_elements(name: str, x, axes: tuple[int, ...]) -> None:
     """Raise where a reduced dimension is empty."""
     shape = aval_of(x).shape
     for axis in axes:
@@ -194,31 +194,31 @@ def ensure_elements(name: str, x: Any, axes: tuple[int, ...]) -> None:
             raise DimensionError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
-def extremum(name: str, function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
+def extremum(name: str, function, x, dim, keepdim: bool) -> Any:
     """The values of max and min."""
     ensure_elements(name, x, normalize_dims(dim, aval_of(x).ndim))
     return reduce_dims(function, x, dim, keepdim)
 
 
 @operation("input")
-def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def amax(input, dim=(), keepdim: bool = False) -> Any:
     """The greatest; ties share the derivative."""
     return extremum("amax", ops.reduce_max, input, dim, keepdim)
 
 
 @operation("input")
-def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def amin(input, dim=(), keepdim: bool = False) -> Any:
     """The least; ties share the derivative."""
     return extremum("amin", ops.reduce_min, input, dim, keepdim)
 
 
 @operation("input", results=make_result_type("aminmax", "min", "max"))
-def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
     """The least and the greatest."""
     return [extremum("aminmax", f, input, dim, keepdim) for f in (ops.reduce_min, ops.reduce_max)]
 
 
-def extremum_index(name: str, function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
+def extremum_index(name: str, function, x, dim, keepdim: bool) -> Any:
     """The first place of an extremum along a dimension, or among all elements."""
     shape = aval_of(x).shape
     if kind(x) == "b":
@@ -238,18 +238,18 @@ def extremum_index(name: str, function: Any, x: Any, dim: Any, keepdim: bool) ->
 
 
 @operation("input")
-def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def argmax(input, dim=None, keepdim: bool = False) -> Any:
     """The place of the greatest, the first one."""
     return extremum_index("argmax", ops.argmax, input, dim, keepdim)
 
 
 @operation("input")
-def argmin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def argmin(input, dim=None, keepdim: bool = False) -> Any:
     """The place of the least, the first one."""
     return extremum_index("argmin", ops.argmin, input, dim, keepdim)
 
 
-def take_with_indices(x: Any, places: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
+def take_with_indices(x, places, axis: int, keepdim: bool) -> tuple[Any, Any]:
     """Return (the elements at these places along an axis, in which places have length one; the places)."""
     if not aval_of(x).shape:
         return x, ops.reshape(places, shape=())
@@ -260,7 +260,7 @@ def take_with_indices(x: Any, places: Any, axis: int, keepdim: bool) -> tuple[An
     return ops.reshape(values, shape=shape), ops.reshape(places, shape=shape)
 
 
-def take_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+def take_tangent(ys, primals, tangents, params: dict) -> list[Any]:
     """The tangents of elements along a dimension, whose places are the second result: not looked for a second time."""
     (x,), (t,), (value, places) = primals, tangents, ys
     shape = aval_of(x).shape
@@ -272,16 +272,16 @@ def take_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any
     return [ops.reshape(ops.take_along(t, places, axis), shape=aval_of(value).shape), None]
 
 
-def declare_selection(name: str, **options: Any) -> Any:
+def declare_selection(name: str, **options) -> Any:
     """Declare an operation that gives elements along a dimension, and their places."""
     pair = make_result_type(name, "values", "indices")
     return operation("input", name=name, results=pair, tangent=take_tangent, **options)
 
 
-def declare_extreme(name: str, function: Any, doc: str) -> Any:
+def declare_extreme(name: str, function, doc: str) -> Any:
     """Declare max or min along a dimension, with the place."""
 
-    def compute(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    def compute(input, dim, keepdim: bool = False) -> Any:
         axis = normalize_dim(dim, aval_of(input).ndim)
         return take_with_indices(
             input, extremum_index(name, function, input, axis, bool(aval_of(input).shape)), axis, keepdim
@@ -298,21 +298,21 @@ extremes_along = {
 
 
 @operation("input", name="max", spaces="")
-def max_of_all(input: Any) -> Any:
+def max_of_all(input) -> Any:
     """The greatest of all; ties share the derivative."""
     return extremum("max", ops.reduce_max, input, None, False)
 
 
 @operation("input", name="min", spaces="")
-def min_of_all(input: Any) -> Any:
+def min_of_all(input) -> Any:
     """The least of all; ties share the derivative."""
     return extremum("min", ops.reduce_min, input, None, False)
 
 
-def declare_overloads(name: str, whole: Any, pairwise: Any, doc: str) -> None:
+def declare_overloads(name: str, whole, pairwise, doc: str) -> None:
     """Declare the overloads of max or min: of all elements, along a dimension, of two Tensors."""
 
-    def function(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(input: Tensor, *args, out=None, **kwargs) -> Any:
         if not args and not kwargs:
             return whole(input, out=out)
         if "other" in kwargs or (args and isinstance(args[0], Tensor)):
@@ -333,7 +333,7 @@ declare_overloads(
 
 
 # -- truth and numbers of elements ------------------------------------------
-def reduce_truth(function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
+def reduce_truth(function, x, dim, keepdim: bool) -> Any:
     """Reduce by all or any, to bool; uint8 to uint8. Unlike sums they are of single elements where `dim` is empty."""
     nonzero = ops.not_equal(x, 0)
     found = nonzero if dim == () else reduce_dims(function, nonzero, dim, keepdim)
@@ -341,25 +341,25 @@ def reduce_truth(function: Any, x: Any, dim: Any, keepdim: bool) -> Any:
 
 
 @operation("input")
-def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def all(input, dim=None, keepdim: bool = False) -> Any:
     """Whether all are true: not 0."""
     return reduce_truth(ops.reduce_all, input, dim, keepdim)
 
 
 @operation("input")
-def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def any(input, dim=None, keepdim: bool = False) -> Any:
     """Whether one is true: not 0."""
     return reduce_truth(ops.reduce_any, input, dim, keepdim)
 
 
 @operation("input", out=False)
-def count_nonzero(input: Any, dim: Any = None) -> Any:
+def count_nonzero(input, dim=None) -> Any:
     """How many are not 0."""
     return sum_dims(ops.convert(ops.not_equal(input, 0), dtype=default_numpy_dtype("i")), dim)
 
 
 # -- norms ------------------------------------------
-def p_norm(x: Any, p: Any, axes: Any, keepdim: bool = False) -> Any:
+def p_norm(x, p, axes, keepdim: bool = False) -> Any:
     """The p-norm (Σ|x|ᵖ)^(1/p) and its limits; the derivative is 0 where it does not exist."""
     if p == 2:
         return reduce_dims(ops.norm2, x, axes, keepdim)
@@ -381,7 +381,7 @@ def p_norm(x: Any, p: Any, axes: Any, keepdim: bool = False) -> Any:
 
 
 @operation("input", name="norm", spaces="")
-def norm_values(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+def norm_values(input, p, dim, keepdim: bool, dtype) -> Any:
     """The norm of order p of all elements, or of those along some dimensions."""
     x = mean_operand("norm", input, dtype)
     if isinstance(p, str):
@@ -392,9 +392,7 @@ def norm_values(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 
 @expose("function method")
-def norm(
-    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
-) -> Tensor:
+def norm(input: Tensor, p="fro", dim=None, keepdim: bool = False, out=None, dtype=None) -> Tensor:
     """The norm of order p of the elements.
 
     >>> import fxgrad.compat as torch
@@ -408,13 +406,13 @@ def norm(
 
 
 @operation("input other", promote="float", out=False)
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
+def dist(input, other, p=2) -> Any:
     """The norm of order p of input - other."""
     return p_norm(ops.subtract(input, other), p, None, False)
 
 
 @operation("input", inplace=True)
-def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+def renorm(input, p, dim: int, maxnorm) -> Any:
     """The parts along a dimension, those with a norm above `maxnorm` scaled down to it."""
     if not p > 0:
         raise TensorError("renorm: non-positive-norm not supported", hint=f"p = {p}")
@@ -428,7 +426,7 @@ def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
 
 
 @operation("input", promote="float")
-def logsumexp(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def logsumexp(input, dim=None, keepdim: bool = False) -> Any:
     """log Σ eˣ, computed without overflow."""
     axes = normalize_dims(dim, aval_of(input).ndim)
     top = ops.real(input) if kind(input) == "c" else input

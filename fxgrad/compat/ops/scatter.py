@@ -29,9 +29,7 @@ INDEXING = ("index_copy", "index_fill", "index_reduce")
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-def locate_entries(
-    operation: str, input: Any, dim: int, index: Any, src: Any
-) -> tuple[Any, list[Any], tuple, Any]:
+def locate_entries(operation: str, input, dim: int, index, src) -> tuple[Any, list[Any], tuple, Any]:
     """Return (input, index arrays, the index of a primitive, the part of `src` that has places) for places along `dim`;
     numbers become vectors of length one."""
     d = normalize_dim(dim, input.ndim)
@@ -62,22 +60,22 @@ def declare_combination(name: str, combine: Callable[..., Any]) -> Any:
     """Declare the operation that combines entries with those of `src` at places along a dimension."""
 
     @operation("input index src", spaces="", name=name, out=False)
-    def combine_entries(input: Any, index: Any, src: Any, dim: int) -> Any:
+    def combine_entries(input, index, src, dim: int) -> Any:
         x, arrays, template, u = locate_entries(name, input, dim, index, src)
         return ops.reshape(combine(x, u, arrays, template), shape=tuple(input.shape))
 
     return combine_entries
 
 
-def add_to_entries(x: Any, u: Any, arrays: Any, template: Any) -> Any:
+def add_to_entries(x, u, arrays, template) -> Any:
     return ops.add(x, ops.scatter_add(u, *arrays, index=template, shape=tuple(x.shape)))
 
 
-def write_entries(x: Any, u: Any, arrays: Any, template: Any) -> Any:
+def write_entries(x, u, arrays, template) -> Any:
     return ops.update(x, u, *arrays, index=template)
 
 
-def multiply_entries(x: Any, u: Any, arrays: Any, template: Any) -> Any:
+def multiply_entries(x, u, arrays, template) -> Any:
     return fnp.at(x)[tuple(arrays)].multiply(u)
 
 
@@ -88,9 +86,7 @@ scatter_multiply_values = declare_combination("scatter_multiply", multiply_entri
 
 @expose("function method")
 @with_out
-def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
-) -> Tensor:
+def scatter(input: Tensor, dim: int, index: Tensor, src=None, *, value=None, reduce=None) -> Tensor:
     """The Tensor with entries of `src`, or one value, written at places along a dimension, entries along the others
     matched. Where places are repeated one of the entries is there afterwards, and has the gradient.
 
@@ -120,7 +116,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 # -- scatter_reduce ------------------------------------------
-def extreme_number(dtype: Any, greatest: bool) -> Any:
+def extreme_number(dtype, greatest: bool) -> Any:
     """The greatest or the least number of a dtype."""
     if kind_of(dtype) == "f":
         return np.inf if greatest else -np.inf
@@ -129,21 +125,21 @@ def extreme_number(dtype: Any, greatest: bool) -> Any:
     return np.iinfo(dtype).max if greatest else np.iinfo(dtype).min
 
 
-def neutral_element(reduce: str, dtype: Any) -> Any:
+def neutral_element(reduce: str, dtype) -> Any:
     """The neutral element of a reduction."""
     if reduce in ("amax", "amin"):
         return extreme_number(dtype, reduce == "amin")
     return 1 if reduce == "prod" else 0
 
 
-def count_entries(x: Any, arrays: Any, template: Any, shape: tuple[int, ...], include_self: bool) -> Any:
+def count_entries(x, arrays, template, shape: tuple[int, ...], include_self: bool) -> Any:
     """Count the numbers that are reduced to each entry; an entry without any counts as one."""
     ones = np.broadcast_to(np.ones((), aval_of(x).dtype), shape)
     count = ops.scatter_add(ones, *arrays, index=template, shape=tuple(x.shape))
     return ops.add(count, 1) if include_self else ops.maximum(count, 1)
 
 
-def reduce_entries(input: Any, index: Any, src: Any, dim: int, reduce: str, include_self: bool) -> Any:
+def reduce_entries(input, index, src, dim: int, reduce: str, include_self: bool) -> Any:
     """Entries at places along a dimension reduced to one number with those of `src`."""
     x, arrays, template, u = locate_entries("scatter", input, dim, index, src)
     dtype, shape = aval_of(x).dtype, tuple(u.shape)
@@ -168,7 +164,7 @@ def reduce_entries(input: Any, index: Any, src: Any, dim: int, reduce: str, incl
     return ops.reshape(y, shape=tuple(input.shape))
 
 
-def share_derivative(extremes: Any, x: Any, u: Any, arrays: Any, template: Any) -> Any:
+def share_derivative(extremes, x, u, arrays, template) -> Any:
     """Give extremes their derivative, which the numbers that reach one together share."""
     extremes, dtype = ops.stop_gradient(extremes), aval_of(x).dtype
     own = convert_value(ops.equal(x, extremes), dtype)
@@ -247,7 +243,7 @@ def expand_index(
 
 @expose("function method")
 @with_out
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha=1) -> Tensor:
     """The Tensor with slices added at places along a dimension, `alpha` times."""
     d, full, source = expand_index("index_add", input, dim, index, source)
     factor = cast_number(alpha, input.dtype.numpy).item()
@@ -263,7 +259,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @expose("function method")
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def index_fill(input: Tensor, dim: int, index: Tensor, value) -> Tensor:
     """The Tensor with one value written into slices at places along a dimension, counted from its end if negative."""
     d, full, _ = expand_index("index_fill", input, dim, index, None)
     full = full + (full < 0) * (input.shape[d] if input.shape else 1)
@@ -311,7 +307,7 @@ for function in (
 def declare_scatter_view(view: Callable[..., Tensor], name: str) -> Any:
     """Declare the function that copies a Tensor and writes other values into a view of the copy."""
 
-    def function(input: Tensor, src: Tensor, *args: Any, **options: Any) -> Tensor:
+    def function(input: Tensor, src: Tensor, *args, **options) -> Tensor:
         result = input.clone()
         part = view(result, *args, **options)
         if part.shape != src.shape:
@@ -327,7 +323,7 @@ def declare_scatter_view(view: Callable[..., Tensor], name: str) -> Any:
     return expose("function method")(with_out(function))
 
 
-def slice_range(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+def slice_range(input: Tensor, dim: int = 0, start=None, end=None, step: int = 1) -> Tensor:
     d = normalize_dim(dim, len(input.shape))
     start, stop, step = slice(start, end, step).indices(input.shape[d])
     return slice_values(input, d, start, max(start, stop), step)

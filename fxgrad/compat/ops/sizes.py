@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def as_sizes(given: Any) -> tuple[int, ...]:
+def as_sizes(given) -> tuple[int, ...]:
     """Convert one integer, or a sequence of them, to a tuple."""
     return tuple(map(index, given)) if isinstance(given, tuple | list) else (index(given),)
 
 
-def dim_index(dim: int, entry: Any) -> tuple[Any, ...]:
+def dim_index(dim: int, entry) -> tuple[Any, ...]:
     """Make the index with an entry for one dimension, and whole ones before it."""
     return (*(slice(None),) * dim, entry)
 
@@ -50,7 +50,7 @@ def add_variadic_method(function: Callable[..., Any]) -> Callable[..., Any]:
     """Expose a method that takes the second parameter of `function` as several arguments, too: x.permute(1, 0)."""
 
     @wraps(function)
-    def method(self: Any, *sizes: Any, **options: Any) -> Any:
+    def method(self, *sizes, **options) -> Any:
         if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
             sizes = (tuple(sizes[0]),)
         elif sizes or not options:

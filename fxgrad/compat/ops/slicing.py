@@ -33,7 +33,7 @@ PIECES = UNTRACKED | {"view": True}
 
 # -- entries and slices ------------------------------------------
 @operation("input", **VIEW)
-def select(input: Any, dim: int, index: int) -> Any:
+def select(input, dim: int, index: int) -> Any:
     """One entry along a dimension."""
     if not input.ndim:
         raise DimensionError("select() cannot be applied to a 0-dim tensor.")
@@ -46,13 +46,13 @@ def select(input: Any, dim: int, index: int) -> Any:
 
 
 @operation("input", name="slice", spaces="", **VIEW)
-def slice_values(input: Any, dim: int, start: int, stop: int, step: int = 1) -> Any:
+def slice_values(input, dim: int, start: int, stop: int, step: int = 1) -> Any:
     """Every step-th entry along a dimension from `start` on and before `stop`."""
     return strides.basic_view, (input,), {"index": dim_index(dim, slice(start, stop, step))}
 
 
 @operation("input", spaces="", **VIEW)
-def alias(input: Any) -> Any:
+def alias(input) -> Any:
     """A view of the whole Tensor."""
     return strides.basic_view, (input,), {"index": (slice(None),) * input.ndim}
 
@@ -63,7 +63,7 @@ def slice_dim(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
 
 
 @expose("function method")
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+def narrow(input: Tensor, dim: int, start, length: int) -> Tensor:
     """`length` entries along a dimension from `start` on."""
     shape = input.shape
     if not shape:
@@ -90,7 +90,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 # -- pieces ------------------------------------------
 @operation("input", **PIECES)
-def unbind(input: Any, dim: int = 0) -> Any:
+def unbind(input, dim: int = 0) -> Any:
     """All entries along a dimension."""
     if not input.ndim:
         raise DimensionError("Dimension specified as 0 but tensor has no dimensions")
@@ -98,7 +98,7 @@ def unbind(input: Any, dim: int = 0) -> Any:
     return [strides.basic_view(input, index=dim_index(d, i)) for i in range(input.shape[d])]
 
 
-def slice_by_sizes(input: Any, sizes: Any, dim: int) -> list[Any]:
+def slice_by_sizes(input, sizes, dim: int) -> list[Any]:
     """Slice a value into consecutive parts of the given sizes."""
     parts, start = [], 0
     for n in sizes:
@@ -108,7 +108,7 @@ def slice_by_sizes(input: Any, sizes: Any, dim: int) -> list[Any]:
 
 
 @operation("input", spaces="", name="split", **PIECES)
-def split_values(input: Any, split_size: int, dim: int) -> Any:
+def split_values(input, split_size: int, dim: int) -> Any:
     """Slices of one size; the last may be shorter."""
     size = input.shape[dim]
     starts = range(0, size, split_size) if size else [0]
@@ -116,7 +116,7 @@ def split_values(input: Any, split_size: int, dim: int) -> Any:
 
 
 @operation("input", **PIECES)
-def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
+def split_with_sizes(input, split_sizes, dim: int = 0) -> Any:
     """Slices of the given sizes."""
     d = place_of(dim, input.ndim)
     if sum(split_sizes) != input.shape[d] or any(n < 0 for n in split_sizes):
@@ -129,7 +129,7 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
 
 
 @expose("method")
-def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split(self: Tensor, split_size, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `split_size` entries along a dimension, or of as many each as a list says.
 
     >>> import fxgrad.compat as torch
@@ -151,7 +151,7 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @expose("function", "split")
-def split_function(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_function(tensor: Tensor, split_size_or_sections, dim: int = 0) -> tuple[Tensor, ...]:
     """`Tensor.split` as a function."""
     return split(tensor, split_size_or_sections, dim)
 
@@ -171,7 +171,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @operation("input", **UNTRACKED)
-def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
+def unsafe_split_with_sizes(input, split_sizes, dim: int = 0) -> Any:
     """`split_with_sizes` with pieces that may be modified in place, of which the whole then knows nothing."""
     return split_with_sizes.operation.function(input, split_sizes, dim)
 
@@ -182,13 +182,13 @@ def split_like(input: Tensor, pieces: Sequence[Tensor], dim: int) -> tuple[Tenso
 
 
 @operation("input", name="unsafe_split", spaces="", **UNTRACKED)
-def unsafe_split_values(input: Any, split_sizes: Any, dim: int) -> Any:
+def unsafe_split_values(input, split_sizes, dim: int) -> Any:
     """See `unsafe_split`."""
     return split_with_sizes.operation.function(input, split_sizes, dim)
 
 
 @expose("function method")
-def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def unsafe_split(input: Tensor, split_size, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` with pieces that may be modified in place, of which the whole then knows nothing."""
     return split_like(input, split(input.detach(), split_size, dim), dim)
 
@@ -200,7 +200,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 
 
 @expose("function method")
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections, dim: int = 0) -> tuple[Tensor, ...]:
     """So many views along a dimension, of sizes that differ by one at most; or split before given places."""
     shape = input.shape
     if not shape:
@@ -225,7 +225,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 def declare_split(name: str, least: int, dim: int) -> Any:
     """Declare hsplit, vsplit or dsplit."""
 
-    def function(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    def function(input: Tensor, indices_or_sections) -> tuple[Tensor, ...]:
         ndim = len(input.shape)
         if ndim < least:
             raise TensorError(
@@ -256,7 +256,7 @@ dsplit = declare_split("dsplit", 3, 2)
 
 # -- diagonals and windows ------------------------------------------
 @operation("input", **VIEW)
-def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal(input, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonals of matrices in two dimensions, as the last dimension."""
     dims = place_of(dim1, input.ndim), place_of(dim2, input.ndim)
     if dims[0] == dims[1]:
@@ -265,7 +265,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 
 
 @operation("input", spaces="method", **VIEW)
-def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+def unfold(input, dimension: int, size: int, step: int) -> Any:
     """Windows of `size` entries along a dimension, `step` apart, as the last dimension.
 
     >>> import fxgrad.compat as torch
@@ -284,18 +284,18 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 
 
 @operation("input", spaces="", name="as_strided", **VIEW)
-def as_strided_values(input: Any, shape: Any, steps: Any, shift: int, layout: Any) -> Any:
+def as_strided_values(input, shape, steps, shift: int, layout) -> Any:
     """`as_strided` relative to the first entry, for an operand whose own strides are `layout_array`."""
     return strides.as_strided, (input,), {"shape": shape, "strides": steps, "shift": shift, "layout": layout}
 
 
-def entry_offset(array: Any) -> int:
+def entry_offset(array) -> int:
     """The place of the first entry of an array in its memory, in entries."""
     return (memory_address(array) - memory_address(memory_owner(array))) // array.itemsize
 
 
 @expose("function method")
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def as_strided(input: Tensor, size, stride, storage_offset: int | None = None) -> Tensor:
     """The view of these strides in the memory of a Tensor, whose first entry is the `storage_offset`-th there.
 
     Strides may make one entry appear in several places; its derivative is then the sum over these.
@@ -330,7 +330,7 @@ expose("method")(to_inplace_view(as_strided))
 @operation(
     "input", out=False, view=lambda x, view: ops.make_complex(view, ops.imag(x)), spaces="", name="real"
 )
-def real_part(input: Any) -> Any:
+def real_part(input) -> Any:
     """The real parts."""
     return input.real if is_array(input) else ops.real(input)
 
@@ -338,7 +338,7 @@ def real_part(input: Any) -> Any:
 @operation(
     "input", out=False, view=lambda x, view: ops.make_complex(ops.real(x), view), spaces="", name="imag"
 )
-def imaginary_part(input: Any) -> Any:
+def imaginary_part(input) -> Any:
     """The imaginary parts."""
     return input.imag if is_array(input) else ops.imag(input)
 
@@ -357,10 +357,10 @@ def imag(input: Tensor) -> Tensor:
     return imaginary_part(input)
 
 
-def part_setter(part: Any) -> Any:
+def part_setter(part) -> Any:
     """Make the setter of `real` or `imag`."""
 
-    def put(self: Tensor, value: Any) -> None:
+    def put(self: Tensor, value) -> None:
         part(self).copy_(value)
 
     return put
@@ -370,18 +370,18 @@ expose("method", "real")(property(real, part_setter(real)))
 expose("method", "imag")(property(imag, part_setter(imag)))
 
 
-def pairs_to_complex(pairs: Any) -> Any:
+def pairs_to_complex(pairs) -> Any:
     """Make complex numbers of the real and imaginary parts in the last dimension of traced values."""
     return ops.make_complex(pairs[..., 0], pairs[..., 1])
 
 
-def complex_to_pairs(numbers: Any) -> Any:
+def complex_to_pairs(numbers) -> Any:
     """Stack the real and imaginary parts of traced values along a new last dimension."""
     return ops.stack([ops.real(numbers), ops.imag(numbers)], axis=len(numbers.shape))
 
 
 @operation("input", out=False, view=lambda x, view: pairs_to_complex(view), spaces="function")
-def view_as_real(input: Any) -> Any:
+def view_as_real(input) -> Any:
     """Complex numbers as pairs of real ones in a last dimension."""
     if kind_of(input.dtype) != "c":
         raise TensorError("view_as_real is only supported for complex tensors")
@@ -392,7 +392,7 @@ def view_as_real(input: Any) -> Any:
 
 
 @operation("input", out=False, view=lambda x, view: complex_to_pairs(view), spaces="function")
-def view_as_complex(input: Any) -> Any:
+def view_as_complex(input) -> Any:
     """Pairs of real numbers in the last dimension as complex ones."""
     if kind_of(input.dtype) != "f" or input.dtype.itemsize == 2:
         name = from_numpy_dtype(input.dtype)

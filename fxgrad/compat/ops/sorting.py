@@ -17,7 +17,7 @@ from .dimensions import flatten_value, normalize_dim, normalize_dims
 from .reduction import declare_selection, take_with_indices
 
 
-def sort_order(x: Any, axis: int, descending: bool) -> Any:
+def sort_order(x, axis: int, descending: bool) -> Any:
     """The indices that sort along an axis; equal elements keep their order, NaN is the greatest."""
     if kind(x) == "c":
         raise TensorError("Sort currently does not support complex dtypes on CPU")
@@ -27,29 +27,27 @@ def sort_order(x: Any, axis: int, descending: bool) -> Any:
     return ops.subtract(last, ops.flip(ops.argsort(ops.flip(x, axes=(axis,)), axis=axis), axes=(axis,)))
 
 
-def row_and_axis(x: Any, dim: int) -> tuple[Any, int]:
+def row_and_axis(x, dim: int) -> tuple[Any, int]:
     """Return (the Tensor with at least one dimension, the axis)."""
     axis = normalize_dim(dim, aval_of(x).ndim)
     return (x if aval_of(x).shape else ops.reshape(x, shape=(1,))), axis
 
 
-def take_entries(x: Any, places: Any, axis: int, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def take_entries(x, places, axis: int, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """Return (the elements at the places, the places), as numbers where `shape` is ()."""
     values = ops.take_along(x, places, axis)
     return (values, places) if shape else (ops.reshape(values, shape=()), ops.reshape(places, shape=()))
 
 
 @declare_selection("sort", spaces="")
-def sort_values(input: Any, dim: int, descending: bool) -> Any:
+def sort_values(input, dim: int, descending: bool) -> Any:
     """The elements in order, and the places from which they come."""
     x, axis = row_and_axis(input, dim)
     return take_entries(x, sort_order(x, axis, descending), axis, aval_of(input).shape)
 
 
 @expose("function method")
-def sort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None
-) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out=None) -> Any:
     """(values, indices) in order along a dimension. Equal elements always keep their order, NaN is the greatest.
 
     >>> import fxgrad.compat as torch
@@ -60,21 +58,21 @@ def sort(
 
 
 @operation("input", node="SortBackward0")
-def msort(input: Any) -> Any:
+def msort(input) -> Any:
     """The elements in order along the first dimension."""
     x, axis = row_and_axis(input, 0)
     return take_entries(x, sort_order(x, axis, False), axis, aval_of(input).shape)[0]
 
 
 @operation("input")
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def argsort(input, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The places that sort."""
     x, axis = row_and_axis(input, dim)
     return ops.reshape(sort_order(x, axis, descending), shape=aval_of(input).shape)
 
 
 @declare_selection("topk")
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k greatest (or least) elements in order, and their places."""
     x, axis = row_and_axis(input, dim)
     if not 0 <= k <= aval_of(x).shape[axis]:
@@ -85,7 +83,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     return take_entries(x, ops.positive(places), axis, aval_of(input).shape)  # not a view of all places
 
 
-def take_rank(x: Any, rank: Any, axis: int, keepdim: bool, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def take_rank(x, rank, axis: int, keepdim: bool, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """Return (element, place) of one rank along an axis, or of a rank for each row."""
     found = sort_order(x, axis, False)
     row_shape = tuple(1 if i == axis else n for i, n in enumerate(aval_of(x).shape))
@@ -98,7 +96,7 @@ def take_rank(x: Any, rank: Any, axis: int, keepdim: bool, shape: tuple[int, ...
 
 
 @declare_selection("kthvalue")
-def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th least element along a dimension, and its place."""
     x, axis = row_and_axis(input, dim)
     if not 1 <= k <= aval_of(x).shape[axis]:
@@ -107,7 +105,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 # -- medians and quantiles ------------------------------------------
-def count_not_nan(x: Any, axis: int) -> Any:
+def count_not_nan(x, axis: int) -> Any:
     """Count the elements along an axis, which stays with length one, that are not NaN."""
     shape = aval_of(x).shape
     present = np.ones(shape, bool) if kind(x) != "f" else ops.logical_not(ops.isnan(x))
@@ -115,7 +113,7 @@ def count_not_nan(x: Any, axis: int) -> Any:
     return ops.reshape(count, shape=(*shape[:axis], 1, *shape[axis + 1 :]))
 
 
-def median_rank(x: Any, axis: int, skip_nan: bool) -> Any:
+def median_rank(x, axis: int, skip_nan: bool) -> Any:
     """The rank of the median, of two the lower; in a row with NaN that of the first NaN, unless it is skipped."""
     size, count = aval_of(x).shape[axis], count_not_nan(x, axis)
     if skip_nan:
@@ -126,13 +124,13 @@ def median_rank(x: Any, axis: int, skip_nan: bool) -> Any:
 def declare_median(name: str, skip_nan: bool, words: str) -> None:
     """Declare median or nanmedian, in both forms."""
 
-    def median_along(input: Any, dim: int, keepdim: bool = False) -> Any:
+    def median_along(input, dim: int, keepdim: bool = False) -> Any:
         x, axis = row_and_axis(input, dim)
         if aval_of(x).shape[axis] == 0:
             raise DimensionError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
         return take_rank(x, median_rank(x, axis, skip_nan), axis, keepdim, aval_of(input).shape)
 
-    def median_of_all(input: Any) -> Any:
+    def median_of_all(input) -> Any:
         x = flatten_value(input)
         if aval_of(x).size == 0:
             return np.full((), np.nan, value_dtype(x))
@@ -148,7 +146,7 @@ def declare_median(name: str, skip_nan: bool, words: str) -> None:
     along = declare_selection(name, spaces="")(median_along)
     whole = operation("input", name=name, spaces="")(median_of_all)
 
-    def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+    def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out=None) -> Any:
         return whole(input, out=out) if dim is None else along(input, dim, keepdim, out=out)
 
     function.__name__ = function.__qualname__ = name
@@ -161,7 +159,7 @@ declare_median("nanmedian", True, ", of what is not NaN")
 
 
 @declare_selection("mode")
-def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, of several the least, and its last place."""
     x, axis = row_and_axis(input, dim)
     found = sort_order(x, axis, False)
@@ -188,7 +186,7 @@ INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 @operation("input q", by_value=True)
 def quantile(
-    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input, q, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
     """The quantiles q of all elements, or along a dimension; several q give the first dimension of the result."""
     return quantile_values("quantile", input, q, dim, keepdim, interpolation, False)
@@ -196,15 +194,13 @@ def quantile(
 
 @operation("input q", by_value=True)
 def nanquantile(
-    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input, q, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
     """The quantiles of what is not NaN."""
     return quantile_values("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 
-def quantile_values(
-    name: str, x: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool
-) -> Any:
+def quantile_values(name: str, x, q, dim, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
     """See `quantile`."""
     if interpolation not in INTERPOLATIONS:
         raise TensorError(
@@ -265,7 +261,7 @@ def quantile_values(
 
 
 # -- places in what is sorted ------------------------------------------
-def searchsorted_values(sequence: Any, values: Any, right: bool, out_int32: bool) -> Any:
+def searchsorted_values(sequence, values, right: bool, out_int32: bool) -> Any:
     """The places of values in a sorted sequence."""
     found = ops.searchsorted(
         sequence, convert_value(values, value_dtype(values)), side="right" if right else "left"
@@ -275,13 +271,13 @@ def searchsorted_values(sequence: Any, values: Any, right: bool, out_int32: bool
 
 @operation("sorted_sequence input sorter", spaces="function")
 def searchsorted(
-    sorted_sequence: Any,
-    input: Any,
+    sorted_sequence,
+    input,
     *,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
-    sorter: Any = None,
+    sorter=None,
 ) -> Any:
     """The places at which elements keep a sorted sequence sorted."""
     if side not in (None, "left", "right"):
@@ -297,7 +293,7 @@ def searchsorted(
 
 
 @operation("input boundaries", spaces="function", numbers=True)
-def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False) -> Any:
     """The numbers of the intervals between boundaries in which elements lie."""
     if aval_of(boundaries).ndim != 1:
         raise TensorError(
@@ -308,7 +304,7 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 
 # -- counting ------------------------------------------
 @operation("input weights", out=False, constant=(0,), own_precision=True)
-def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(input, weights=None, minlength: int = 0) -> Any:
     """How often each number occurs, or the sums of the weights."""
     if aval_of(input).ndim != 1 or kind(input) not in "iu":
         raise TensorError("bincount only supports 1-d non-negative integral inputs.")
@@ -324,7 +320,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 @operation("input", constant=(0,))
-def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+def histc(input, bins: int = 100, min=0, max=0) -> Any:
     """How many elements lie in each of `bins` intervals of equal length from min to max."""
     if bins <= 0:
         raise TensorError("bins must be > 0")
@@ -355,7 +351,7 @@ def unique(
 
 
 @operation("input", spaces="", name="unique", results=tuple, out=False)
-def unique_values(input: Any, inverse: bool, counts: bool, dim: int | None) -> Any:
+def unique_values(input, inverse: bool, counts: bool, dim: int | None) -> Any:
     """See `unique`."""
     axis = None if dim is None else normalize_dims(dim, aval_of(input).ndim)[0]
     values = concretize(input, "unique")
@@ -373,7 +369,7 @@ def unique_consecutive(
 
 
 @operation("input", spaces="", name="unique_consecutive", results=tuple, out=False)
-def consecutive_values(input: Any, inverse: bool, counts: bool, dim: int | None) -> Any:
+def consecutive_values(input, inverse: bool, counts: bool, dim: int | None) -> Any:
     """See `unique_consecutive`."""
     values = concretize(input, "unique_consecutive")
     axis = 0 if dim is None else normalize_dim(dim, values.ndim)

@@ -20,7 +20,7 @@ from .declarers import kind, value_dtype
 
 # -- covariances ------------------------------------------
 @operation("input fweights aweights", spaces="", name="cov", out=False)
-def cov_values(input: Any, fweights: Any, aweights: Any, correction: Any) -> Any:
+def cov_values(input, fweights, aweights, correction) -> Any:
     """See `cov`."""
     x = input if kind(input) in "fc" else ops.convert(input, dtype=default_numpy_dtype("f"))
     if aval_of(x).ndim < 2:
@@ -48,7 +48,7 @@ def cov_values(input: Any, fweights: Any, aweights: Any, correction: Any) -> Any
 
 
 @expose("function method")
-def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+def cov(input: Tensor, *, correction: int = 1, fweights=None, aweights=None) -> Tensor:
     """The covariances of the rows, which are variables; columns are observations.
 
     Args:
@@ -97,7 +97,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 @operation("input", spaces="", name="corrcoef", out=False)
-def corrcoef_values(input: Any) -> Any:
+def corrcoef_values(input) -> Any:
     """Covariances divided by the deviations of both variables; real ones are kept from -1 to 1."""
     if not aval_of(input).shape:
         return input / input
@@ -113,7 +113,7 @@ Histogram = make_result_type("histogram", "hist", "bin_edges")
 
 
 @operation("input edges weight", name="histogram", spaces="", results=Histogram, constant=(0, 1))
-def histogram_values(input: Any, edges: Any, weight: Any, bins: int, range: Any, density: bool) -> Any:
+def histogram_values(input, edges, weight, bins: int, range, density: bool) -> Any:
     """See `histogram`."""
     values = concretize(input, "histogram").reshape(-1)
     weights = None if weight is None else concretize(weight, "histogram").reshape(-1)
@@ -127,15 +127,7 @@ def histogram_values(input: Any, edges: Any, weight: Any, bins: int, range: Any,
 
 
 @expose("function method")
-def histogram(
-    input: Tensor,
-    bins: Any,
-    *,
-    range: Any = None,
-    weight: Any = None,
-    density: bool = False,
-    out: Any = None,
-) -> Any:
+def histogram(input: Tensor, bins, *, range=None, weight=None, density: bool = False, out=None) -> Any:
     """How many elements, or what weight of them, lie in each bin, and the edges of these. Bins are half open, but for
     the last.
 

@@ -26,7 +26,7 @@ VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
 
 # -- dimensions in another order ------------------------------------------
 @operation("input", spaces="function", **VIEW)
-def permute(input: Any, dims: Any) -> Any:
+def permute(input, dims) -> Any:
     """The dimensions in another order.
 
     >>> import fxgrad.compat as torch
@@ -46,7 +46,7 @@ def permute(input: Any, dims: Any) -> Any:
 
 
 @operation("input", **VIEW)
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
+def transpose(input, dim0: int, dim1: int) -> Any:
     """Two dimensions swapped."""
     return ops.permute, (input,), {"axes": transpose_order(input.ndim, dim0, dim1)}
 
@@ -61,7 +61,7 @@ def transpose_order(ndim: int, dim0: int, dim1: int) -> tuple[int, ...]:
 
 
 @operation("input", **VIEW)
-def t(input: Any) -> Any:
+def t(input) -> Any:
     """The transpose of a matrix; vectors and numbers as they are."""
     if input.ndim > 2:
         raise TensorError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
@@ -69,7 +69,7 @@ def t(input: Any) -> Any:
 
 
 @expose("function method")
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source, destination) -> Tensor:
     """Dimensions moved to other places, the others in their order."""
     ndim = len(input.shape)
     sources, targets = as_sizes(source), as_sizes(destination)
@@ -98,19 +98,19 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 # -- other shapes ------------------------------------------
 @operation("input", name="view", node="ViewBackward0", spaces="", **VIEW)
-def view_values(input: Any, shape: Any) -> Any:
+def view_values(input, shape) -> Any:
     """The same entries in another shape."""
     return ops.reshape, (input,), {"shape": infer_shape(shape, prod(input.shape))}
 
 
 @operation("input", name="unsafe_view", spaces="", out=False)
-def reshape_copy(input: Any, shape: Any) -> Any:
+def reshape_copy(input, shape) -> Any:
     """A copy in another shape."""
     return ops.reshape(input, shape=shape)
 
 
 @operation("input", name="view_dtype", node="ViewBackward0", spaces="", out=False, view=True)
-def view_dtype_values(input: Any, dtype: Any) -> Any:
+def view_dtype_values(input, dtype) -> Any:
     """Read the same memory as another dtype: the last dimension grows or shrinks where its items have another size."""
     size, new = input.dtype.itemsize, dtype.numpy
     if size != new.itemsize and not input.ndim:
@@ -138,7 +138,7 @@ def view_dtype_values(input: Any, dtype: Any) -> Any:
     return ops.bitcast(ops.reshape(input, shape=(*shape, last // pieces, pieces)), dtype=new)
 
 
-def view(self: Tensor, shape: Any = None, *, dtype: Any = None, size: Any = None) -> Tensor:
+def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
     """The same memory in another shape, or read as another dtype.
 
     Raises:
@@ -167,13 +167,13 @@ def view(self: Tensor, shape: Any = None, *, dtype: Any = None, size: Any = None
     return view_values(self, shape)
 
 
-def is_c_contiguous(value: Any) -> bool:
+def is_c_contiguous(value) -> bool:
     """Whether a value is an array whose entries lie in order, so that any shape is a view."""
     return type(value) is np.ndarray and value.flags.c_contiguous
 
 
 @expose()
-def reshape(input: Tensor, shape: Any) -> Tensor:
+def reshape(input: Tensor, shape) -> Tensor:
     """The same entries in another shape: a view where strides allow it, a copy otherwise."""
     if is_c_contiguous(input.value):
         return view_values(input, infer_shape(as_sizes(shape), input.value.size))
@@ -220,7 +220,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 @expose("function method")
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: int, sizes) -> Tensor:
     """One dimension as several."""
     shape = input.shape
     d, sizes = normalize_dim(dim, len(shape)), as_sizes(sizes)
@@ -237,7 +237,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 
 @operation("input", **VIEW)
-def squeeze(input: Any, dim: Any = None) -> Any:
+def squeeze(input, dim=None) -> Any:
     """Remove the dimensions of length one, or those of them that are named."""
     shape = input.shape
     dims = () if dim == () else normalize_dims(dim, len(shape))
@@ -246,13 +246,13 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 
 
 @operation("input", **VIEW)
-def unsqueeze(input: Any, dim: int) -> Any:
+def unsqueeze(input, dim: int) -> Any:
     """Insert a dimension of length one."""
     return strides.unsqueeze, (input,), {"dim": normalize_dim(dim, input.ndim + 1)}
 
 
 @operation("input", spaces="", name="expand", **VIEW)
-def expand_values(input: Any, size: Any) -> Any:
+def expand_values(input, size) -> Any:
     """Dimensions of length one, and new ones before all others, made longer without copies; -1 leaves one as it is."""
     size = as_sizes(size)
     if len(size) < input.ndim:
@@ -277,7 +277,7 @@ def expand_values(input: Any, size: Any) -> Any:
     return strides.expand, (input,), {"shape": tuple(shape)}
 
 
-def expand(self: Tensor, size: Any = (), *, implicit: bool = False) -> Tensor:
+def expand(self: Tensor, size=(), *, implicit: bool = False) -> Tensor:
     """A view with dimensions of length one, and new ones before all others, made longer; -1 leaves one as it is.
 
     >>> import fxgrad.compat as torch
@@ -298,13 +298,13 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @expose("function method")
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+def broadcast_to(input: Tensor, size) -> Tensor:
     """`expand` as a function."""
     return expand_values(input, size)
 
 
 @expose()
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors) -> tuple[Tensor, ...]:
     """Views of the common shape of several Tensors."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
         tensors = tuple(tensors[0])
@@ -313,7 +313,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 @expose()
-def broadcast_shapes(*shapes: Any) -> Size:
+def broadcast_shapes(*shapes) -> Size:
     """The common shape to which shapes are broadcast."""
     given = [as_sizes(s) for s in shapes]
     rank = max(map(len, given), default=0)
@@ -329,10 +329,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(result)
 
 
-def declare_atleast(ndim: int, places: Any) -> Any:
+def declare_atleast(ndim: int, places) -> Any:
     """Declare the function that gives Tensors at least `ndim` dimensions; `places` are those of the new ones."""
 
-    def add_dims(*tensors: Any) -> Any:
+    def add_dims(*tensors) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
             tensors = tuple(tensors[0])
         elif len(tensors) == 1:
@@ -415,7 +415,7 @@ expose("method", "swapdims_")(to_inplace_view(transpose, "swapdims_"))
 
 
 @expose("method")
-def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+def sum_to_size(self: Tensor, *size) -> Tensor:
     """The sum over the dimensions in which the Tensor is larger than `size`, from which it could be broadcast.
 
     >>> import fxgrad.compat as torch

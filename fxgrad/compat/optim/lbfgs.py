@@ -50,7 +50,7 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params,
         lr: float = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
@@ -110,7 +110,7 @@ class LBFGS(Optimizer):
                 origin = [p.clone() for p in parameters]
 
                 def evaluate_at(
-                    length: float, origin: Any = origin, direction: Any = direction
+                    length: float, origin=origin, direction=direction
                 ) -> tuple[float, Any, float]:
                     for p, x in zip(parameters, origin):
                         p.copy_(x)
@@ -138,7 +138,7 @@ class LBFGS(Optimizer):
                 break
         return first
 
-    def search_direction(self, state: dict[str, Any], gradient: Any, size: int) -> Any:
+    def search_direction(self, state: dict[str, Any], gradient, size: int) -> Any:
         """The direction -H⁻¹·gradient, with H⁻¹ of the remembered steps, to which the last one is added first."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
@@ -162,7 +162,7 @@ class LBFGS(Optimizer):
         return q
 
 
-def flatten_gradients(parameters: Any) -> Any:
+def flatten_gradients(parameters) -> Any:
     """Concatenate all gradients to one vector of real numbers."""
     parts = []
     for p in parameters:
@@ -171,7 +171,7 @@ def flatten_gradients(parameters: Any) -> Any:
     return cat(parts)
 
 
-def advance(parameters: Any, direction: Any, length: float) -> None:
+def advance(parameters, direction, length: float) -> None:
     """Move the parameters so far in a direction."""
     offset = 0
     for p in parameters:

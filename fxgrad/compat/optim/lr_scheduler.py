@@ -118,7 +118,7 @@ class ExponentialLR(LRScheduler):
 class LambdaLR(LRScheduler):
     """The initial learning rate times a function of the epoch, or one for every group."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1):
+    def __init__(self, optimizer: Optimizer, lr_lambda, last_epoch: int = -1):
         count = len(optimizer.param_groups)
         self.lr_lambdas: list[Callable[[int], float]] = (
             list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
@@ -261,7 +261,7 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: float = 1e-4,
         threshold_mode: str = "rel",
         cooldown: int = 0,
-        min_lr: Any = 0,
+        min_lr=0,
         eps: float = 1e-8,
     ):
         if factor >= 1.0:
@@ -290,7 +290,7 @@ class ReduceLROnPlateau(LRScheduler):
         margin = self.threshold if self.threshold_mode == "abs" else self.best * self.threshold
         return measure < self.best - margin if self.mode == "min" else measure > self.best + margin
 
-    def step(self, metrics: Any) -> None:  # type: ignore[override]
+    def step(self, metrics) -> None:  # type: ignore[override]
         """Begin the next epoch: `metrics` is the measure of the one that ends."""
         measure = float(metrics)
         self.last_epoch += 1

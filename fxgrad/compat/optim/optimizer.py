@@ -33,7 +33,7 @@ def note_step(step: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap the `step` of an optimizer, so that it notes that there was one: see `lr_scheduler`."""
 
     @wraps(step)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(self, *args, **kwargs) -> Any:
         self._opt_called = True
         return step(self, *args, **kwargs)
 
@@ -49,7 +49,7 @@ class Optimizer:
     init_signature: inspect.Signature | None = None
     fixed: dict[str, Any] = {}  # noqa: RUF012
 
-    def __init_subclass__(cls, options: str | None = None, fixed: dict[str, Any] | None = None, **rest: Any):
+    def __init_subclass__(cls, options: str | None = None, fixed: dict[str, Any] | None = None, **rest):
         """Give the class the parameters `options`; the options that are `fixed` are none of them."""
         super().__init_subclass__(**rest)
         if "step" in cls.__dict__:
@@ -114,7 +114,7 @@ class Optimizer:
     def check(self, options: dict[str, Any]) -> None:
         """Raise for options out of range."""
 
-    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         """The new value of a parameter; see the module."""
         raise NotImplementedError
 
@@ -139,7 +139,7 @@ class Optimizer:
                         self.update_parameter(p, group, site)
         return loss
 
-    def update_parameter(self, p: Any, group: dict[str, Any], site: Any) -> None:
+    def update_parameter(self, p, group: dict[str, Any], site) -> None:
         """Update one parameter."""
         value, gradient = refresh(p).value, refresh(p.grad).value
         if is_array(value):
@@ -216,13 +216,13 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
-def as_real_pairs(array: Any) -> Any:
+def as_real_pairs(array) -> Any:
     """A complex array as a real one in the same memory, with real and imaginary parts along a last axis."""
     return array[..., None].view(np.dtype(f"f{array.itemsize // 2}"))
 
 
 @api_boundary
-def init_from_options(self: Any, *args: Any, **kwargs: Any) -> None:
+def init_from_options(self, *args, **kwargs) -> None:
     """The __init__ of an optimizer whose options are declared."""
     try:
         given = self.init_signature.bind(self, *args, **kwargs)
@@ -238,7 +238,7 @@ def init_from_options(self: Any, *args: Any, **kwargs: Any) -> None:
     Optimizer.__init__(self, given.arguments["params"], options)
 
 
-def load_entry(name: str, x: Any, p: Any) -> Any:
+def load_entry(name: str, x, p) -> Any:
     """Convert a loaded entry of the state of a parameter to its dtype."""
     if not isinstance(x, Tensor) or name == "step":
         return x
@@ -246,7 +246,7 @@ def load_entry(name: str, x: Any, p: Any) -> Any:
     return x.to(p.dtype) if p.dtype.is_floating_point else x
 
 
-def check_option(holds: bool, name: str, value: Any) -> None:
+def check_option(holds: bool, name: str, value) -> None:
     """Raise for an option out of range."""
     if not holds:
         raise ArgumentValueError(f"Invalid {name}: {value}")

@@ -17,12 +17,12 @@ from .optimizer import Optimizer, check_option
 COMMON_OPTIONS = "foreach=None, maximize=False, differentiable=False"
 
 
-def copy_array(x: Any) -> Any:
+def copy_array(x) -> Any:
     """Copy an array; traced values need no copy."""
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def state_entry(state: dict[str, Any], name: str, like: Any) -> Any:
+def state_entry(state: dict[str, Any], name: str, like) -> Any:
     """Return an entry of the state, which begins as zeros."""
     if name not in state:
         state[name] = np.zeros_like(like) if isinstance(like, np.ndarray) else ops.zeros_like(like)
@@ -57,7 +57,7 @@ class SGD(
         if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"]):
             raise ArgumentValueError("Nesterov momentum requires a momentum and zero dampening")
 
-    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         momentum = options["momentum"]
         if options["weight_decay"]:
             gradient = gradient + options["weight_decay"] * value
@@ -89,7 +89,7 @@ class Adam(
             check_option(0 <= beta < 1, f"beta parameter at index {i}", beta)
         check_option(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
 
-    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (beta1, beta2), lr, decay = options["betas"], options["lr"], options["weight_decay"]
         step = count_step(state)
         if decay and options["decoupled_weight_decay"]:
@@ -138,7 +138,7 @@ class RMSprop(
         ):
             check_option(options[name] >= 0, text, options[name])
 
-    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         alpha = options["alpha"]
         count_step(state)
         if options["weight_decay"]:
@@ -188,7 +188,7 @@ class Adagrad(
             total = full_like(entries, group["initial_accumulator_value"], requires_grad=False)
             self.state[p] = {"step": tensor(0.0), "sum": total}
 
-    def update(self, value: Any, gradient: Any, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         step = count_step(state)
         if options["weight_decay"]:
             gradient = gradient + options["weight_decay"] * value

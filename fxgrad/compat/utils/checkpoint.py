@@ -46,14 +46,14 @@ def noop_context_fn() -> tuple[Any, Any]:
 @api_boundary
 def checkpoint(
     function: Callable[..., Any],
-    *args: Any,
+    *args,
     use_reentrant: bool | None = None,
     context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
     preserve_rng_state: bool = True,
-    **kwargs: Any,
+    **kwargs,
 ) -> Any:
     """The result of function(*args, **kwargs), of which backward computes the intermediate values again.
 
@@ -111,7 +111,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+    functions, segments: int, input, use_reentrant: bool | None = None, **kwargs
 ) -> Any:
     """Call functions one after the other in so many segments, all but the last of them checkpointed.
 
@@ -128,7 +128,7 @@ def checkpoint_sequential(
     size = len(functions) // segments
 
     def chain(part: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-        def run(value: Any) -> Any:
+        def run(value) -> Any:
             for function in part:
                 value = function(value)
             return value
@@ -151,7 +151,7 @@ class CheckpointedCall:
         function: Callable[..., Any],
         args: tuple,
         kwargs: dict,
-        context: Any,
+        context,
         preserve: bool,
         compares_metadata: bool,
         early_stop: bool,
@@ -238,11 +238,11 @@ class CheckpointedNode(Node):
         return kept
 
     @residuals.setter
-    def residuals(self, value: Any) -> None:
+    def residuals(self, value) -> None:
         RESIDUALS_SLOT.__set__(self, value)
 
 
-def nodes_since(start: int, result: Any) -> list[Node]:
+def nodes_since(start: int, result) -> list[Node]:
     """The nodes behind a result that were made since `start` and save something, the earliest first."""
     found: dict[Node, None] = {}
     stack = [t.grad_fn for t in flatten_tree(result)[0] if isinstance(t, Tensor)]
@@ -282,7 +282,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 @contextmanager
-def resume_rng(state: Any) -> Iterator[None]:
+def resume_rng(state) -> Iterator[None]:
     """A context manager in which the default generator goes on from this state; after it, from where it was."""
     if state is None:
         yield
@@ -300,7 +300,7 @@ class CheckpointFunction(Function):
     """A function that is not recorded, and is run again by a backward of its own within backward."""
 
     @staticmethod
-    def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+    def forward(ctx, function: Callable[..., Any], preserve_rng_state: bool, *args) -> Any:
         check_backward_validity(args)
         ctx.function, ctx.rng = function, generators.get_rng_state() if preserve_rng_state else None
         ctx.others = [None if isinstance(a, Tensor) else (a,) for a in args]
@@ -309,7 +309,7 @@ class CheckpointFunction(Function):
             return function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx, *grads) -> Any:
         if engine.INPUTS_ONLY.get():
             raise TensorError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "

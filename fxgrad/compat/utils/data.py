@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 class Dataset:
     """Samples known by numbers: subclasses define `__getitem__`, and `__len__` as a rule."""
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other: Dataset) -> ConcatDataset:
         return ConcatDataset([self, other])
 
-    def __class_getitem__(cls, item: Any) -> type:
+    def __class_getitem__(cls, item) -> type:
         return cls
 
 
@@ -60,7 +60,7 @@ class TensorDataset(Dataset):
         assert all(len(t) == len(tensors[0]) for t in tensors), "Size mismatch between tensors"
         self.tensors = tensors
 
-    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+    def __getitem__(self, index) -> tuple[Tensor, ...]:
         return tuple(t[index] for t in self.tensors)
 
     def __len__(self) -> int:
@@ -70,10 +70,10 @@ class TensorDataset(Dataset):
 class Subset(Dataset):
     """The samples of a dataset at `indices`."""
 
-    def __init__(self, dataset: Any, indices: Sequence[int]):
+    def __init__(self, dataset, indices: Sequence[int]):
         self.dataset, self.indices = dataset, indices
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index) -> Any:
         return self.dataset[
             [self.indices[i] for i in index] if isinstance(index, list) else self.indices[index]
         ]
@@ -104,7 +104,7 @@ class ConcatDataset(Dataset):
         return self.cumulative_sizes[-1]
 
 
-def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = None) -> list[Subset]:
+def random_split(dataset, lengths: Sequence[int | float], generator=None) -> list[Subset]:
     """Subsets of these lengths, or of these fractions of all, chosen at random.
 
     Raises:
@@ -133,14 +133,14 @@ class Sampler:
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
 
-    def __class_getitem__(cls, item: Any) -> type:
+    def __class_getitem__(cls, item) -> type:
         return cls
 
 
 class SequentialSampler(Sampler):
     """All samples in their order."""
 
-    def __init__(self, data_source: Any):
+    def __init__(self, data_source):
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
@@ -154,11 +154,7 @@ class RandomSampler(Sampler):
     """All samples in a random order, anew each time; or `num_samples`, with `replacement` any of them each time."""
 
     def __init__(
-        self,
-        data_source: Any,
-        replacement: bool = False,
-        num_samples: int | None = None,
-        generator: Any = None,
+        self, data_source, replacement: bool = False, num_samples: int | None = None, generator=None
     ):
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
@@ -189,7 +185,7 @@ class RandomSampler(Sampler):
 class SubsetRandomSampler(Sampler):
     """These numbers in a random order, anew each time."""
 
-    def __init__(self, indices: Sequence[int], generator: Any = None):
+    def __init__(self, indices: Sequence[int], generator=None):
         self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -202,7 +198,7 @@ class SubsetRandomSampler(Sampler):
 class WeightedRandomSampler(Sampler):
     """Numbers drawn with probabilities in proportion to `weights`."""
 
-    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None):
+    def __init__(self, weights, num_samples: int, replacement: bool = True, generator=None):
         self.weights = as_tensor(weights, dtype=PUBLIC["float64"])
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
@@ -217,7 +213,7 @@ class WeightedRandomSampler(Sampler):
 class BatchSampler(Sampler):
     """Lists of `batch_size` numbers of another sampler; the last one, where it is shorter, may be dropped."""
 
-    def __init__(self, sampler: Any, batch_size: int, drop_last: bool):
+    def __init__(self, sampler, batch_size: int, drop_last: bool):
         if type(batch_size) is not int or batch_size <= 0:
             raise ArgumentValueError(
                 f"batch_size should be a positive integer value, but got batch_size={batch_size}"
@@ -273,7 +269,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     )
 
 
-def default_convert(sample: Any) -> Any:
+def default_convert(sample) -> Any:
     """Convert the arrays of a sample to Tensors."""
     if isinstance(sample, np.ndarray | np.generic) and sample.dtype.kind in "biufc":
         return as_tensor(sample)
@@ -303,19 +299,19 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Any,
+        dataset,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
-        sampler: Any = None,
-        batch_sampler: Any = None,
+        sampler=None,
+        batch_sampler=None,
         num_workers: int = 0,
         collate_fn: Callable[[Any], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
-        worker_init_fn: Any = None,
-        multiprocessing_context: Any = None,
-        generator: Any = None,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
@@ -359,7 +355,7 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_convert if single else default_collate)
         self.persistent_workers = persistent_workers
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value) -> None:
         if name in FROZEN_ATTRIBUTES and hasattr(self, "persistent_workers"):
             raise ArgumentValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized",

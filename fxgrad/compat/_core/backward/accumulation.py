@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ACCUMULATE_LOCK = RLock()  # several threads may run backward over the same leaves
 
 
-def to_gradient(ct: Any) -> Tensor:
+def to_gradient(ct) -> Tensor:
     """Return a cotangent as the user's gradient: a Tensor that shares its memory."""
     return dual_gradient(ct, lambda value: wrap(contraction.conjugate_complex(value)))
 
@@ -44,7 +44,7 @@ def to_cotangent(gradient: Tensor, create_graph: bool) -> Any:
     )
 
 
-def cast_to_output(ct: Any, dtype: Any, position: int) -> Any:
+def cast_to_output(ct, dtype, position: int) -> Any:
     """Convert a cotangent to the dtype of the output at a position. A complex cotangent, or that of a complex output,
     must have this dtype already: a real part is no cotangent of the whole."""
     have = aval_of(ct).dtype
@@ -71,7 +71,7 @@ def is_dense(array: np.ndarray) -> bool:
     return True
 
 
-def take_array(box: list[Any], like: Any = None) -> np.ndarray:
+def take_array(box: list[Any], like=None) -> np.ndarray:
     """Take the array out of the box if nobody else refers to it or to its memory; otherwise return a copy. The box
     holds the only reference of its caller. With `like`, the strides are those of that array where it is dense, and
     row-major elsewhere: torch's default gradient layout."""
@@ -103,7 +103,7 @@ def memory_ids(tensors: Iterable[Any]) -> set[int]:
     return {id(memory_owner(x.value)) for x in tensors if isinstance(x, Tensor) and is_array(x.value)}
 
 
-def separate_memory(result: Any, used_ids: set[int], sole_owner: bool = True) -> Any:
+def separate_memory(result, used_ids: set[int], sole_owner: bool = True) -> Any:
     """Give a result memory that is not in `used_ids`, and add it there; what is no Tensor is returned unchanged. With
     `sole_owner` no other array may refer to the owner of that memory either: it would belong to a Tensor that is not
     known here."""
@@ -167,7 +167,7 @@ def release_lock() -> None:
         return
 
 
-def first_gradient(tensor: Tensor, box: list[Any], like: Any) -> Tensor:
+def first_gradient(tensor: Tensor, box: list[Any], like) -> Tensor:
     """Return the first gradient of a Tensor where that gradient is traced or has a history."""
     new = to_gradient(box.pop())
     if tensor.tape is not (new.origin_tape or new.tape):

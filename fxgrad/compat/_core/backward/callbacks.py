@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..tape import Node
 
 
-def run_result_hooks(node: Node, ct: Any, create_graph: bool) -> Any:
+def run_result_hooks(node: Node, ct, create_graph: bool) -> Any:
     """Run the hooks of the Tensors that are a node's results, and return the node's cotangent."""
     for index, hooks in node.hooks.result_hooks.items():
         value = result_cotangent(node, ct, index)
@@ -39,7 +39,7 @@ def run_result_hooks(node: Node, ct: Any, create_graph: bool) -> Any:
     return ct
 
 
-def run_pre_hooks(node: Node, ct: Any, create_graph: bool) -> Any:
+def run_pre_hooks(node: Node, ct, create_graph: bool) -> Any:
     """Run the pre-hooks of a node, and return its cotangent."""
     for hook in node.hooks.pre_hooks.to_list():
         given = result_gradients(node, ct)
@@ -53,7 +53,7 @@ def run_pre_hooks(node: Node, ct: Any, create_graph: bool) -> Any:
     return ct
 
 
-def run_post_hooks(node: Node, ct: Any, results: Sequence[Any], create_graph: bool) -> Sequence[Any]:
+def run_post_hooks(node: Node, ct, results: Sequence[Any], create_graph: bool) -> Sequence[Any]:
     """Run the post-hooks of a node, and return the cotangents of its operands."""
     if not node.hooks.post_hooks:
         return results
@@ -69,18 +69,18 @@ def run_post_hooks(node: Node, ct: Any, results: Sequence[Any], create_graph: bo
     return results
 
 
-def result_cotangent(node: Node, ct: Any, index: int) -> Any:
+def result_cotangent(node: Node, ct, index: int) -> Any:
     """The cotangent of one of a node's results, or None."""
     return ct if node.result_avals is None else ct.get(index)
 
 
-def result_gradients(node: Node, ct: Any) -> tuple[Tensor | None, ...]:
+def result_gradients(node: Node, ct) -> tuple[Tensor | None, ...]:
     """The cotangents of all results of a node, as the user's gradients."""
     values = [result_cotangent(node, ct, i) for i in range(node.num_results)]
     return tuple([None if v is None else to_gradient(v) for v in values])
 
 
-def check_replacement(hook: Any, found: Any, given: Tensor | None) -> Tensor:
+def check_replacement(hook, found, given: Tensor | None) -> Tensor:
     """Check what a hook returned in place of a gradient: it must be a Tensor of the same dtype and shape."""
     if not isinstance(found, Tensor):
         raise ArgumentError(f"expected Variable, but hook returned '{type(found).__name__}'")
@@ -94,7 +94,7 @@ def check_replacement(hook: Any, found: Any, given: Tensor | None) -> Tensor:
     return found
 
 
-def check_replacements(hook: Any, found: Any, given: Sequence[Any]) -> list[Any]:
+def check_replacements(hook, found, given: Sequence[Any]) -> list[Any]:
     """Check the tuple that a hook of a Node returned in place of its gradients."""
     if not isinstance(found, tuple):
         raise ArgumentError(f"expected tuple, but hook returned '{type(found).__name__}'")
@@ -106,5 +106,5 @@ def check_replacements(hook: Any, found: Any, given: Sequence[Any]) -> list[Any]
     return [None if f is None else check_replacement(hook, f, g) for f, g in zip(found, given)]
 
 
-def hook_name(hook: Any) -> str:
+def hook_name(hook) -> str:
     return getattr(hook, "__name__", type(hook).__name__)

@@ -117,9 +117,7 @@ def pullback_context(tape: TapeInterpreter, create_graph: bool) -> Context:
     return with_modes(Context(tape, tape.outer.observer), grad=True)
 
 
-def run_batched(
-    graph_tape: Any, seeds: Any, retain_graph: bool, create_graph: bool, targets: Any
-) -> dict[int, Any]:
+def run_batched(graph_tape, seeds, retain_graph: bool, create_graph: bool, targets) -> dict[int, Any]:
     """Run one backward pass for every entry of the cotangents' batch axis, at once."""
     found: list[int] = []
 
@@ -154,11 +152,11 @@ class Pass:
 
     def __init__(
         self,
-        graph_tape: Any,
+        graph_tape,
         caller_context: Context,
         retain_graph: bool,
         create_graph: bool,
-        targets: Any,
+        targets,
         capture: bool,
     ):
         self.graph_tape, self.retain_graph, self.create_graph, self.capture = (
@@ -243,7 +241,7 @@ class Pass:
                     heappush(heap, (-latest.order, latest))
                 latest = heappop(heap)[1]
 
-    def deliver(self, edge: Any, ct: Any) -> None:
+    def deliver(self, edge, ct) -> None:
         """Add a cotangent to those that an edge's target has."""
         if type(edge) is AccumulateGrad:
             if self.needed_nodes is None or edge in self.needed_nodes:
@@ -264,7 +262,7 @@ class Pass:
             bundle = self.cts[node]
             bundle[index] = ops.add(bundle[index], ct) if index in bundle else ct
 
-    def passed(self, node: Node, ct: Any) -> Sequence[Any]:
+    def passed(self, node: Node, ct) -> Sequence[Any]:
         """Return the cotangents of a node's operands, running its hooks; none if only the node itself is wanted."""
         hooks = node.hooks
         if hooks is not None:
@@ -285,7 +283,7 @@ class Pass:
                 results = callbacks.run_post_hooks(node, ct, results, self.create_graph)
         return results
 
-    def pulled(self, node: Node, ct: Any) -> Sequence[Any]:
+    def pulled(self, node: Node, ct) -> Sequence[Any]:
         """Return the cotangents that a node's rule gives."""
         residuals = node.residuals
         if residuals is FREED:
@@ -308,7 +306,7 @@ class Pass:
         )
         return use_context(with_modes(self.caller_context, grad=grad, suspended=suspended))
 
-    def capture_cotangent(self, node: Node, ct: Any) -> None:
+    def capture_cotangent(self, node: Node, ct) -> None:
         """Capture the cotangent of a target node."""
         if self.capture:
             for position, index in self.places[node]:
@@ -351,7 +349,7 @@ class Pass:
             with self.user_code():
                 accumulate_grad(leaf.variable, box, self.create_graph)
 
-    def finish_hooked_leaf(self, leaf: AccumulateGrad, ct: Any) -> None:
+    def finish_hooked_leaf(self, leaf: AccumulateGrad, ct) -> None:
         """Accumulate or capture the complete gradient of a leaf that has hooks, and run these."""
         ct = callbacks.run_result_hooks(leaf, ct, self.create_graph)
         if self.capture:
@@ -397,30 +395,30 @@ def nodes_leading_to(edges: Iterable[Any], targets: Iterable[Node]) -> set[Node]
     return seen
 
 
-def trace_residuals(tape: TapeInterpreter, node: Node, residuals: Any) -> Any:
+def trace_residuals(tape: TapeInterpreter, node: Node, residuals) -> Any:
     """Return the residuals of a node as tracers of the tape, so that operations on them are recorded."""
 
-    def operand(index: int, value: Any) -> Any:
+    def operand(index: int, value) -> Any:
         parent = (
             node.next_edges[index] if index < len(node.next_edges) else None
         )  # a primitive may have made more
         return value if parent is None else TapeTracer(tape, value, parent)
 
-    def result(index: int, value: Any) -> Any:
+    def result(index: int, value) -> Any:
         return TapeTracer(tape, value, node if node.result_avals is None else Edge(node, index))
 
     return node.rule.map_residuals(residuals, operand, result)
 
 
-def check_residuals(node: Node, residuals: Any) -> None:
+def check_residuals(node: Node, residuals) -> None:
     """Raise if a residual of a node was modified in place since it was recorded."""
 
-    def operand(index: int, value: Any) -> Any:
+    def operand(index: int, value) -> Any:
         parent = node.next_edges[index] if index < len(node.next_edges) else None
         ensure_unmodified(value, node.order, parent, node)
         return value
 
-    def result(index: int, value: Any) -> Any:
+    def result(index: int, value) -> Any:
         ensure_unmodified(value, node.order, node if node.result_avals is None else Edge(node, index), node)
         return value
 
@@ -447,7 +445,7 @@ def call_node(node: Node, gradients: Sequence[Any]) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def call_with_gradients(node: Node, *gradients: Any) -> Any:
+def call_with_gradients(node: Node, *gradients) -> Any:
     """Apply a Node to gradients of its results."""
     return call_node(node, gradients)
 

@@ -32,17 +32,17 @@ def saved_values(node: Node) -> dict[str, Tensor | None]:
     names = saved_operand_names(node)
     values: dict[str, Tensor | None] = {}
 
-    def tensor(value: Any, parent: Any) -> Tensor:
+    def tensor(value, parent) -> Tensor:
         return parent.variable if type(parent) is AccumulateGrad else make_tensor(BASE_TAPE, value, parent)
 
-    def operand(index: int, value: Any) -> Any:
+    def operand(index: int, value) -> Any:
         if index < len(names):
             for name in names:
                 values.setdefault(name, None)
             values[names[index]] = tensor(value, node.next_edges[index])
         return value
 
-    def result(index: int, value: Any) -> Any:
+    def result(index: int, value) -> Any:
         several = node.result_avals is not None
         values[f"{SAVED_PREFIX}result{index if several else ''}"] = tensor(
             value, Edge(node, index) if several else node

@@ -17,7 +17,7 @@ class NonDynamicallyQuantizableLinear(Linear):
     """A Linear under the name by which torch shows it here."""
 
 
-def mask_to_bias(mask: Any, like: Any) -> Any:
+def mask_to_bias(mask, like) -> Any:
     """Convert a mask, true where a key is not attended to, to numbers that are added to scores."""
     if mask is None or mask.is_floating_point():
         return mask
@@ -51,8 +51,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
     ):
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
@@ -106,12 +106,12 @@ class MultiheadAttention(Module):
 
     def forward(
         self,
-        query: Any,
-        key: Any,
-        value: Any,
-        key_padding_mask: Any = None,
+        query,
+        key,
+        value,
+        key_padding_mask=None,
         need_weights: bool = True,
-        attn_mask: Any = None,
+        attn_mask=None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:

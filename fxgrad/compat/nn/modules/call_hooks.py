@@ -29,7 +29,7 @@ class CallMixin:
     _hooks: dict[str, HookList] | Any = None  # kind → hooks in their order, once there is one
     forward: Callable[..., Any]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args, **kwargs) -> Any:
         if self._hooks is None:
             return self.forward(*args, **kwargs)
         return self._call_with_hooks(args, kwargs)
@@ -105,7 +105,7 @@ class CallMixin:
             raise
 
 
-def apply_pre_hook(module: Any, hook: Hook, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+def apply_pre_hook(module, hook: Hook, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Call a forward pre-hook, and return the arguments after it."""
     if not hook.with_kwargs:
         found = hook.function(module, args)
@@ -122,7 +122,7 @@ def apply_pre_hook(module: Any, hook: Hook, args: tuple, kwargs: dict) -> tuple[
     return found
 
 
-def apply_forward_hook(module: Any, hook: Hook, args: tuple, kwargs: dict, result: Any) -> Any:
+def apply_forward_hook(module, hook: Hook, args: tuple, kwargs: dict, result) -> Any:
     """Call a forward hook, and return what it makes of the output, or None."""
     given = (args, kwargs) if hook.with_kwargs else (args,)
     return hook.function(module, *given, result)
@@ -131,12 +131,12 @@ def apply_forward_hook(module: Any, hook: Hook, args: tuple, kwargs: dict, resul
 @operation(
     "*tensors", name="hooked", node="BackwardHookFunctionBackward", spaces="", out=False, results=tuple
 )
-def pass_through_node(tensors: Any) -> Any:
+def pass_through_node(tensors) -> Any:
     """Pass Tensors through one Node, which gets their gradients together."""
     return list(tensors)
 
 
-def watch_gradients(values: Any, on_gradients: Callable) -> Any:
+def watch_gradients(values, on_gradients: Callable) -> Any:
     """Pass the Tensors that require a gradient through one Node. Before it, `on_gradients` is called with a gradient
     or None for every value, and may return others."""
     single = isinstance(values, Tensor)
@@ -146,7 +146,7 @@ def watch_gradients(values: Any, on_gradients: Callable) -> Any:
         return values, False
     results = pass_through_node([items[i] for i in places])
 
-    def call_on_gradients(gradients: Any) -> Any:
+    def call_on_gradients(gradients) -> Any:
         found = on_gradients(place_gradients(gradients, places, len(items)))
         return None if found is None else tuple([found[i] for i in places])
 
@@ -156,7 +156,7 @@ def watch_gradients(values: Any, on_gradients: Callable) -> Any:
     return (items[0] if single else type(values)(items)), True
 
 
-def place_gradients(gradients: Any, places: list[int], count: int) -> tuple:
+def place_gradients(gradients, places: list[int], count: int) -> tuple:
     """Place gradients among so many values, with None at the others."""
     found: list[Any] = [None] * count
     for i, gradient in zip(places, gradients):
@@ -164,7 +164,7 @@ def place_gradients(gradients: Any, places: list[int], count: int) -> tuple:
     return tuple(found)
 
 
-def check_hook_result(given: Any, gradients: tuple, hook: str, what: str) -> tuple:
+def check_hook_result(given, gradients: tuple, hook: str, what: str) -> tuple:
     """Check what a hook returned in place of gradients: one for each, alone or in a tuple."""
     found = given if isinstance(given, tuple) else (given,)
     if len(found) != len(gradients):
@@ -177,7 +177,7 @@ def check_hook_result(given: Any, gradients: tuple, hook: str, what: str) -> tup
 class BackwardHooks:
     """The backward hooks of one call of a Module."""
 
-    def __init__(self, module: Any):
+    def __init__(self, module):
         self.module = module
         self.pre_hooks = list(module._hooks["backward_pre"].values())
         self.post_hooks = list(module._hooks["backward"].values())
@@ -192,7 +192,7 @@ class BackwardHooks:
             args, self.has_inputs = watch_gradients(args, self.on_input_gradients)
         return args
 
-    def outputs(self, result: Any) -> Any:
+    def outputs(self, result) -> Any:
         """Watch the gradients of the results, and return these."""
         if not isinstance(result, Tensor | tuple | list):
             warnings.warn(

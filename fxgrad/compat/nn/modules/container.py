@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class IndexedContainer(Module):
     """The base of containers of modules in order, with the methods of a list."""
 
-    def _name_at(self, i: Any) -> str:
+    def _name_at(self, i) -> str:
         """The name of the entry at a position."""
         size, position = len(self), index(i)
         if not -size <= position < size:
@@ -31,7 +31,7 @@ class IndexedContainer(Module):
         for i, module in enumerate(modules):
             self.add_module(str(i), module)
 
-    def __getitem__(self, i: Any) -> Any:
+    def __getitem__(self, i) -> Any:
         if isinstance(i, slice):
             return type(self)(*self._slice_arguments(i))
         return self._modules[self._name_at(i)]
@@ -40,10 +40,10 @@ class IndexedContainer(Module):
         """The arguments of a new container of the entries of a slice."""
         return (list(self._modules.values())[i],)
 
-    def __setitem__(self, i: Any, module: Module) -> None:
+    def __setitem__(self, i, module: Module) -> None:
         setattr(self, self._name_at(i), module)
 
-    def __delitem__(self, i: Any) -> None:
+    def __delitem__(self, i) -> None:
         modules = list(self._modules.values())
         del modules[i if isinstance(i, slice) else list(self._modules).index(self._name_at(i))]
         self._set_entries(modules)
@@ -72,7 +72,7 @@ class IndexedContainer(Module):
             self.append(module)
         return self
 
-    def pop(self, key: Any = -1) -> Any:
+    def pop(self, key=-1) -> Any:
         """Take a module away."""
         found = self[key]
         del self[key]
@@ -90,13 +90,13 @@ class Sequential(IndexedContainer):
     )
     """
 
-    def __init__(self, *args: Any):
+    def __init__(self, *args):
         super().__init__()
         named = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
         for name, module in named:
             self.add_module(str(name), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         for module in self._modules.values():
             input = module(input)  # type: ignore[misc]
         return input
@@ -148,7 +148,7 @@ class NamedContainer(Module):
     def __getitem__(self, key: str) -> Any:
         return self._entries[key]
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value) -> None:
         self.add_module(key, value)
 
     def __delitem__(self, key: str) -> None:
@@ -197,12 +197,12 @@ class ModuleDict(NamedContainer):
         self.update(modules or {})
 
 
-def as_parameter(value: Any) -> Any:
+def as_parameter(value) -> Any:
     """Convert a Tensor to a Parameter; anything else stays as it is."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def parameter_line(name: Any, p: Any, type_name_of: Callable[[Any], Any]) -> str:
+def parameter_line(name, p, type_name_of: Callable[[Any], Any]) -> str:
     """The line of `repr` for an entry of a container of parameters."""
     if not isinstance(p, Tensor):
         return f"  ({name}): Object of type: {type(p).__name__}"
@@ -219,18 +219,18 @@ class ParameterList(Module):
         self._size = 0
         self.extend(values or ())
 
-    def _name_at(self, i: Any) -> str:
+    def _name_at(self, i) -> str:
         position = index(i)
         if not -self._size <= position < self._size:
             raise IndexError(f"index {position} is out of range")
         return str(position % self._size)
 
-    def __getitem__(self, i: Any) -> Any:
+    def __getitem__(self, i) -> Any:
         if isinstance(i, slice):
             return type(self)([self[k] for k in range(*i.indices(len(self)))])
         return getattr(self, self._name_at(i))
 
-    def __setitem__(self, i: Any, value: Any) -> None:
+    def __setitem__(self, i, value) -> None:
         setattr(self, self._name_at(i), as_parameter(value))
 
     def __len__(self) -> int:
@@ -239,7 +239,7 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def append(self, value: Any) -> ParameterList:
+    def append(self, value) -> ParameterList:
         """Add one at the end."""
         self._size += 1
         self[-1] = value
@@ -268,7 +268,7 @@ class ParameterDict(NamedContainer):
     def _entries(self) -> dict[str, Any]:
         return self._parameters
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value) -> None:
         self._parameters[key] = as_parameter(value)
 
     def extra_repr(self) -> str:

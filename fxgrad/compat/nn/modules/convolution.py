@@ -14,7 +14,7 @@ from .module import Module
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def repeat_for_dims(value: Any, n: int) -> tuple:
+def repeat_for_dims(value, n: int) -> tuple:
     """Return a number for each dimension, given one for all or a sequence."""
     return tuple(value) if isinstance(value, tuple | list) else (value,) * n
 
@@ -30,15 +30,15 @@ class Convolution(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
     ):
         super().__init__()
         if groups <= 0:
@@ -92,13 +92,13 @@ class Convolution(Module):
             totals = [same * d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
         return [n for t in reversed(totals) for n in (t // 2, t - t // 2)]
 
-    def _pad_input(self, input: Any) -> tuple[Any, Any]:
+    def _pad_input(self, input) -> tuple[Any, Any]:
         """Pad the input by its mode; return (input, the padding left to zeros)."""
         if self.padding_mode == "zeros":
             return input, self.padding
         return functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         input, padding = self._pad_input(input)
         function = getattr(functional, f"conv{self.dims}d")
         return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
@@ -129,16 +129,16 @@ class TransposedConvolution(Convolution):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation=1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
     ):
         if padding_mode != "zeros":
             raise ArgumentValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
@@ -157,14 +157,14 @@ class TransposedConvolution(Convolution):
         )
         self.output_padding = repeat_for_dims(output_padding, self.dims)
 
-    def forward(self, input: Any, output_size: Any = None) -> Any:
+    def forward(self, input, output_size=None) -> Any:
         extra = self.output_padding if output_size is None else self._output_padding_for(input, output_size)
         function = getattr(functional, f"conv_transpose{self.dims}d")
         return function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
-    def _output_padding_for(self, input: Any, output_size: Any) -> list[int]:
+    def _output_padding_for(self, input, output_size) -> list[int]:
         """The output padding that makes the result of this size."""
         sizes = list(output_size)[-self.dims :]
         smallest = [

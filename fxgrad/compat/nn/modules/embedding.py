@@ -33,7 +33,7 @@ class TableModule(Module):
     embedding_dim: int
     padding_idx: int | None
 
-    def __init_subclass__(cls, options: str = "", **rest: Any):
+    def __init_subclass__(cls, options: str = "", **rest):
         """`options`: the parameters after the size of the table."""
         super().__init_subclass__(**rest)
         if options:
@@ -44,7 +44,7 @@ class TableModule(Module):
                 parameters=list(cls.init_signature.parameters.values())[1:]
             )
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args, **kwargs):
         super().__init__()
         try:
             bound = self.init_signature.bind(self, *args, **kwargs)
@@ -67,7 +67,7 @@ class TableModule(Module):
             self.reset_parameters()
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, **options: Any) -> Any:
+    def from_pretrained(cls, embeddings, freeze: bool = True, **options) -> Any:
         """A table of the rows of a matrix."""
         assert embeddings.dim() == 2, "Embeddings parameter is expected to be 2-dimensional"
         made = cls(*embeddings.shape, _weight=embeddings, **options)
@@ -102,7 +102,7 @@ class Embedding(
 ):
     """A table of vectors, looked up by their numbers."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return functional.embedding(input, self.weight, **self.options())
 
 
@@ -120,7 +120,7 @@ class EmbeddingBag(
             [0., 1., 0.]])
     """
 
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+    def forward(self, input, offsets=None, per_sample_weights=None) -> Any:
         return functional.embedding_bag(
             input, self.weight, offsets, per_sample_weights=per_sample_weights, **self.options()
         )

@@ -32,7 +32,7 @@ def functional_module(
     expected = parse_signature(f"self, {signature}")
     names = list(expected.parameters)[1:]
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args, **kwargs) -> None:
         try:
             given = expected.bind(self, *args, **kwargs)
         except TypeError as error:
@@ -42,13 +42,13 @@ def functional_module(
         for key in names:
             setattr(self, key, given.arguments[key])
 
-    def forward(self: Any, *inputs: Any) -> Any:
+    def forward(self, *inputs) -> Any:
         options = {key: getattr(self, key) for key in names}
         if trains:
             options["training"] = self.training
         return getattr(functional, function)(*inputs, **options)
 
-    def extra_repr(self: Any) -> str:
+    def extra_repr(self) -> str:
         parts = [
             str(getattr(self, key[1:-1])) if key.startswith("[") else f"{key}={getattr(self, key)!r}"
             for key in shown.split()
@@ -125,7 +125,7 @@ class PoolModule(Module):
 
     stride: Any
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value) -> None:
         super().__setattr__(name, self.kernel_size if name == "stride" and value is None else value)
 
 
@@ -135,16 +135,16 @@ PADDINGS = {"zero": "constant", "reflection": "reflect", "replication": "replica
 def padding_module(name: str, dims: int, mode: str, value: str = "") -> type:
     """Make the class of Modules that pad so many dimensions by `mode`; `value` is a further argument."""
 
-    def __init__(self: Any, padding: Any, *given: Any) -> None:
+    def __init__(self, padding, *given) -> None:
         Module.__init__(self)
         self.padding = (padding,) * (2 * dims) if isinstance(padding, int) else tuple(padding)
         if value:
             (self.value,) = given
 
-    def forward(self: Any, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return functional.pad(input, self.padding, mode, self.value if value else None)
 
-    def extra_repr(self: Any) -> str:
+    def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}" if value else str(self.padding)
 
     members = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__module__": __name__}

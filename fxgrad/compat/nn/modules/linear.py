@@ -15,10 +15,10 @@ from .module import Module
 class Identity(Module):
     """The input itself, whatever it is made of."""
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args, **kwargs):
         super().__init__()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return input
 
 
@@ -30,9 +30,7 @@ class Linear(Module):
     torch.Size([5, 2])
     """
 
-    def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
@@ -48,7 +46,7 @@ class Linear(Module):
             bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -66,8 +64,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
     ):
         super().__init__()
         if in1_features <= 0:
@@ -86,7 +84,7 @@ class Bilinear(Module):
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input1: Any, input2: Any) -> Any:
+    def forward(self, input1, input2) -> Any:
         return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -103,7 +101,7 @@ class Flatten(Module):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -113,7 +111,7 @@ class Flatten(Module):
 class Unflatten(Module):
     """One dimension as several."""
 
-    def __init__(self, dim: int, unflattened_size: Any):
+    def __init__(self, dim: int, unflattened_size):
         super().__init__()
         if not isinstance(unflattened_size, tuple | list):
             raise ArgumentError(
@@ -121,7 +119,7 @@ class Unflatten(Module):
             )
         self.dim, self.unflattened_size = dim, unflattened_size
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
@@ -131,7 +129,7 @@ class Unflatten(Module):
 class PReLU(Module):
     """max(x, 0) + weight · min(x, 0), with one weight or one for each channel."""
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None):
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None):
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
@@ -141,7 +139,7 @@ class PReLU(Module):
         """Set the weights to `init` again."""
         init.constant_(self.weight, self.init)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return functional.prelu(input, self.weight)
 
     def extra_repr(self) -> str:

@@ -14,7 +14,7 @@ class Loss(Module):
     reduction: str
     weight: Any
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value) -> None:
         if name in ("weight", "pos_weight") and name not in self._buffers:
             self.register_buffer(name, value)
         else:

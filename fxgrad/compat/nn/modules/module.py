@@ -43,7 +43,7 @@ class Module(CallMixin, StateMixin):
     _modules: dict[str, Module | None]
     call_super_init = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args, **kwargs) -> None:
         write = super().__setattr__
         write("training", True)
         write("_parameters", {})
@@ -51,14 +51,14 @@ class Module(CallMixin, StateMixin):
         write("_non_persistent_buffers_set", set())
         write("_modules", {})
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args, **kwargs) -> Any:
         """What the module computes: subclasses define it."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
     # -- attributes ------------------------------------------
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value) -> None:
         places = self.__dict__
         if isinstance(value, Parameter):
             self._forget(name, but="_parameters")
@@ -125,7 +125,7 @@ class Module(CallMixin, StateMixin):
         if "_parameters" not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
 
-    def _check_name(self, name: Any, kind: str, members: dict) -> None:
+    def _check_name(self, name, kind: str, members: dict) -> None:
         """Raise for what cannot be the name of a member."""
         if not isinstance(name, str):
             raise ArgumentError(f"{kind} name should be a string. Got {torch_type_name(name)}")
@@ -314,14 +314,7 @@ class Module(CallMixin, StateMixin):
                     self._buffers[name] = fn(b)
         return self
 
-    def to(
-        self,
-        *args: Any,
-        dtype: Any = None,
-        device: Any = None,
-        non_blocking: bool = False,
-        memory_format: Any = None,
-    ) -> Module:
+    def to(self, *args, dtype=None, device=None, non_blocking: bool = False, memory_format=None) -> Module:
         """Move all parameters and buffers to a device, those that are floating or complex to a dtype: to(device),
         to(dtype), to(device, dtype), to(tensor)."""
         for given in args:
@@ -336,14 +329,14 @@ class Module(CallMixin, StateMixin):
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
 
-        def move(t: Any) -> Tensor:
+        def move(t) -> Tensor:
             floating = t.is_floating_point() or t.is_complex()
             order = memory_format if len(t.shape) in (4, 5) else None
             return t.to(dtype=dtype if floating else None, device=device, memory_format=order)
 
         return self._apply(move)
 
-    def type(self, dst_type: Any) -> Module:
+    def type(self, dst_type) -> Module:
         """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda t: t.type(dst_type))
 
@@ -370,7 +363,7 @@ class Module(CallMixin, StateMixin):
         """All parameters and buffers on the CPU."""
         return self.to(device="cpu")
 
-    def cuda(self, device: Any = None) -> Module:
+    def cuda(self, device=None) -> Module:
         """All parameters and buffers on a CUDA device."""
         return self.to(device="cuda" if device is None else device)
 
@@ -390,7 +383,7 @@ class Module(CallMixin, StateMixin):
         return f"{self._get_name()}(\n  " + "\n  ".join([*extra, *children]) + "\n)"
 
 
-def torch_type_name(value: Any) -> str:
+def torch_type_name(value) -> str:
     """The name of a value's class with its module, as torch writes it."""
     if isinstance(value, Tensor):
         return value.type() if type(value) is Tensor else f"torch.nn.{type(value).__name__}"

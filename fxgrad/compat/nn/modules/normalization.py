@@ -18,7 +18,7 @@ class AffineNorm(Module):
     weight: Any
     bias: Any
 
-    def _register_affine(self, size: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
+    def _register_affine(self, size, weight: bool, bias: bool, device, dtype) -> None:
         for name, wanted in (("weight", weight), ("bias", bias)):
             made = Parameter(empty(size, device=device, dtype=dtype)) if wanted else None
             self.register_parameter(name, made)
@@ -37,19 +37,19 @@ class LayerNorm(AffineNorm):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
     ):
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
         self._register_affine(shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -64,11 +64,11 @@ class RMSNorm(AffineNorm):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape,
         eps: float | None = None,
         elementwise_affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
     ):
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
@@ -77,7 +77,7 @@ class RMSNorm(AffineNorm):
         self.register_parameter("weight", made)
         self.reset_parameters()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
@@ -93,8 +93,8 @@ class GroupNorm(AffineNorm):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
         *,
         bias: bool = True,
     ):
@@ -106,7 +106,7 @@ class GroupNorm(AffineNorm):
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self._register_affine(num_channels, affine, affine and bias, device, dtype)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -129,8 +129,8 @@ class RunningNorm(AffineNorm):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
         *,
         bias: bool = True,
     ):
@@ -160,7 +160,7 @@ class RunningNorm(AffineNorm):
         self.reset_running_stats()
         super().reset_parameters()
 
-    def _check(self, input: Any) -> None:
+    def _check(self, input) -> None:
         rank = len(input.shape)
         if rank not in self.ranks:
             expected = " or ".join(f"{r}D" for r in self.ranks)
@@ -176,7 +176,7 @@ class RunningNorm(AffineNorm):
 class BatchNorm(RunningNorm):
     """Mean 0 and variance 1 of each channel over the batch; in evaluation by the running statistics."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         self._check(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
@@ -199,14 +199,14 @@ class InstanceNorm(RunningNorm):
         momentum: float | None = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device=None,
+        dtype=None,
         *,
         bias: bool = True,
     ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input) -> Any:
         self._check(input)
         single = len(input.shape) == self.ranks[0]
         own = self.training or not self.track_running_stats

@@ -45,7 +45,7 @@ class StateMixin:
         """Return what else belongs to the state; subclasses define it, with `set_extra_state`."""
         raise TensorError("get_extra_state: this module has none")
 
-    def set_extra_state(self, state: Any) -> None:
+    def set_extra_state(self, state) -> None:
         """Take back what `get_extra_state` returned."""
         raise TensorError("set_extra_state: this module has none")
 
@@ -56,7 +56,7 @@ class StateMixin:
         return {name: member for name, member in members.items() if member is not None and name not in hidden}
 
     def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self, *, destination=None, prefix: str = "", keep_vars: bool = False
     ) -> OrderedDict[str, Any]:
         """Parameters and persistent buffers by their full names. They share the memory of the module's; `keep_vars`:
         they are the module's.

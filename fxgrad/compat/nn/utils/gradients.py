@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..._core.errors import TensorError
 from ..._core.tensor import Tensor
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def gradients_of(parameters: Any) -> list[Tensor]:
+def gradients_of(parameters) -> list[Tensor]:
     """The gradients of the parameters that have one."""
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     return [p.grad for p in parameters if p.grad is not None]
@@ -23,7 +23,7 @@ def gradients_of(parameters: Any) -> list[Tensor]:
 
 @no_grad()
 def get_total_norm(
-    tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+    tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach=None
 ) -> Tensor:
     """The norm of all entries of all Tensors.
 
@@ -45,7 +45,7 @@ def get_total_norm(
 
 
 @no_grad()
-def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
+def clip_grads_with_norm_(parameters, max_norm: float, total_norm: Tensor, foreach=None) -> None:
     """Scale the gradients so that their norm is at most `max_norm`, where it is `total_norm` now."""
     factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in gradients_of(parameters):
@@ -53,11 +53,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
 
 
 def clip_grad_norm_(
-    parameters: Any,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: Any = None,
+    parameters, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach=None
 ) -> Tensor:
     """Scale the gradients so that the norm of all their entries is at most `max_norm`; returns what it was."""
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
@@ -67,7 +63,7 @@ def clip_grad_norm_(
 
 
 @no_grad()
-def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
+def clip_grad_value_(parameters, clip_value: float, foreach=None) -> None:
     """Limit the entries of the gradients to [-clip_value, clip_value]."""
     for gradient in gradients_of(parameters):
         gradient.clamp_(-float(clip_value), float(clip_value))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def activation(elsewhere: str = "", in_place: str = "", **options: Any) -> Callable[[Any], Any]:
+def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[Any], Any]:
     """Declare an elementwise function of nn.functional, where it takes `inplace=`.
 
     Args:
@@ -54,7 +54,7 @@ def with_inplace_option(
     last = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False)
 
     @wraps(function)
-    def dispatch(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+    def dispatch(*args, inplace: bool = False, **kwargs) -> Any:
         if len(args) > count:
             inplace, args = args[count], args[:count]
         return (in_place if inplace else pure)(*args, **kwargs)
@@ -63,7 +63,7 @@ def with_inplace_option(
     return dispatch
 
 
-def hard_clip(x: Any, low: Any, high: Any) -> Any:
+def hard_clip(x, low, high) -> Any:
     """Limit x to [low, high], with derivative 0 at the limits; limits that are NaN give NaN."""
     low, high = number_like(low, x), number_like(high, x)
     if low != low or high != high:
@@ -79,19 +79,19 @@ REAL_KINDS = "iuf"  # the kinds of dtypes of which there are comparisons
 @activation(
     "function method", "function method nn.functional", primitive=ops.relu, complex=False, kinds=REAL_KINDS
 )
-def relu(input: Any) -> Any:
+def relu(input) -> Any:
     """max(x, 0)."""
     return ops.relu(input)
 
 
 @activation(node="HardtanhBackward0", kinds=REAL_KINDS)
-def relu6(input: Any) -> Any:
+def relu6(input) -> Any:
     """x limited to [0, 6]."""
     return hard_clip(input, 0, 6)
 
 
 @activation("", "nn.functional", kinds=REAL_KINDS)
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+def hardtanh(input, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """x limited to [min_val, max_val]."""
     if min_val > max_val:
         raise ArgumentValueError(
@@ -103,26 +103,26 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 
 
 @activation("", "nn.functional")
-def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+def leaky_relu(input, negative_slope: float = 0.01) -> Any:
     """x, times the slope where it is not positive."""
     return ops.where(ops.greater(input, 0), input, input * number_like(negative_slope, input))
 
 
 @activation("function", "function nn.functional", out=True, kinds=REAL_KINDS)
-def threshold(input: Any, threshold: float, value: float) -> Any:
+def threshold(input, threshold: float, value: float) -> Any:
     """x, or the value where x is not above the threshold."""
     low, other = number_like(threshold, input), number_like(value, input)
     return ops.where(ops.less_equal(input, low), other, input)
 
 
 @activation()
-def hardsigmoid(input: Any) -> Any:
+def hardsigmoid(input) -> Any:
     """x/6 + ½ limited to [0, 1]."""
     return hard_clip(input + 3, 0, 6) / 6
 
 
 @activation()
-def hardswish(input: Any) -> Any:
+def hardswish(input) -> Any:
     """x times the hard sigmoid of x."""
     inner = input * (input + 3) / 6
     return ops.where(
@@ -131,7 +131,7 @@ def hardswish(input: Any) -> Any:
 
 
 @operation("input", spaces="function method nn.functional", kinds="f")
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+def hardshrink(input, lambd: float = 0.5) -> Any:
     """x where |x| > lambd, and 0 elsewhere."""
     lambd = number_like(lambd, input)
     inside = ops.logical_and(ops.less_equal(input, lambd), ops.greater_equal(input, -lambd))
@@ -139,7 +139,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 
 @operation("input", spaces="nn.functional", kinds="f")
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input, lambd: float = 0.5) -> Any:
     """x moved towards 0 by lambd, as far as 0."""
     lambd, greatest = number_like(lambd, input), np.finfo(value_dtype(input)).max
     if not 0 <= lambd <= greatest:
@@ -152,7 +152,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
 
 
 @operation("input weight", spaces="function method nn.functional", out=False, node="PreluKernelBackward0")
-def prelu(input: Any, weight: Any) -> Any:
+def prelu(input, weight) -> Any:
     """x, times the weight (one number, or one for each channel: dimension 1) where it is not positive."""
     if weight.ndim == 1 and weight.shape[0] != 1 and input.ndim > 1:
         weight = ops.reshape(weight, shape=(weight.shape[0], *(1,) * (input.ndim - 2)))
@@ -160,7 +160,7 @@ def prelu(input: Any, weight: Any) -> Any:
 
 
 # -- exponential ------------------------------------------
-def scaled_elu(x: Any, scale: Any, alpha: Any, rate: Any = 1) -> Any:
+def scaled_elu(x, scale, alpha, rate: float = 1) -> Any:
     """scale·x where x is positive, and scale·alpha·(e^(rate·x) − 1) elsewhere. The slope at 0 is that from below, the
     second derivative there 0."""
     below = ops.where(ops.greater_equal(x, 0), 0, x * rate)
@@ -169,7 +169,7 @@ def scaled_elu(x: Any, scale: Any, alpha: Any, rate: Any = 1) -> Any:
 
 
 @activation("", "nn.functional")
-def elu(input: Any, alpha: float = 1.0) -> Any:
+def elu(input, alpha: float = 1.0) -> Any:
     """x where it is positive, and alpha·(eˣ − 1) elsewhere."""
     return scaled_elu(input, 1, number_like(alpha, input))
 
@@ -178,13 +178,13 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.673263242354377284
 
 
 @activation("function", "function nn.functional", node="EluBackward0")
-def selu(input: Any) -> Any:
+def selu(input) -> Any:
     """elu with the scale and alpha that keep mean 0 and variance 1."""
     return scaled_elu(input, SELU_SCALE, SELU_ALPHA)
 
 
 @activation("function", "function nn.functional")
-def celu(input: Any, alpha: float = 1.0) -> Any:
+def celu(input, alpha: float = 1.0) -> Any:
     """x where it is positive, and alpha·(e^(x/alpha) − 1) elsewhere."""
     alpha = number_like(alpha, input)
     if alpha == 0:
@@ -193,7 +193,7 @@ def celu(input: Any, alpha: float = 1.0) -> Any:
 
 
 @operation("input", spaces="nn.functional", kinds="f")
-def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+def softplus(input, beta: float = 1, threshold: float = 20) -> Any:
     """log(1 + e^(beta·x))/beta, or x itself where beta·x is above the threshold."""
     beta, threshold = number_like(beta, input), number_like(threshold, input)
     smooth = ops.softplus(input * beta) / beta if beta != 1 else ops.softplus(input)
@@ -201,19 +201,19 @@ def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
 
 
 @operation("input", spaces="nn.functional", node="LogSigmoidBackward0", kinds="f")
-def logsigmoid(input: Any) -> Any:
+def logsigmoid(input) -> Any:
     """log(1/(1 + e⁻ˣ)), without overflow or lost digits."""
     return ops.negative(ops.softplus(ops.negative(input)))
 
 
 @activation(kinds="fc")
-def silu(input: Any) -> Any:
+def silu(input) -> Any:
     """x·sigmoid(x)."""
     return ops.silu(input)
 
 
 @activation()
-def mish(input: Any) -> Any:
+def mish(input) -> Any:
     """x·tanh(softplus(x))."""
     return input * ops.tanh(ops.softplus(input))
 
@@ -233,7 +233,7 @@ normal_cdf = declare_primitive(
 )
 
 
-def gelu_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+def gelu_tangent(ys, primals, tangents, params: dict) -> list[Any]:
     """The tangent rule, in terms of the share, which is a result and so not computed twice."""
     (x,), (t,), (_, share) = primals, tangents, ys
     if params["approximate"] == "none":
@@ -248,7 +248,7 @@ ROOT, CUBIC = math.sqrt(2 / math.pi), 0.044715
 
 
 @operation("input", name="gelu", spaces="", out=False, results=tuple, tangent=gelu_tangent, kinds="f")
-def gelu_values(input: Any, approximate: str) -> Any:
+def gelu_values(input, approximate: str) -> Any:
     """Return [x times a share, the share]."""
     if approximate == "none":
         share = normal_cdf(input)
@@ -259,7 +259,7 @@ def gelu_values(input: Any, approximate: str) -> Any:
 
 @expose("nn.functional")
 @with_out
-def gelu(input: Any, *, approximate: str = "none") -> Any:
+def gelu(input, *, approximate: str = "none") -> Any:
     """x·Φ(x) with the distribution function Φ of the normal law; approximate="tanh" replaces it by
     (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2."""
     if approximate not in ("none", "tanh"):
@@ -269,19 +269,19 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
 
 # -- rational and gated ------------------------------------------
 @operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")
-def softsign(input: Any) -> Any:
+def softsign(input) -> Any:
     """x/(1 + |x|)."""
     return input / (1 + ops.absolute(input))
 
 
 @operation("input", spaces="nn.functional", out=False, node="SubBackward0", promote="float")
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input) -> Any:
     """x − tanh(x)."""
     return input - ops.tanh(input)
 
 
 @operation("input", spaces="nn.functional")
-def glu(input: Any, dim: int = -1) -> Any:
+def glu(input, dim: int = -1) -> Any:
     """a·sigmoid(b) for the halves a and b along a dimension."""
     axis, size = dim % input.ndim, input.shape[dim]
     if size % 2:

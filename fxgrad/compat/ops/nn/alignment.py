@@ -16,7 +16,7 @@ from ..._declare.operation import SPACES, expose, operation
 LOG_ZERO = -1e30  # the logarithm of what is impossible, with which one can still compute
 
 
-def log_sum_exp(*terms: Any) -> Any:
+def log_sum_exp(*terms) -> Any:
     """log Σ exp(term)."""
     most: Any = ops.stop_gradient(terms[0])
     for term in terms[1:]:
@@ -28,7 +28,7 @@ def log_sum_exp(*terms: Any) -> Any:
     return most + ops.log(total)
 
 
-def shift_states(states: Any, by: int) -> Any:
+def shift_states(states, by: int) -> Any:
     """Shift states to higher numbers; the first ones become impossible."""
     count = aval_of(states).shape[0]
     impossible = np.full((count, by), LOG_ZERO, aval_of(states).dtype)
@@ -42,7 +42,7 @@ def shift_states(states: Any, by: int) -> Any:
     node="CtcLossBackward0",
     out=False,
 )
-def ctc_loss_values(log_probs: Any, labels: Any, skips: Any, input_lengths: Any, ends: Any) -> Any:
+def ctc_loss_values(log_probs, labels, skips, input_lengths, ends) -> Any:
     """The losses -log P of sequences of states: labels with a blank before, between and behind them.
 
     Args:
@@ -75,7 +75,7 @@ def ctc_loss_values(log_probs: Any, labels: Any, skips: Any, input_lengths: Any,
     return ops.where(ops.greater(losses, -LOG_ZERO / 2), np.asarray(np.inf, dtype), losses)
 
 
-def as_integers(given: Any) -> np.ndarray:
+def as_integers(given) -> np.ndarray:
     """Convert a Tensor or a sequence to an array of integers."""
     return np.asarray(
         concretize(refresh(given).value, "ctc_loss") if isinstance(given, Tensor) else given, np.int64
@@ -86,8 +86,8 @@ def as_integers(given: Any) -> np.ndarray:
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths,
+    target_lengths,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,

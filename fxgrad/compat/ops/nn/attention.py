@@ -15,11 +15,11 @@ from ..._declare.operation import expose, operation
 from .dropout import dropout_factors
 
 
-def swap_last_axes(x: Any) -> Any:
+def swap_last_axes(x) -> Any:
     return fnp.swapaxes(x, -1, -2)
 
 
-def attention_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+def attention_tangent(ys, primals, tangents, params: dict) -> list[Any]:
     """The tangent rule, in terms of the weights, which are a result: nothing is computed twice."""
     weights = ys[1]
     (q, k, v, _, keep), (tq, tk, tv, tm, _) = primals, tangents
@@ -52,9 +52,7 @@ def add_terms(terms: list[Any]) -> Any:
     results=tuple,
     tangent=attention_tangent,
 )
-def attention_values(
-    query: Any, key: Any, value: Any, attn_mask: Any, keep: Any, is_causal: bool, scale: float
-) -> Any:
+def attention_values(query, key, value, attn_mask, keep, is_causal: bool, scale: float) -> Any:
     """Return [weighted means of the values, the weights]. A query to which all is masked gets zeros."""
     scores = fnp.matmul(query, swap_last_axes(key)) * scale
     if not aval_of(scores).shape[-1]:  # no keys
@@ -75,10 +73,10 @@ def attention_values(
 
 @expose("nn.functional")
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query,
+    key,
+    value,
+    attn_mask=None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,

@@ -20,7 +20,7 @@ from .softmax import log_softmax
 CLASSES = np.dtype("i8"), np.dtype("u1")
 
 
-def check_classes(target: Any, count: int, ignore_index: int) -> None:
+def check_classes(target, count: int, ignore_index: int) -> None:
     """Raise for dtypes that are no classes, and for concrete classes out of range."""
     dtype = aval_of(target).dtype
     if dtype not in CLASSES:
@@ -36,7 +36,7 @@ def check_classes(target: Any, count: int, ignore_index: int) -> None:
         raise DimensionError(f"Target {int(np.asarray(target)[wrong].flat[0])} is out of bounds.")
 
 
-def target_scores(scores: Any, target: Any) -> Any:
+def target_scores(scores, target) -> Any:
     """The score of the target class, of scores along axis 1."""
     places = ops.restore_axes(target, aval_of(scores).shape, (1,))
     return ops.reshape(ops.take_along(scores, places, 1), shape=aval_of(target).shape)
@@ -45,9 +45,7 @@ def target_scores(scores: Any, target: Any) -> Any:
 @operation(
     "input target weight", spaces="", out=False, name="nll_loss", node="NllLossBackward0", by_value=False
 )
-def nll_loss_values(
-    input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+def nll_loss_values(input, target, weight, ignore_index: int, reduction: str, smoothing: float) -> Any:
     """−weight·log-probability of the target class, mixed with the mean over all classes where there is smoothing. The
     mean is over the weights; entries with the class `ignore_index` do not count."""
     single = aval_of(input).ndim == 1
@@ -76,7 +74,7 @@ def nll_loss_values(
 
 
 def class_loss(
-    input: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float = 0.0
+    input: Tensor, target: Tensor, weight, ignore_index: int, reduction: str, smoothing: float = 0.0
 ) -> Tensor:
     """Check the classes and compute their loss: see `nll_loss_values`."""
     shape = input.shape
@@ -84,7 +82,7 @@ def class_loss(
     return nll_loss_values(input, target, weight, ignore_index, reduction, smoothing)
 
 
-def check_shapes(input: Any, target: Any) -> None:
+def check_shapes(input, target) -> None:
     have, want = tuple(target.shape), tuple(input.shape)
     if (have != ()) if len(want) == 1 else (want and not have):
         raise TensorError(f"size mismatch (got input: {list(want)}, target: {list(have)})")
@@ -98,12 +96,12 @@ def check_shapes(input: Any, target: Any) -> None:
 
 @expose("nn.functional")
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
+    input,
+    target,
+    weight=None,
+    size_average=None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce=None,
     reduction: str = "mean",
 ) -> Any:
     """The negative of the target classes' log-probabilities, which stand along dimension 1.
@@ -117,7 +115,7 @@ def nll_loss(
 
 
 @operation("input target weight", spaces="", out=False, name="probability_loss", node="DivBackward0")
-def probability_loss(input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
+def probability_loss(input, target, weight, reduction: str, smoothing: float) -> Any:
     """−Σ weight·target·log-probability over the classes, targets mixed with equal probabilities. The mean is over the
     batch."""
     shape = aval_of(input).shape
@@ -133,12 +131,12 @@ def probability_loss(input: Any, target: Any, weight: Any, reduction: str, smoot
 
 @expose("nn.functional")
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
+    input,
+    target,
+    weight=None,
+    size_average=None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce=None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
@@ -168,27 +166,27 @@ def cross_entropy(
 
 
 # -- margins between scores ------------------------------------------
-def as_batch(*values: Any) -> tuple[Any, ...]:
+def as_batch(*values) -> tuple[Any, ...]:
     """Add a batch axis to values without one."""
     if aval_of(values[0]).ndim > 1:
         return values
     return tuple(ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in values)
 
 
-def unbatch_losses(losses: Any, input: Any) -> Any:
+def unbatch_losses(losses, input) -> Any:
     """Remove the batch axis of losses where the input has none."""
     return losses if aval_of(input).ndim > 1 else ops.reshape(losses, shape=())
 
 
 @operation("input target weight", spaces="nn.functional", out=False)
 def multi_margin_loss(
-    input: Any,
-    target: Any,
+    input,
+    target,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    weight=None,
+    size_average=None,
+    reduce=None,
     reduction: str = "mean",
 ) -> Any:
     """The mean over the classes i of max(margin − x[target] + xᵢ, 0)ᵖ, that of the target left out."""
@@ -207,9 +205,7 @@ def multi_margin_loss(
 
 
 @operation("input target", spaces="nn.functional", out=False)
-def multilabel_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction: str = "mean") -> Any:
     """Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the first −1, and all classes i that are none,
     divided by the number of classes."""
     x, target = as_batch(input, target)
@@ -240,12 +236,7 @@ def multilabel_margin_loss(
 
 @operation("input target weight", spaces="nn.functional", promote="arithmetic", out=False)
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Any:
     """The mean over the classes of the entropy of sigmoid(x) against 0 or 1."""
     terms = target * ops.softplus(ops.negative(input)) + (1 - target) * ops.softplus(input)
@@ -258,14 +249,14 @@ def multilabel_soft_margin_loss(
 
 # -- classes as vectors ------------------------------------------
 @operation("input", spaces="", out=False, name="one_hot")
-def one_hot_values(input: Any, num_classes: int) -> Any:
+def one_hot_values(input, num_classes: int) -> Any:
     """1 at the class along a new last dimension, 0 elsewhere."""
     places = ops.reshape(input, shape=(*aval_of(input).shape, 1))
     return ops.convert(ops.equal(places, np.arange(num_classes)), dtype=np.dtype(np.int64))
 
 
 @expose("nn.functional")
-def one_hot(input: Any, num_classes: int = -1) -> Any:
+def one_hot(input, num_classes: int = -1) -> Any:
     """Vectors with 1 at the class, along a new last dimension; without a number of classes there are as many as needed.
 
     >>> import fxgrad.compat as torch

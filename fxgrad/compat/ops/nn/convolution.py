@@ -15,13 +15,13 @@ from .spatial import add_batch_axis, per_dimension, remove_batch_axis
 CONVOLUTION = {"spaces": "function nn.functional", "out": False, "node": "ConvolutionBackward0"}
 
 
-def split_groups(w: Any, groups: int) -> Any:
+def split_groups(w, groups: int) -> Any:
     """Reshape a weight (features, channels, …), so that its groups are the first axis."""
     n, *rest = aval_of(w).shape
     return ops.reshape(w, shape=(groups, n // groups, *rest))
 
 
-def correlate_groups(x: Any, w: Any, bias: Any, groups: int, had_batch: bool, **params: Any) -> Any:
+def correlate_groups(x, w, bias, groups: int, had_batch: bool, **params) -> Any:
     """Correlate (N, C, …) with (groups, features, channels, …), and add the bias of each feature."""
     n, c, *spatial = aval_of(x).shape
     y = ops.correlate(ops.reshape(x, shape=(n, groups, c // groups, *spatial)), w, **params)
@@ -32,7 +32,7 @@ def correlate_groups(x: Any, w: Any, bias: Any, groups: int, had_batch: bool, **
     return remove_batch_axis(y, had_batch)
 
 
-def check_operands(x: Any, w: Any, bias: Any, rank: int, groups: int, channels: int, features: int) -> None:
+def check_operands(x, w, bias, rank: int, groups: int, channels: int, features: int) -> None:
     """Raise for dtypes and shapes that do not fit."""
     have, given = aval_of(x), aval_of(w)
     if have.dtype != given.dtype:
@@ -58,7 +58,7 @@ def check_operands(x: Any, w: Any, bias: Any, rank: int, groups: int, channels: 
         )
 
 
-def paddings(padding: Any, sizes: Any, steps: Any, dilations: Any) -> tuple[tuple[int, int], ...]:
+def paddings(padding, sizes, steps, dilations) -> tuple[tuple[int, int], ...]:
     """The padding before and after, given as numbers, "valid" or "same"."""
     if padding == "valid":
         return ((0, 0),) * len(sizes)
@@ -75,9 +75,7 @@ def paddings(padding: Any, sizes: Any, steps: Any, dilations: Any) -> tuple[tupl
     return tuple((n, n) for n in numbers)
 
 
-def convolution(
-    rank: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Any:
+def convolution(rank: int, input, weight, bias, stride, padding, dilation, groups: int) -> Any:
     """The correlation of input with weight over the last `rank` dimensions."""
     x, had_batch = add_batch_axis(input, rank, f"conv{rank}d")
     shape = aval_of(weight).shape
@@ -113,15 +111,7 @@ def declare_conv(rank: int) -> Any:
     """Declare the convolution over so many dimensions."""
 
     @operation("input weight bias", name=f"conv{rank}d", **CONVOLUTION)
-    def conv(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-    ) -> Any:
+    def conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups: int = 1) -> Any:
         """The correlation of input (N, C, *spatial) with a weight (features, C / groups, *kernel), plus each feature's
         bias.
 
@@ -142,15 +132,7 @@ conv1d, conv2d, conv3d = map(declare_conv, (1, 2, 3))
 
 
 def transposed_convolution(
-    rank: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: int,
-    dilation: Any,
+    rank: int, input, weight, bias, stride, padding, output_padding, groups: int, dilation
 ) -> Any:
     """The transpose of `convolution`: a correlation with the reversed weight, stride − 1 zeros between the entries."""
     x, had_batch = add_batch_axis(input, rank, f"conv_transpose{rank}d")
@@ -191,14 +173,7 @@ def declare_conv_transpose(rank: int) -> Any:
 
     @operation("input weight bias", name=f"conv_transpose{rank}d", **CONVOLUTION)
     def conv_transpose(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        dilation: Any = 1,
+        input, weight, bias=None, stride=1, padding=0, output_padding=0, groups: int = 1, dilation=1
     ) -> Any:
         """The transpose of a convolution, with a weight (C, features / groups, *kernel), plus the bias of each feature.
 
@@ -217,7 +192,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(declare_conv_transpos
 
 # -- windows ------------------------------------------
 @operation("input", spaces="nn.functional", out=False, node="Im2ColBackward0")
-def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1) -> Any:
     """The windows of images (N, C, H, W) as columns: (N, C·kH·kW, number of windows)."""
     x, had_batch = add_batch_axis(input, 2, "im2col")
     n, c = aval_of(x).shape[:2]
@@ -231,9 +206,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 
 @operation("input", spaces="nn.functional", out=False, node="Col2ImBackward0")
-def fold(
-    input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1) -> Any:
     """The sum of windows, given as columns, where they overlap: the transpose of unfold."""
     had_batch = aval_of(input).ndim == 3
     x = input if had_batch else ops.reshape(input, shape=(1, *aval_of(input).shape))

@@ -15,13 +15,13 @@ from .loss import hinge, legacy_reduction, reduce_losses
 
 
 @operation("x1 x2", promote="float", spaces="function nn.functional", out=False)
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of x1 − x2 + eps along the last dimension."""
     return p_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False)
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8) -> Any:
     """⟨x1, x2⟩/(‖x1‖·‖x2‖) along a dimension; norms are not taken for less than eps."""
     if not eps >= 0:
         raise TensorError(f"eps must be non-negative, got: {eps}")
@@ -35,7 +35,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 
 @operation("input", spaces="function nn.functional", out=False)
-def pdist(input: Any, p: float = 2.0) -> Any:
+def pdist(input, p: float = 2.0) -> Any:
     """The p-norm distances of all pairs of rows i < j, in this order."""
     if aval_of(input).ndim != 2:
         raise TensorError(f"pdist only supports 2D tensors, got: {aval_of(input).ndim}D")
@@ -47,7 +47,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
 
 
 @operation("input", spaces="nn.functional", node="DivBackward0")
-def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+def normalize(input, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """x divided by its p-norm along a dimension, which is not taken for less than eps."""
     length = p_norm(input, p, dim, True)
     return input / ops.where(ops.less(length, eps), eps, length)
@@ -55,13 +55,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
 
 @operation("input1 input2 target", spaces="function nn.functional", promote="float", out=False)
 def cosine_embedding_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
-    margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input1, input2, target, margin: float = 0, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Any:
     """1 − cos of pairs where the target is 1, and max(cos − margin, 0) where it is −1."""
     axis = aval_of(input1).ndim - 1
@@ -81,15 +75,15 @@ def check_margin(margin: float) -> None:
 
 @operation("anchor positive negative", spaces="function nn.functional", promote="float", out=False)
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor,
+    positive,
+    negative,
     margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average=None,
+    reduce=None,
     reduction: str = "mean",
 ) -> Any:
     """max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); with `swap` the negative is as near as it is to the
@@ -104,11 +98,11 @@ def triplet_margin_loss(
 
 @expose("nn.functional")
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor,
+    positive,
+    negative,
     *,
-    distance_function: Any = None,
+    distance_function=None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",

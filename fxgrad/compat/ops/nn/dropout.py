@@ -22,22 +22,22 @@ def check_probability(p: float) -> None:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def draw_tensor(sample: Any, shape: Any, dtype: Any) -> Any:
+def draw_tensor(sample, shape, dtype) -> Any:
     """Draw a Tensor of random numbers: `sample` is as in `generators.draw`."""
     return wrap(draw(lambda rng, s: np.asarray(sample(rng, s)).astype(dtype.numpy), tuple(shape)))
 
 
-def dropout_factors(shape: Any, dtype: Any, p: float) -> Any:
+def dropout_factors(shape, dtype, p: float) -> Any:
     """Draw the factors of dropout: 1/(1 − p) with probability 1 − p, and 0 otherwise."""
     scale = 0.0 if p == 1 else 1 / (1 - p)
     return draw_tensor(lambda rng, s: (rng.random(s) >= p) * scale, shape, dtype)
 
 
-def apply_factor(input: Any, factor: Any, inplace: bool) -> Any:
+def apply_factor(input, factor, inplace: bool) -> Any:
     return input.mul_(factor) if inplace else input * factor
 
 
-def drop_entries(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:
+def drop_entries(input, p: float, training: bool, inplace: bool, shape) -> Any:
     """Multiply the input by dropout factors of a shape that broadcasts to its own."""
     check_probability(p)
     if not training or p == 0:
@@ -46,24 +46,24 @@ def drop_entries(input: Any, p: float, training: bool, inplace: bool, shape: Any
 
 
 @expose("nn.functional")
-def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zeros with probability p, and else x/(1 − p); x itself unless `training`."""
     return drop_entries(input, p, training, inplace, input.shape)
 
 
 @expose("function", "dropout")
-def torch_dropout(input: Any, p: float, train: bool) -> Any:
+def torch_dropout(input, p: float, train: bool) -> Any:
     """nn.functional.dropout."""
     return dropout(input, p, train)
 
 
 @expose("function", "dropout_")
-def torch_dropout_(input: Any, p: float, train: bool) -> Any:
+def torch_dropout_(input, p: float, train: bool) -> Any:
     """nn.functional.dropout in place."""
     return dropout(input, p, train, True)
 
 
-def feature_shape(input: Any, rank: int | None) -> tuple[int, ...]:
+def feature_shape(input, rank: int | None) -> tuple[int, ...]:
     """The shape of one number for each channel; with a rank, of a batch or of one entry of it."""
     ndim = input.ndim
     if rank is not None and ndim not in (rank + 1, rank + 2):
@@ -77,7 +77,7 @@ def feature_shape(input: Any, rank: int | None) -> tuple[int, ...]:
 def declare_feature_dropout(rank: int) -> Any:
     """Declare dropout of channels with so many dimensions."""
 
-    def feature_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    def feature_dropout(input, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
         """dropout of whole channels."""
         return drop_entries(input, p, training, inplace, feature_shape(input, rank))
 
@@ -89,12 +89,12 @@ dropout1d, dropout2d, dropout3d = map(declare_feature_dropout, (1, 2, 3))
 
 
 @expose("function")
-def feature_dropout(input: Any, p: float, train: bool) -> Any:
+def feature_dropout(input, p: float, train: bool) -> Any:
     """dropout of whole channels."""
     return drop_entries(input, p, train, False, feature_shape(input, None))
 
 
-def drop_to_saturation(input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:
+def drop_to_saturation(input, p: float, training: bool, inplace: bool, shape) -> Any:
     """Set random entries to −ALPHA, then scale and shift so that mean 0 and variance 1 stay."""
     check_probability(p)
     if not training or p == 0:
@@ -110,32 +110,32 @@ def drop_to_saturation(input: Any, p: float, training: bool, inplace: bool, shap
 
 
 @expose("nn.functional")
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """dropout for selu: entries are set to what it saturates at, mean 0 and variance 1 stay."""
     return drop_to_saturation(input, p, training, inplace, input.shape)
 
 
 @expose("nn.functional")
-def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def feature_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """alpha_dropout of whole channels."""
     return drop_to_saturation(input, p, training, inplace, feature_shape(input, None))
 
 
 @expose("function", "alpha_dropout")
-def torch_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def torch_alpha_dropout(input, p: float, train: bool) -> Any:
     """nn.functional.alpha_dropout."""
     return alpha_dropout(input, p, train)
 
 
 @expose("function", "feature_alpha_dropout")
-def torch_feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def torch_feature_alpha_dropout(input, p: float, train: bool) -> Any:
     """nn.functional.feature_alpha_dropout."""
     return feature_alpha_dropout(input, p, train)
 
 
 @expose("nn.functional")
 def rrelu(
-    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+    input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Any:
     """x, where it is not positive times a random slope in [lower, upper]; the middle one unless `training`."""
     if lower > upper:
@@ -151,7 +151,7 @@ def rrelu(
 
 
 @expose("nn.functional")
-def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+def rrelu_(input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
     """rrelu in place."""
     return rrelu(input, lower, upper, training, True)
 
@@ -161,7 +161,7 @@ expose("function")(rrelu_)
 
 
 @expose("nn.functional")
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """A random weighting with the probabilities softmax(logits): softmax((logits + Gumbel noise)/tau).
 
     Args:

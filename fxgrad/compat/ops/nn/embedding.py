@@ -18,7 +18,7 @@ from ..reduction import p_norm
 ROWS = (ops.ARRAY, slice(None, None, None))
 
 
-def check_indices(indices: Any, count: int) -> None:
+def check_indices(indices, count: int) -> None:
     """Raise for dtypes that are no indices, and for concrete ones out of range."""
     if kind_of(aval_of(indices).dtype) != "i":
         raise TensorError(
@@ -30,7 +30,7 @@ def check_indices(indices: Any, count: int) -> None:
         raise DimensionError("index out of range in self")
 
 
-def look_up_rows(weight: Any, indices: Any, padding_idx: int | None, by_frequency: bool) -> Any:
+def look_up_rows(weight, indices, padding_idx: int | None, by_frequency: bool) -> Any:
     """Look up rows; the padding has no derivative, that of others may be divided by how often they occur."""
     count = aval_of(weight).shape[0]
     check_indices(indices, count)
@@ -53,24 +53,20 @@ def look_up_rows(weight: Any, indices: Any, padding_idx: int | None, by_frequenc
 
 @operation("weight indices", spaces="function", out=False, name="embedding")
 def torch_embedding(
-    weight: Any,
-    indices: Any,
-    padding_idx: int = -1,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
+    weight, indices, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
     """nn.functional.embedding, with the table first."""
     return look_up_rows(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
 
 
-def renormalize_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def renormalize_rows(weight, indices, max_norm: float, norm_type: float) -> None:
     """Shorten in place the rows that are looked up and longer than `max_norm`."""
     with use_context(with_modes(CURRENT.get(), grad=False)):
         weight.copy_(embedding_renorm_values(weight.detach(), indices, max_norm, norm_type))
 
 
 @operation("weight indices", spaces="", out=False, name="embedding_renorm")
-def embedding_renorm_values(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+def embedding_renorm_values(weight, indices, max_norm: float, norm_type: float) -> Any:
     """Scale the rows with these numbers down to the norm `max_norm`."""
     count = aval_of(weight).shape[0]
     length = p_norm(weight, norm_type, 1, True)
@@ -91,8 +87,8 @@ def padding_row(padding_idx: int | None, count: int) -> int | None:
 
 @expose("nn.functional")
 def embedding(
-    input: Any,
-    weight: Any,
+    input,
+    weight,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
@@ -119,10 +115,10 @@ def embedding(
 
 @operation("weight indices offsets per_sample_weights", spaces="", out=False, name="embedding_bag")
 def embedding_bag_values(
-    weight: Any,
-    indices: Any,
-    offsets: Any,
-    per_sample_weights: Any,
+    weight,
+    indices,
+    offsets,
+    per_sample_weights,
     mode: str,
     padding_idx: int | None,
     by_frequency: bool,
@@ -155,7 +151,7 @@ def embedding_bag_values(
     return total / ops.reshape(ops.maximum(often, 1), shape=(count, 1))
 
 
-def bag_maxima(found: Any, here: Any, bag: Any, count: int) -> Any:
+def bag_maxima(found, here, bag, count: int) -> Any:
     """The greatest entry of each bag in each column, of several the first; 0 for a bag without rows."""
     size = aval_of(found).shape[0]
     member = ops.equal(ops.reshape(bag, shape=(1, size)), np.arange(count)[:, None])
@@ -171,15 +167,15 @@ def bag_maxima(found: Any, here: Any, bag: Any, count: int) -> Any:
 
 @expose("nn.functional")
 def embedding_bag(
-    input: Any,
-    weight: Any,
-    offsets: Any = None,
+    input,
+    weight,
+    offsets=None,
     max_norm: float | None = None,
     norm_type: float = 2,
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights=None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:

@@ -20,14 +20,14 @@ PADDINGS = ("zeros", "border", "reflection")
 
 
 # -- where the grid is in the image ------------------------------------------
-def clip_place(place: Any, n: int) -> Any:
+def clip_place(place, n: int) -> Any:
     """Clip places to the range of the entries; beyond it they have no derivative."""
     return ops.where(
         ops.less_equal(place, 0), 0.0, ops.where(ops.greater_equal(place, n - 1), n - 1.0, place)
     )
 
 
-def reflect_place(place: Any, n: int, align_corners: bool) -> Any:
+def reflect_place(place, n: int, align_corners: bool) -> Any:
     """Reflect places at the ends: the centres of the outer entries, or their edges."""
     low, span = (0.0, n - 1.0) if align_corners else (-0.5, float(n))
     if not span:
@@ -38,14 +38,14 @@ def reflect_place(place: Any, n: int, align_corners: bool) -> Any:
     return low + ops.where(ops.equal(ops.remainder(turns, 2), 0), rest, span - rest)
 
 
-def pad_place(place: Any, n: int, padding: str, align_corners: bool) -> Any:
+def pad_place(place, n: int, padding: str, align_corners: bool) -> Any:
     """Apply the padding mode to places outside of the image."""
     if padding == "zeros":
         return place
     return clip_place(place if padding == "border" else reflect_place(place, n, align_corners), n)
 
 
-def taps(place: Any, n: int, mode: str, padding: str, align_corners: bool) -> list[tuple[Any, Any]]:
+def taps(place, n: int, mode: str, padding: str, align_corners: bool) -> list[tuple[Any, Any]]:
     """(number, weight) of the entries that are read along one dimension."""
     if mode == "bicubic":
         first = ops.floor(place)
@@ -58,20 +58,20 @@ def taps(place: Any, n: int, mode: str, padding: str, align_corners: bool) -> li
     return [(first, 1 - (place - first)), (first + 1, place - first)]
 
 
-def cubic_weights(part: Any) -> list[Any]:
+def cubic_weights(part) -> list[Any]:
     """The cubic convolution with a = -3/4 of the four neighbours."""
     a = -0.75
 
-    def near(d: Any) -> Any:
+    def near(d) -> Any:
         return ((a + 2) * d - (a + 3)) * d * d + 1
 
-    def far(d: Any) -> Any:
+    def far(d) -> Any:
         return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
 
     return [far(part + 1), near(part), near(1 - part), far(2 - part)]
 
 
-def grid_sample_values(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
+def grid_sample_values(input, grid, mode: str, padding_mode: str, align_corners: bool) -> Any:
     """Σ weight · entry over the entries around each place."""
     batch, channels, *sizes = aval_of(input).shape
     dtype, rank = aval_of(input).dtype, len(sizes)
@@ -114,11 +114,7 @@ SAMPLERS = {
 
 @expose("nn.functional")
 def grid_sample(
-    input: Any,
-    grid: Any,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool | None = None,
+    input, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
     """The images `input` (N, C, H, W) at the places `grid` (N, H', W', 2), or the same with a third dimension.
 
@@ -166,7 +162,7 @@ def grid_sample(
 
 
 @operation("theta", spaces="", out=False)
-def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
+def affine_grid_generator(theta, size, align_corners: bool) -> Any:
     """theta · (places, 1) for every place of an image of that size."""
     dtype = aval_of(theta).dtype
     lines = [
@@ -180,7 +176,7 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
 
 
 @expose("nn.functional")
-def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+def affine_grid(theta, size, align_corners: bool | None = None) -> Any:
     """The grid for `grid_sample` that shows an image of the size (N, C, H, W) under the affine maps `theta` (N, 2, 3),
     or one with a third dimension."""
     if not theta.is_floating_point():

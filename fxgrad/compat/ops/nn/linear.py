@@ -12,7 +12,7 @@ from ..._core.errors import TensorError
 from ..._declare.operation import operation
 
 
-def check_dtypes(what: str, *operands: Any) -> None:
+def check_dtypes(what: str, *operands) -> None:
     """Raise unless all operands have one dtype; None is no operand."""
     names = [short_name(aval_of(x).dtype) for x in operands if x is not None]
     for name in names[1:]:
@@ -24,7 +24,7 @@ def check_dtypes(what: str, *operands: Any) -> None:
 
 
 @operation("input weight bias", spaces="nn.functional", node="AddmmBackward0")
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input, weight, bias=None) -> Any:
     """input @ weightᵀ + bias.
 
     >>> import fxgrad.compat as torch
@@ -44,7 +44,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 @operation("input1 input2 weight bias", spaces="function nn.functional", out=False)
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1, input2, weight, bias=None) -> Any:
     """Σᵢⱼ input1ᵢ·weight[k, i, j]·input2ⱼ + bias[k]."""
     left, right, shape = aval_of(input1).shape, aval_of(input2).shape, aval_of(weight).shape
     if left[:-1] != right[:-1]:

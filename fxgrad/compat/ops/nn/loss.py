@@ -17,7 +17,7 @@ from ..._declare.operation import expose, operation
 LOSS = {"spaces": "nn.functional", "out": False}
 
 
-def reduce_losses(losses: Any, reduction: str) -> Any:
+def reduce_losses(losses, reduction: str) -> Any:
     """Reduce losses: by "mean", "sum", or not at all ("none")."""
     if reduction == "none":
         return losses
@@ -29,7 +29,7 @@ def reduce_losses(losses: Any, reduction: str) -> Any:
     return fnp.sum(losses) / size if size else fnp.sum(losses) * math.nan
 
 
-def legacy_reduction(size_average: Any, reduce: Any, reduction: str) -> str:
+def legacy_reduction(size_average, reduce, reduction: str) -> str:
     """The reduction that the deprecated arguments ask for."""
     if size_average is None and reduce is None:
         return reduction
@@ -38,21 +38,14 @@ def legacy_reduction(size_average: Any, reduce: Any, reduction: str) -> str:
     return "sum" if size_average is False else "mean"
 
 
-def hinge(x: Any) -> Any:
+def hinge(x) -> Any:
     """The hinge max(x, 0), with derivative 1 at 0 as torch's clamp has."""
     return ops.where(ops.less(x, 0), 0, x)
 
 
 # -- differences ------------------------------------------
 @operation("input target weight", promote="arithmetic", **LOSS)
-def mse_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+def mse_loss(input, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Any:
     """The squared difference.
 
     >>> import fxgrad.compat as torch
@@ -64,7 +57,7 @@ def mse_loss(
     )
 
 
-def reduce_weighted(losses: Any, weight: Any, reduction: str) -> Any:
+def reduce_weighted(losses, weight, reduction: str) -> Any:
     """Multiply losses by weights and reduce them; the mean is over the weights."""
     if weight is None:
         return reduce_losses(losses, reduction)
@@ -75,14 +68,7 @@ def reduce_weighted(losses: Any, weight: Any, reduction: str) -> Any:
 
 
 @operation("input target weight", promote="arithmetic", node="MeanBackward0", **LOSS)
-def l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+def l1_loss(input, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Any:
     """The absolute difference."""
     return reduce_weighted(
         ops.absolute(input - target), weight, legacy_reduction(size_average, reduce, reduction)
@@ -91,12 +77,7 @@ def l1_loss(
 
 @operation("input target", promote="arithmetic", **LOSS)
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
+    input, target, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
 ) -> Any:
     """d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2 elsewhere."""
     if not beta >= 0:
@@ -108,9 +89,7 @@ def smooth_l1_loss(
 
 
 @operation("input target weight", promote="arithmetic", **LOSS)
-def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
-) -> Any:
+def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Any:
     """d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
     if not delta > 0:
         raise TensorError("huber_loss does not support non-positive values for delta.")
@@ -121,7 +100,7 @@ def huber_loss(
 
 
 # -- probabilities ------------------------------------------
-def check_same_shape(input: Any, target: Any) -> None:
+def check_same_shape(input, target) -> None:
     have, want = aval_of(target).shape, aval_of(input).shape
     if have != want:
         raise ArgumentValueError(
@@ -130,7 +109,7 @@ def check_same_shape(input: Any, target: Any) -> None:
         )
 
 
-def clamp_log(x: Any) -> Any:
+def clamp_log(x) -> Any:
     """log(x), but not less than −100."""
     return ops.maximum(ops.log(x), -100.0)
 
@@ -159,7 +138,7 @@ binary_entropy = declare_primitive(
     promote="arithmetic",
     out=False,
 )
-def bce_values(input: Any, target: Any, weight: Any, reduction: str) -> Any:
+def bce_values(input, target, weight, reduction: str) -> Any:
     """The binary cross entropies, weighted and reduced."""
     if not isinstance(input, Tracer) and not ((input >= 0) & (input <= 1)).all():
         raise TensorError("all elements of input should be between 0 and 1")
@@ -169,12 +148,7 @@ def bce_values(input: Any, target: Any, weight: Any, reduction: str) -> Any:
 
 @expose("nn.functional")
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Any:
     """−target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms not less than −100."""
     check_same_shape(input, target)
@@ -183,13 +157,7 @@ def binary_cross_entropy(
 
 @operation("input target weight pos_weight", spaces="function nn.functional", promote="arithmetic", out=False)
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    pos_weight: Any = None,
+    input, target, weight=None, size_average=None, reduce=None, reduction: str = "mean", pos_weight=None
 ) -> Any:
     """binary_cross_entropy of sigmoid(x), without overflow or lost digits."""
     have, want = aval_of(target).shape, aval_of(input).shape
@@ -206,12 +174,7 @@ def binary_cross_entropy_with_logits(
 
 @operation("input target", spaces="function nn.functional", promote="arithmetic", out=False)
 def kl_div(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    log_target: bool = False,
+    input, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
 ) -> Any:
     """target·(log(target) − x) for logarithms x of probabilities; "batchmean" divides by the first size."""
     if log_target:
@@ -226,13 +189,13 @@ def kl_div(
 
 @operation("input target", spaces="nn.functional", promote="arithmetic", out=False)
 def poisson_nll_loss(
-    input: Any,
-    target: Any,
+    input,
+    target,
     log_input: bool = True,
     full: bool = False,
-    size_average: Any = None,
+    size_average=None,
     eps: float = 1e-8,
-    reduce: Any = None,
+    reduce=None,
     reduction: str = "mean",
 ) -> Any:
     """exp(x) − target·x for the logarithm x of a rate; `full` adds Stirling's approximation of log(target!)."""
@@ -244,7 +207,7 @@ def poisson_nll_loss(
 
 
 @operation("input target var", spaces="", promote="arithmetic", out=False, name="gaussian_nll", by_value=True)
-def gaussian_nll_values(input: Any, target: Any, var: Any, full: bool, eps: float, reduction: str) -> Any:
+def gaussian_nll_values(input, target, var, full: bool, eps: float, reduction: str) -> Any:
     """(log(var) + (x − target)²/var)/2, var not less than eps; its derivative is as if it were not limited."""
     if not isinstance(var, Tracer) and (var < 0).any():
         raise ArgumentValueError("var has negative entry/entries")
@@ -255,7 +218,7 @@ def gaussian_nll_values(input: Any, target: Any, var: Any, full: bool, eps: floa
 
 @expose("nn.functional")
 def gaussian_nll_loss(
-    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input, target, var, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """(log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2."""
     if isinstance(var, float):
@@ -271,12 +234,7 @@ def gaussian_nll_loss(
 # -- margins ------------------------------------------
 @operation("input target", spaces="function nn.functional", promote="arithmetic", out=False)
 def hinge_embedding_loss(
-    input: Any,
-    target: Any,
-    margin: float = 1.0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input, target, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Any:
     """x where the target is 1, and max(margin − x, 0) where it is −1."""
     apart = ops.where(ops.not_equal(target, 1), hinge(margin - input), 0)
@@ -286,13 +244,7 @@ def hinge_embedding_loss(
 
 @operation("input1 input2 target", spaces="function nn.functional", promote="float", out=False)
 def margin_ranking_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
-    margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input1, input2, target, margin: float = 0, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Any:
     """max(−target·(input1 − input2) + margin, 0)."""
     losses = hinge(margin - target * (input1 - input2))
@@ -300,9 +252,7 @@ def margin_ranking_loss(
 
 
 @operation("input target", promote="arithmetic", **LOSS)
-def soft_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction: str = "mean") -> Any:
     """log(1 + e^(−target·x)), without overflow."""
     losses = ops.softplus(ops.negative(target * input))
     return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))

@@ -20,7 +20,7 @@ from ..._declare.operation import expose, operation
 from ..dimensions import normalize_dim
 
 
-def keepdim_mean(x: Any, axes: tuple[int, ...]) -> Any:
+def keepdim_mean(x, axes: tuple[int, ...]) -> Any:
     """The mean over axes, which stay with length one."""
     shape = aval_of(x).shape
     return ops.restore_axes(ops.reduce_sum(x, axes=axes), shape, axes) / prod(shape[a] for a in axes)
@@ -30,7 +30,7 @@ def shift_axes(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(a + 1 for a in axes)
 
 
-def deflate_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+def deflate_tangent(y, primals, tangents, params: dict) -> Any:
     (t, u, before, after), (dt, du, dbefore, dafter), axes = primals, tangents, params["axes"]
     terms = [] if dt is None else [deflate(dt, u, before, after, axes=axes)]
     if du is not None:
@@ -45,7 +45,7 @@ def deflate_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return reduce(ops.add, terms)
 
 
-def deflate_batch(t: Any, u: Any, *factors: Any, size: int, axes: tuple[int, ...]) -> Any:
+def deflate_batch(t, u, *factors, size: int, axes: tuple[int, ...]) -> Any:
     rank = aval_of(t).ndim
     aligned = [ops.reshape(v, shape=(size, *(1,) * (rank - v.ndim), *v.shape[1:])) for v in factors]
     return deflate(t, u, *aligned, axes=shift_axes(axes))
@@ -69,12 +69,12 @@ deflate = declare_primitive(
 )
 
 
-def standardize_aval(self: Any, x: Aval, *, axes: tuple[int, ...], eps: float) -> Any:
+def standardize_aval(self, x: Aval, *, axes: tuple[int, ...], eps: float) -> Any:
     small = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
     return x, Aval(small, x.dtype), Aval(small, x.dtype)
 
 
-def jvp_standardize(ys: Any, t: Any, weight: Any, axes: tuple[int, ...], eps: float) -> list[Any]:
+def jvp_standardize(ys, t, weight, axes: tuple[int, ...], eps: float) -> list[Any]:
     """The tangents of weight·x̂, mean and variance, for a tangent of the input."""
     u, _, variance = ys
     spread = ops.sqrt(variance + eps)
@@ -102,12 +102,12 @@ class NormLayout:
     def __init__(self, inner_shape: tuple[int, ...], axes: tuple[int, ...], weight_shape: tuple[int, ...]):
         self.inner, self.axes, self.weights = inner_shape, axes, weight_shape
 
-    def arranged(self, x: Any, weight: Any, bias: Any) -> list[Any]:
+    def arranged(self, x, weight, bias) -> list[Any]:
         """Reshape input, weight and bias, or their tangents, to these shapes."""
         shapes = (self.inner, self.weights, self.weights)
         return [None if v is None else ops.reshape(v, shape=s) for v, s in zip((x, weight, bias), shapes)]
 
-    def apply_weight(self, x: Any, weight: Any) -> Any:
+    def apply_weight(self, x, weight) -> Any:
         """Multiply x by the weight; over last axes by a contraction, whose transpose is a single sum of products."""
         if self.inner[len(self.inner) - len(self.weights) :] != self.weights:
             return x * weight
@@ -116,10 +116,10 @@ class NormLayout:
         return ops.contract(x, weight, spec=f"{letters},{last}->{letters}")
 
 
-def declare_normalization(layout: Any, name: str, node: str) -> Any:
+def declare_normalization(layout, name: str, node: str) -> Any:
     """Declare (input, weight, bias, eps, size) → (y, x̂, mean, variance) by the Layout layout(shape, size)."""
 
-    def normalize(input: Any, weight: Any, bias: Any, eps: float, size: Any) -> Any:
+    def normalize(input, weight, bias, eps: float, size) -> Any:
         how = layout(aval_of(input).shape, size)
         x, w, b = how.arranged(input, weight, bias)
         unit, middle, variance = standardize(x, axes=how.axes, eps=eps)
@@ -127,7 +127,7 @@ def declare_normalization(layout: Any, name: str, node: str) -> Any:
         y = y if b is None else y + b
         return [ops.reshape(y, shape=aval_of(input).shape), unit, middle, variance]
 
-    def tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]:
+    def tangent(ys, primals, tangents, params: dict) -> list[Any]:
         shape = aval_of(primals[0]).shape
         how = layout(shape, params["size"])
         _, w, _ = how.arranged(*primals)
@@ -168,11 +168,11 @@ batch_norm_values = declare_normalization(channel_layout, "native_batch_norm", "
 group_norm_values = declare_normalization(group_layout, "native_group_norm", "NativeGroupNormBackward0")
 
 
-def normalized_sizes(normalized_shape: Any) -> tuple[int, ...]:
+def normalized_sizes(normalized_shape) -> tuple[int, ...]:
     return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
 
 
-def check_last_sizes(input: Any, size: tuple[int, ...], weight: Any, bias: Any) -> None:
+def check_last_sizes(input, size: tuple[int, ...], weight, bias) -> None:
     """Raise unless `size` are the last sizes of the input and those of weight and bias."""
     for name, v in (("weight", weight), ("bias", bias)):
         if v is not None and tuple(v.shape) != size:
@@ -189,9 +189,7 @@ def check_last_sizes(input: Any, size: tuple[int, ...], weight: Any, bias: Any) 
 
 
 @expose("nn.functional")
-def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Any:
     """Normalize over the last dimensions, those of `normalized_shape`.
 
     >>> import fxgrad.compat as torch
@@ -205,19 +203,14 @@ def layer_norm(
 
 @expose("function", "layer_norm")
 def torch_layer_norm(
-    input: Any,
-    normalized_shape: Any,
-    weight: Any = None,
-    bias: Any = None,
-    eps: float = 1e-5,
-    cudnn_enable: bool = True,
+    input, normalized_shape, weight=None, bias=None, eps: float = 1e-5, cudnn_enable: bool = True
 ) -> Any:
     """nn.functional.layer_norm."""
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 @operation("input weight", name="rms_norm", spaces="", out=False, node="FusedRmsNormBackward0")
-def rms_norm_values(input: Any, weight: Any, axes: tuple[int, ...], eps: float | None) -> Any:
+def rms_norm_values(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
     """x/√(mean(x²) + eps)·weight."""
     if eps is None:
         eps = float(np.finfo(aval_of(input).dtype).eps)
@@ -226,7 +219,7 @@ def rms_norm_values(input: Any, weight: Any, axes: tuple[int, ...], eps: float |
 
 
 @expose("function nn.functional")
-def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(input, normalized_shape, weight=None, eps: float | None = None) -> Any:
     """x/√(mean(x²) + eps) over the last dimensions; eps is the spacing of numbers near 1 where none is given."""
     size = normalized_sizes(normalized_shape)
     check_last_sizes(input, size, weight, None)
@@ -242,9 +235,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     out=False,
     node="NativeBatchNormBackward0",
 )
-def normalize_by_statistics(
-    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, eps: float
-) -> Any:
+def normalize_by_statistics(input, running_mean, running_var, weight, bias, eps: float) -> Any:
     """Normalize by given statistics of each channel."""
     shape = (aval_of(input).shape[1], *(1,) * (aval_of(input).ndim - 2))
     center, variance, w, b = (
@@ -255,7 +246,7 @@ def normalize_by_statistics(
     return y if b is None else y + b
 
 
-def update_running(running: Any, value: Any, momentum: float) -> None:
+def update_running(running, value, momentum: float) -> None:
     """Move running statistics towards those of a batch."""
     if running is not None:
         with use_context(with_modes(CURRENT.get(), grad=False)):
@@ -264,11 +255,11 @@ def update_running(running: Any, value: Any, momentum: float) -> None:
 
 @expose("nn.functional")
 def batch_norm(
-    input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input,
+    running_mean,
+    running_var,
+    weight=None,
+    bias=None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -317,11 +308,11 @@ def batch_norm(
 
 @expose("function", "batch_norm")
 def torch_batch_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input,
+    weight,
+    bias,
+    running_mean,
+    running_var,
     training: bool,
     momentum: float,
     eps: float,
@@ -333,11 +324,11 @@ def torch_batch_norm(
 
 @expose("nn.functional")
 def instance_norm(
-    input: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -358,11 +349,11 @@ def instance_norm(
 
 @expose("function", "instance_norm")
 def torch_instance_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input,
+    weight,
+    bias,
+    running_mean,
+    running_var,
     use_input_stats: bool,
     momentum: float,
     eps: float,
@@ -373,7 +364,7 @@ def torch_instance_norm(
 
 
 @expose("nn.functional")
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def group_norm(input, num_groups: int, weight=None, bias=None, eps: float = 1e-5) -> Any:
     """Normalize groups of channels, for each entry of the batch by itself."""
     channels = input.shape[1]
     if num_groups < 1 or channels % num_groups:
@@ -386,21 +377,14 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 @expose("function", "group_norm")
 def torch_group_norm(
-    input: Any,
-    num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
+    input, num_groups: int, weight=None, bias=None, eps: float = 1e-5, cudnn_enabled: bool = True
 ) -> Any:
     """nn.functional.group_norm."""
     return group_norm(input, num_groups, weight, bias, eps)
 
 
 @operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")
-def local_response_norm(
-    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Any:
+def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """x/(k + alpha·m)^beta with the mean m of the squares of `size` neighbouring channels, zeros beyond the ends."""
     rank = aval_of(input).ndim
     squares = ops.move_axis(ops.square(input), 1, rank - 1)

@@ -19,7 +19,7 @@ MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @operation("input", name="constant_pad_nd", spaces="function", out=False, node="ConstantPadNdBackward0")
-def constant_pad(input: Any, pad: Any, value: Any = 0) -> Any:
+def constant_pad(input, pad, value=0) -> Any:
     """Pad with a constant; negative widths crop."""
     shape = aval_of(input).shape
     widths = pad_widths(pad, len(shape))
@@ -43,7 +43,7 @@ def remaining_size(n: int, low: int, high: int) -> int:
     return n + min(low, 0) + min(high, 0)
 
 
-def pad_widths(pad: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+def pad_widths(pad, ndim: int) -> tuple[tuple[int, int], ...]:
     """(before, after) for each axis; `pad` has those of the last axis first."""
     if len(pad) % 2:
         raise TensorError("Padding length must be divisible by 2")
@@ -57,7 +57,7 @@ def pad_widths(pad: Any, ndim: int) -> tuple[tuple[int, int], ...]:
 
 
 @operation("input", name="pad", spaces="", out=False)
-def pad_values(input: Any, pad: Any, mode: str) -> Any:
+def pad_values(input, pad, mode: str) -> Any:
     """Pad with entries of the input itself."""
     x = input
     for axis, (low, high) in enumerate(pad_widths(pad, aval_of(x).ndim)):
@@ -73,7 +73,7 @@ def pad_values(input: Any, pad: Any, mode: str) -> Any:
     return x
 
 
-def check_pad(input: Any, pad: Any, mode: str) -> None:
+def check_pad(input, pad, mode: str) -> None:
     """Raise for what torch does not pad, or not so far."""
     if mode not in MODES:
         raise NotSupportedError(f"Unrecognised padding mode {mode}")
@@ -98,7 +98,7 @@ def check_pad(input: Any, pad: Any, mode: str) -> None:
 
 
 @expose("nn.functional")
-def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+def pad(input, pad, mode: str = "constant", value=None) -> Any:
     """Pad a Tensor.
 
     Args:

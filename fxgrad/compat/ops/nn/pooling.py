@@ -18,7 +18,7 @@ from ..arithmetic import whole_quotient
 from .spatial import add_batch_axis, per_dimension, remove_batch_axis
 
 
-def declare_pooling(name: str, rank: int, **options: Any) -> Any:
+def declare_pooling(name: str, rank: int, **options) -> Any:
     """Declare a pooling over so many dimensions, whose node has torch's name."""
     node = "".join(part[:1].upper() + part[1:] for part in name.format(f"{rank}D").split("_"))
     return operation("input", name=name.format(f"{rank}d"), node=f"{node}Backward0", **options)
@@ -37,14 +37,7 @@ class Windows:
     """The windows of a pooling over the last dimensions of images, checked."""
 
     def __init__(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        ceil_mode: bool,
+        self, name: str, shape: tuple[int, ...], kernel_size, stride, padding, dilation, ceil_mode: bool
     ):
         rank = len(shape)
         self.shape = shape
@@ -71,7 +64,7 @@ class Windows:
                 f"Given input size: {shape}. Calculated output size: {self.counts}. Output size is too small"
             )
 
-    def pad_image(self, x: Any, value: Any) -> Any:
+    def pad_image(self, x, value) -> Any:
         """Pad x, so that all windows lie inside, and no more."""
         widths = []
         for n, size, step, pad, dilation, count in zip(
@@ -90,13 +83,13 @@ class Windows:
             return ops.pad(x, widths=widths)
         return fnp.pad(x, widths, constant_values=value)
 
-    def taps(self, x: Any, value: Any) -> Any:
+    def taps(self, x, value) -> Any:
         """The entries of the windows: (…, *sizes, *counts)."""
         return ops.windows(
             self.pad_image(x, value), sizes=self.sizes, steps=self.steps, dilations=self.dilations
         )
 
-    def sums(self, x: Any) -> Any:
+    def sums(self, x) -> Any:
         """The sums of the windows, with zeros beyond the ends: (…, *counts)."""
         return ops.window_sum(
             self.pad_image(x, 0), sizes=self.sizes, steps=self.steps, dilations=self.dilations
@@ -135,10 +128,10 @@ def declare_avg_pool(rank: int) -> Any:
         "avg_pool{}", rank, spaces="function nn.functional" if rank == 1 else "nn.functional", out=rank > 1
     )
     def avg_pool(
-        input: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        input,
+        kernel_size,
+        stride=None,
+        padding=0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -183,7 +176,7 @@ def adaptive_ranges(n: int, count: int) -> list[range]:
     return [range(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
 
 
-def adaptive_sizes(output_size: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+def adaptive_sizes(output_size, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Complete the output size: None stands for the input's."""
     given = output_size if isinstance(output_size, list | tuple) else (output_size,) * len(shape)
     if len(given) != len(shape):
@@ -200,7 +193,7 @@ def declare_adaptive_avg_pool(rank: int) -> Any:
         spaces="function nn.functional" if rank == 1 else "nn.functional",
         out=False,
     )
-    def adaptive_avg_pool(input: Any, output_size: Any) -> Any:
+    def adaptive_avg_pool(input, output_size) -> Any:
         """The means of as many parts of each dimension as `output_size` says; None keeps the dimension."""
         x, had_batch = add_batch_axis(input, rank, f"adaptive_avg_pool{rank}d")
         for axis, count in enumerate(adaptive_sizes(output_size, aval_of(x).shape[2:]), 2):
@@ -233,9 +226,7 @@ def declare_lp_pool(rank: int) -> Any:
     """Declare the p-norm over windows of so many dimensions."""
     average = (avg_pool1d, avg_pool2d, avg_pool3d)[rank - 1]
 
-    def lp_pool(
-        input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-    ) -> Any:
+    def lp_pool(input, norm_type: float, kernel_size, stride=None, ceil_mode: bool = False) -> Any:
         """The p-norm of each window, of the sum of the pth powers where p is odd; the greatest modulus for p = ∞, the
         least for p = −∞."""
         if math.isinf(norm_type):
@@ -253,7 +244,7 @@ lp_pool1d, lp_pool2d, lp_pool3d = map(declare_lp_pool, (1, 2, 3))
 
 
 # -- maxima ------------------------------------------
-def gather_flat(x: Any, indices: Any, rank: int) -> Any:
+def gather_flat(x, indices, rank: int) -> Any:
     """The entries of images at places in the flattened image."""
     shape, outer = aval_of(x).shape, aval_of(indices).shape
     lead, size = shape[: len(shape) - rank], prod(shape[len(shape) - rank :])
@@ -264,15 +255,13 @@ def gather_flat(x: Any, indices: Any, rank: int) -> Any:
     )
 
 
-def lowest_value(x: Any) -> Any:
+def lowest_value(x) -> Any:
     """The least value of the dtype of x."""
     dtype = aval_of(x).dtype
     return -math.inf if kind_of(dtype) == "f" else int(np.iinfo(dtype).min)
 
 
-def max_pool_values(
-    rank: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> Any:
+def max_pool_values(rank: int, input, kernel_size, stride, padding, dilation, ceil_mode: bool) -> Any:
     """Return [the maxima of windows, their places in the flattened image]; of several the first."""
     name = f"max_pool{rank}d"
     x, had_batch = add_batch_axis(input, rank, name)
@@ -286,7 +275,7 @@ def max_pool_values(
     return [remove_batch_axis(v, had_batch) for v in (gather_flat(x, indices, rank), indices)]
 
 
-def adaptive_max_pool_values(rank: int, input: Any, output_size: Any) -> Any:
+def adaptive_max_pool_values(rank: int, input, output_size) -> Any:
     """Return [the maxima of parts, their places in the flattened image]."""
     x, had_batch = add_batch_axis(input, rank, f"adaptive_max_pool{rank}d")
     shape = aval_of(x).shape
@@ -314,7 +303,7 @@ MAX_POOLS: dict[int, Any] = {}  # the operations below by the number of dimensio
 def declare_max_pools(rank: int) -> None:
     """Declare the maxima of windows of so many dimensions."""
 
-    def tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> tuple[Any, None]:
+    def tangent(ys, primals, tangents, params: dict) -> tuple[Any, None]:
         """The tangents of the entries that are the maxima."""
         return gather_flat(tangents[0], ys[1], rank), None
 
@@ -327,11 +316,11 @@ def declare_max_pools(rank: int) -> None:
         out=False,
     )
     def max_pool_with_indices(
-        input: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        input,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
@@ -342,11 +331,11 @@ def declare_max_pools(rank: int) -> None:
 
     @expose("nn.functional", f"max_pool{rank}d")
     def max_pool(
-        input: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        input,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
@@ -369,14 +358,14 @@ def declare_max_pools(rank: int) -> None:
         tangent=tangent,
         out=False,
     )
-    def adaptive_with_indices(input: Any, output_size: Any) -> Any:
+    def adaptive_with_indices(input, output_size) -> Any:
         """The greatest entries of parts, and their places in the flattened image."""
         return adaptive_max_pool_values(rank, input, output_size)
 
     expose("nn.functional", f"adaptive_max_pool{rank}d_with_indices")(adaptive_with_indices)
 
     @expose("nn.functional", f"adaptive_max_pool{rank}d")
-    def adaptive_max_pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    def adaptive_max_pool(input, output_size, return_indices: bool = False) -> Any:
         """The greatest entries of as many parts of each dimension as `output_size` says; None keeps the dimension."""
         results = adaptive_with_indices(input, output_size)
         return results if return_indices else results[0]
@@ -388,7 +377,7 @@ def declare_max_unpool(rank: int) -> None:
     @operation(
         "input indices", name=f"max_unpool{rank}d", spaces="", node=f"MaxUnpool{rank}DBackward0", out=False
     )
-    def max_unpool_values(input: Any, indices: Any, shape: tuple[int, ...]) -> Any:
+    def max_unpool_values(input, indices, shape: tuple[int, ...]) -> Any:
         """Images of zeros with the entries at places in the flattened image."""
         lead = aval_of(input).shape[:-rank]
         size, count = prod(shape), prod(lead)
@@ -399,14 +388,7 @@ def declare_max_unpool(rank: int) -> None:
         return ops.reshape(y, shape=(*lead, *shape))
 
     @expose("nn.functional", f"max_unpool{rank}d")
-    def max_unpool(
-        input: Any,
-        indices: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        output_size: Any = None,
-    ) -> Any:
+    def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None) -> Any:
         """Zeros with the entries at the places that max_pool gave."""
         sizes = per_dimension(kernel_size, rank)
         steps, pads = per_dimension(sizes if stride is None else stride, rank), per_dimension(padding, rank)

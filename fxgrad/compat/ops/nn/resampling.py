@@ -53,7 +53,7 @@ def nearest_taps(n: int, count: int, exact: bool, scale: float | None) -> Any:
     return np.minimum(places.astype(np.int64), n - 1)[None], None
 
 
-def resample_axis(x: Any, axis: int, positions: np.ndarray, weights: np.ndarray | None) -> Any:
+def resample_axis(x, axis: int, positions: np.ndarray, weights: np.ndarray | None) -> Any:
     """Σₖ weights[k]·x[positions[k]] along an axis."""
     head = (slice(None, None, None),) * axis
     if weights is None:
@@ -68,7 +68,7 @@ def resample_axis(x: Any, axis: int, positions: np.ndarray, weights: np.ndarray 
 
 
 @operation("input", spaces="", out=False, name="upsample")
-def upsample_values(input: Any, size: Any, scales: Any, mode: str, align_corners: bool) -> Any:
+def upsample_values(input, size, scales, mode: str, align_corners: bool) -> Any:
     """Resample the axes after the first two, one after the other."""
     x = input
     for axis, (count, scale) in enumerate(zip(size, scales), 2):
@@ -84,9 +84,9 @@ def upsample_values(input: Any, size: Any, scales: Any, mode: str, align_corners
 
 @expose("nn.functional")
 def interpolate(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
+    input,
+    size=None,
+    scale_factor=None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -140,31 +140,27 @@ def interpolate(
 
 @expose("nn.functional")
 def upsample(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
+    input, size=None, scale_factor=None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Any:
     """interpolate, under its former name."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @expose("nn.functional")
-def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_nearest(input, size=None, scale_factor=None) -> Any:
     """interpolate with mode="nearest"."""
     return interpolate(input, size, scale_factor)
 
 
 @expose("nn.functional")
-def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_bilinear(input, size=None, scale_factor=None) -> Any:
     """interpolate with mode="bilinear" and the corners aligned."""
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 # -- channels for pixels ------------------------------------------
 @operation("input", spaces="function nn.functional", out=False)
-def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+def pixel_shuffle(input, upscale_factor: int) -> Any:
     """(…, C·r², H, W) → (…, C, H·r, W·r)."""
     *lead, channels, height, width = aval_of(input).shape
     r = upscale_factor
@@ -180,7 +176,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 
 @operation("input", spaces="function nn.functional", out=False)
-def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+def pixel_unshuffle(input, downscale_factor: int) -> Any:
     """(…, C, H·r, W·r) → (…, C·r², H, W): the inverse of pixel_shuffle."""
     *lead, channels, height, width = aval_of(input).shape
     r = downscale_factor
@@ -197,7 +193,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
 
 
 @operation("input", spaces="function nn.functional", out=False)
-def channel_shuffle(input: Any, groups: int) -> Any:
+def channel_shuffle(input, groups: int) -> Any:
     """The channels of all groups dealt out in turn."""
     n, channels, *rest = aval_of(input).shape
     if groups < 1 or channels % groups:

@@ -13,24 +13,24 @@ from ..._core.dtypes import as_numpy_dtype
 from ..._declare.operation import expose, operation
 
 
-def convert_if_given(x: Any, dtype: Any) -> Any:
+def convert_if_given(x, dtype) -> Any:
     """Convert x to a dtype, if one is given."""
     return x if dtype is None else ops.convert(x, dtype=as_numpy_dtype(dtype))
 
 
-def keepdim_sum(x: Any, axis: int) -> Any:
+def keepdim_sum(x, axis: int) -> Any:
     """The sum along an axis, which stays with length one."""
     return ops.restore_axes(ops.reduce_sum(x, axes=(axis,)), x.shape, (axis,))
 
 
-def subtract_max(x: Any, axis: int) -> Any:
+def subtract_max(x, axis: int) -> Any:
     """Subtract the maximum along an axis, which changes no softmax."""
     if not aval_of(x).shape[axis]:
         return x
     return x - ops.restore_axes(ops.reduce_max(ops.stop_gradient(x), axes=(axis,)), x.shape, (axis,))
 
 
-def softmax_axis(x: Any, dim: int | None) -> int:
+def softmax_axis(x, dim: int | None) -> int:
     """The axis of a dimension; where none is given the one that torch took formerly."""
     rank = max(aval_of(x).ndim, 1)
     if dim is None:
@@ -40,7 +40,7 @@ def softmax_axis(x: Any, dim: int | None) -> int:
     return dim % rank
 
 
-def softmax_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+def softmax_tangent(y, primals, tangents, params: dict) -> Any:
     if not aval_of(y).ndim:
         return tangents[0] * 0
     t, axis = y * convert_if_given(tangents[0], params.get("dtype")), softmax_axis(y, params["dim"])
@@ -48,7 +48,7 @@ def softmax_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
 
 
 @operation("input", spaces="function method special", tangent=softmax_tangent)
-def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
+def softmax(input, dim: int, dtype=None) -> Any:
     """eˣ divided by its sum along a dimension.
 
     >>> import fxgrad.compat as torch
@@ -62,7 +62,7 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     return e / keepdim_sum(e, axis)
 
 
-def log_softmax_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+def log_softmax_tangent(y, primals, tangents, params: dict) -> Any:
     if not aval_of(y).ndim:
         return tangents[0] * 0
     t = convert_if_given(tangents[0], params.get("dtype"))
@@ -70,7 +70,7 @@ def log_softmax_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> An
 
 
 @operation("input", spaces="function method special", tangent=log_softmax_tangent)
-def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
+def log_softmax(input, dim: int, dtype=None) -> Any:
     """The logarithm of softmax, without overflow."""
     x, axis = convert_if_given(input, dtype), softmax_axis(input, dim)
     if not aval_of(x).ndim:
@@ -80,20 +80,18 @@ def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
 
 
 @expose("nn.functional", "softmax")
-def functional_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def functional_softmax(input, dim: int | None = None, _stacklevel: int = 3, dtype=None) -> Any:
     """eˣ divided by its sum along a dimension."""
     return softmax(input, softmax_axis(input, dim), dtype)
 
 
 @expose("nn.functional", "log_softmax")
-def functional_log_softmax(
-    input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Any:
+def functional_log_softmax(input, dim: int | None = None, _stacklevel: int = 3, dtype=None) -> Any:
     """The logarithm of softmax, without overflow."""
     return log_softmax(input, softmax_axis(input, dim), dtype)
 
 
 @expose("nn.functional")
-def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(input, dim: int | None = None, _stacklevel: int = 3, dtype=None) -> Any:
     """softmax(−x)."""
     return softmax(-input, softmax_axis(input, dim), dtype)

@@ -9,7 +9,7 @@ from ....core.aval import aval_of
 from ..._core.errors import TensorError
 
 
-def per_dimension(value: Any, rank: int, name: str = "") -> tuple[int, ...]:
+def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:
     """Return a number for each of `rank` dimensions, given one for all or a sequence."""
     if not isinstance(value, list | tuple):
         return (int(value),) * rank
@@ -20,7 +20,7 @@ def per_dimension(value: Any, rank: int, name: str = "") -> tuple[int, ...]:
     return tuple(map(int, value))
 
 
-def add_batch_axis(x: Any, rank: int, operation: str) -> tuple[Any, bool]:
+def add_batch_axis(x, rank: int, operation: str) -> tuple[Any, bool]:
     """Return (x with a batch axis, whether it had one)."""
     aval = aval_of(x)
     if aval.ndim == rank + 2:
@@ -33,6 +33,6 @@ def add_batch_axis(x: Any, rank: int, operation: str) -> tuple[Any, bool]:
     )
 
 
-def remove_batch_axis(y: Any, had: bool) -> Any:
+def remove_batch_axis(y, had: bool) -> Any:
     """Remove the axis that `add_batch_axis` has added."""
     return y if had else ops.reshape(y, shape=aval_of(y).shape[1:])
