@@ -1,0 +1,1 @@
+"""Derivatives checked against finite differences: `check=True` of transforms, and `fxgrad.testing`."""

@@ -1,0 +1,1 @@
+"""From the declaration of an operation to the function that users call."""

@@ -1,0 +1,1 @@
+"""Tensors from data, from nothing, from samplers, and on devices."""
