@@ -9,6 +9,7 @@ from ..core import pytree, source_info
 from ..core.aval import aval_of
 from ..core.errors import AxisError, ShapeError, StructureError
 from ..core.interpreter import api_boundary
+from ..core.typing import PyTree
 from .functions import flatten_arguments, mismatch_error, unshare_if_plain
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ __all__ = ["associative_scan"]
 
 
 @api_boundary
-def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(
+    fn: Callable[[Any, Any], Any], elems: PyTree, reverse: bool = False, axis: int = 0
+) -> PyTree:
     """The combinations e₀, e₀∘e₁, e₀∘e₁∘e₂, … along an axis, by O(log n) vectorized applications of `fn`.
 
     Neighbours are combined, the scan of the half as many pairs gives every other result, and one more combination the

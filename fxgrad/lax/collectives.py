@@ -18,6 +18,7 @@ from .. import ops
 from ..core import pytree
 from ..core.aval import SCALARS
 from ..core.errors import ShapeError, UnsupportedError
+from ..core.typing import PyTree
 from ..numpy.composite import cast, composite, kind, operand
 from ..numpy.composite import normalize_axis as normalized
 from ..ops import collective
@@ -57,7 +58,7 @@ def axis_size(axis_name: Any) -> int:
 
 
 @composite()
-def axis_index(axis_name: Any) -> Any:
+def axis_index(axis_name: Any) -> PyTree:
     """The position of an entry along a mapped axis; along several, counted with the last one running fastest.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -72,7 +73,7 @@ def axis_index(axis_name: Any) -> Any:
 
 # -- reductions ------------------------------------------
 @composite()
-def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def psum(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree:
     """The sum over a mapped axis, in the operand's dtype; truth values are counted. Of a Python number it is one again:
     psum(1, "i") is the size of the axis.
 
@@ -104,7 +105,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
 
 
 @composite()
-def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmean(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree:
     """The mean over a mapped axis; as `psum`."""
     count = axis_size(axis_name)
     return pytree.map(lambda y: y / count, psum(x, axis_name, axis_index_groups=axis_index_groups))
@@ -120,14 +121,14 @@ def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any) -> Any:
 
 
 @composite()
-def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree:
     """Return the greatest entry along a mapped axis; as `psum`. Those that tie share the derivative."""
     refuse_groups(axis_index_groups)
     return mapped_extremum(fnp.max, x, axis_name)
 
 
 @composite()
-def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree:
     """The least entry along a mapped axis; as `psum`. Those that tie share the derivative."""
     refuse_groups(axis_index_groups)
     return mapped_extremum(fnp.min, x, axis_name)
@@ -164,8 +165,8 @@ def matching_axis(x: Any, axis: int, size: int, operation: str) -> int:
 
 @composite()
 def all_gather(
-    x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False
-) -> Any:
+    x: PyTree, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False
+) -> PyTree:
     """The values of all entries along a new axis.
 
     Args:
@@ -189,8 +190,13 @@ def all_gather(
 
 @composite()
 def psum_scatter(
-    x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: None = None, tiled: bool = False
-) -> Any:
+    x: PyTree,
+    axis_name: Any,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: None = None,
+    tiled: bool = False,
+) -> PyTree:
     """Sum over a mapped axis and give each entry its part of the sum: the transpose of `all_gather`.
 
     Args:
@@ -218,7 +224,7 @@ def psum_scatter(
 
 
 @composite()
-def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> PyTree:
     """Send values from entry to entry.
 
     Args:
@@ -240,7 +246,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 @composite()
-def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+def pshuffle(x: PyTree, axis_name: Any, perm: Sequence[int]) -> PyTree:
     """Put the values into another order: entry i gets that of entry perm[i]."""
     if sorted(perm) != list(range(axis_size(axis_name))):
         raise ShapeError(f"pshuffle: {list(perm)} is no permutation of {axis_size(axis_name)} entries")
@@ -249,14 +255,14 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 
 @composite()
 def all_to_all(
-    x: Any,
+    x: PyTree,
     axis_name: Any,
     split_axis: int,
     concat_axis: int,
     *,
     axis_index_groups: None = None,
     tiled: bool = False,
-) -> Any:
+) -> PyTree:
     """Divide each entry's value along an axis among all entries, and join what comes from all of them along
     another axis.
 
@@ -288,7 +294,7 @@ def all_to_all(
 
 
 @composite()
-def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
+def pswapaxes(x: PyTree, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> PyTree:
     """Exchange the mapped axis and another one of the same size."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 

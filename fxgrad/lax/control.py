@@ -19,6 +19,7 @@ from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
 from ..core.interpreter import api_boundary, concretize
+from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path
 from ..transforms.vmap import vmap
 from .functions import (
@@ -39,7 +40,9 @@ __all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
 
 @api_boundary
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+def cond(
+    pred: ArrayLike, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: PyTree
+) -> PyTree:
     """Call true_fun(*operands) where `pred` holds, and false_fun(*operands) where it does not.
 
     Only the chosen function is run. (Where `pred` is batched by `vmap`, both are, and the results selected.)
@@ -66,7 +69,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 
 @api_boundary
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree) -> PyTree:
     """Call branches[index](*operands); an index out of range counts as the nearest in range.
 
     Args:
@@ -135,9 +138,9 @@ def stage_switch(
 def while_loop(
     cond_fun: Callable[[Any], Any],
     body_fun: Callable[[Any], Any],
-    init_val: Any,
+    init_val: PyTree,
     max_steps: int | None = None,
-) -> Any:
+) -> PyTree:
     """Apply `body_fun` to `init_val` again and again, as long as `cond_fun` of the value holds.
 
     Forward mode works as it is. Reverse mode keeps something of every step, and needs `max_steps`: memory for as many
@@ -196,13 +199,13 @@ def stage_while(
 
 @api_boundary
 def fori_loop(
-    lower: Any,
-    upper: Any,
+    lower: ArrayLike,
+    upper: ArrayLike,
     body_fun: Callable[[Any, Any], Any],
-    init_val: Any,
+    init_val: PyTree,
     *,
     unroll: int | bool | None = None,
-) -> Any:
+) -> PyTree:
     """Run `for i in range(lower, upper): val = body_fun(i, val)`, from `init_val`.
 
     Where the bounds are numbers this is a `scan`, and reverse mode works; where they are abstract (under `jit`) it is a
@@ -255,8 +258,8 @@ def fori_loop(
 @api_boundary
 def scan(
     f: Callable[[Any, Any], tuple],
-    init: Any,
-    xs: Any = None,
+    init: PyTree,
+    xs: PyTree = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
@@ -355,7 +358,7 @@ def check_unroll(unroll: Any, place: str) -> None:
 
 
 @api_boundary
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+def map(f: Callable[[Any], Any], xs: PyTree, *, batch_size: int | None = None) -> PyTree:
     """Apply `f` to every row of `xs`, one after the other: as `vmap`, with the memory of one call.
 
     Args:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
+from ..core.typing import Array, ArrayLike, DType, Shape
 from ..numpy.composite import cast, composite, dtype_of, kind, operand
 from ..transforms.custom.jvp_vjp import stop_gradient
 
@@ -33,7 +34,7 @@ is_finite = fnp.isfinite
 
 # -- arithmetic ------------------------------------------
 @composite()
-def div(x: Any, y: Any) -> Any:
+def div(x: ArrayLike, y: ArrayLike) -> Array:
     """x / y; the quotient of integers is rounded toward zero.
 
     >>> import fxgrad as fx
@@ -45,19 +46,19 @@ def div(x: Any, y: Any) -> Any:
 
 
 @composite()
-def integer_pow(x: Any, y: int) -> Any:
+def integer_pow(x: ArrayLike, y: int) -> Array:
     """x to the power of a Python integer."""
     return pow(x, index(y))
 
 
 @composite()
-def rsqrt(x: Any) -> Any:
+def rsqrt(x: ArrayLike) -> Array:
     """1/√x."""
     return reciprocal(sqrt(x))
 
 
 @composite()
-def logistic(x: Any) -> Any:
+def logistic(x: ArrayLike) -> Array:
     """1/(1 + e⁻ˣ), which neither overflows nor loses precision in its tails, like its derivatives.
 
     >>> import fxgrad as fx
@@ -68,7 +69,7 @@ def logistic(x: Any) -> Any:
 
 
 @composite()
-def complex(x: Any, y: Any) -> Any:
+def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """x + i·y."""
     return ops.make_complex(operand(x), operand(y))
 
@@ -81,7 +82,7 @@ class RoundingMethod(IntEnum):
 
 
 @composite()
-def round(x: Any, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(x: ArrayLike, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """The nearest integer; halves go away from zero, or to even numbers as NumPy's do.
 
     >>> import fxgrad as fx
@@ -97,19 +98,19 @@ def round(x: Any, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
 
 # -- choice ------------------------------------------
 @composite()
-def clamp(min: Any, x: Any, max: Any) -> Any:
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """x limited to an interval; where it equals a limit the two share the derivative."""
     return fnp.minimum(fnp.maximum(x, min), max)
 
 
 @composite()
-def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """Entries of `on_true` where `pred` holds, of `on_false` elsewhere."""
     return fnp.where(pred, on_true, on_false)
 
 
 @composite()
-def select_n(which: Any, *cases: Any) -> Any:
+def select_n(which: ArrayLike, *cases: Any) -> Array:
     """Entries of the case whose number stands in `which`; False and True are 0 and 1.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -130,21 +131,21 @@ def as_unsigned(x: Any) -> Any:
 
 
 @composite()
-def shift_right_logical(x: Any, y: Any) -> Any:
+def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits of x moved y places down, with zeros above."""
     x = operand(x)
     return cast(ops.right_shift(as_unsigned(x), as_unsigned(operand(y))), dtype_of(x))
 
 
 @composite()
-def population_count(x: Any) -> Any:
+def population_count(x: ArrayLike) -> Array:
     """The number of bits of integers that are set, negative ones in two's complement."""
     x = operand(x)
     return cast(fnp.bitwise_count(as_unsigned(x)), dtype_of(x))
 
 
 @composite()
-def clz(x: Any) -> Any:
+def clz(x: ArrayLike) -> Array:
     """The number of leading bits of integers that are zero.
 
     >>> import fxgrad as fx, numpy as np
@@ -162,7 +163,7 @@ def clz(x: Any) -> Any:
 
 # -- dtypes and constants ------------------------------------------
 @composite()
-def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+def convert_element_type(operand: ArrayLike, new_dtype: DType) -> Array:
     """The operand in another dtype; of complex numbers that become real, the real part."""
     dtype = np.dtype(new_dtype)
     x = fnp.asarray(operand)
@@ -170,7 +171,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
 
 @composite()
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DType) -> Array:
     """The bits of the operand read as numbers of another dtype; where these have another size, a last axis is added,
     or taken away. There is no derivative.
 
@@ -181,30 +182,30 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     return ops.bitcast(fnp.asarray(operand), dtype=np.dtype(new_dtype))
 
 
-def dtype(x: Any) -> np.dtype:
+def dtype(x: ArrayLike) -> np.dtype:
     """The dtype of an array or number."""
     return dtype_of(x)
 
 
 @composite()
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None) -> Array:
     """An array of one value."""
     return fnp.full(shape, fill_value, dtype)
 
 
 @composite()
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
+def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DType = None, shape: Shape = None) -> Array:
     """An array of one value, of shape and dtype of another unless these are given."""
     x = operand(x)
     return fnp.full(x.shape if shape is None else shape, fill_value, dtype_of(x) if dtype is None else dtype)
 
 
-def iota(dtype: Any, size: int) -> np.ndarray:
+def iota(dtype: DType, size: int) -> np.ndarray:
     """0, 1, …, size − 1."""
     return np.arange(size).astype(dtype)
 
 
-def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> np.ndarray:
+def broadcasted_iota(dtype: DType, shape: Shape, dimension: int) -> np.ndarray:
     """Indices along one axis of an array of a shape.
 
     >>> import fxgrad as fx

@@ -12,6 +12,7 @@ from .. import numpy as fnp
 from .. import ops
 from ..core import pytree
 from ..core.errors import ShapeError
+from ..core.typing import Array, ArrayLike, DType
 from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axes, normalize_axis
 from ..numpy.composite import operand as array
 from ..transforms.vmap import vmap
@@ -25,45 +26,45 @@ def sum_dtype(x: Any) -> Any:
 
 
 @composite()
-def reduce_sum(operand: Any, axes: Any) -> Any:
+def reduce_sum(operand: ArrayLike, axes: Any) -> Array:
     """The sum along axes."""
     return fnp.sum(operand, tuple(axes), sum_dtype(array(operand)))
 
 
 @composite()
-def reduce_prod(operand: Any, axes: Any) -> Any:
+def reduce_prod(operand: ArrayLike, axes: Any) -> Array:
     """The product along axes."""
     return fnp.prod(operand, tuple(axes), sum_dtype(array(operand)))
 
 
 @composite()
-def reduce_max(operand: Any, axes: Any) -> Any:
+def reduce_max(operand: ArrayLike, axes: Any) -> Array:
     """The greatest entry along axes; entries that tie share the derivative."""
     return fnp.max(operand, tuple(axes))
 
 
 @composite()
-def reduce_min(operand: Any, axes: Any) -> Any:
+def reduce_min(operand: ArrayLike, axes: Any) -> Array:
     """The least entry along axes; entries that tie share the derivative."""
     return fnp.min(operand, tuple(axes))
 
 
 @composite()
-def reduce_and(operand: Any, axes: Any) -> Any:
+def reduce_and(operand: ArrayLike, axes: Any) -> Array:
     """Whether all hold; of integers, the bits that all have."""
     x = array(operand)
     return fnp.all(x, tuple(axes)) if kind(x) == "b" else reduce(x, -1, ops.bitwise_and, axes)
 
 
 @composite()
-def reduce_or(operand: Any, axes: Any) -> Any:
+def reduce_or(operand: ArrayLike, axes: Any) -> Array:
     """Whether any holds; of integers, the bits that any has."""
     x = array(operand)
     return fnp.any(x, tuple(axes)) if kind(x) == "b" else reduce(x, 0, ops.bitwise_or, axes)
 
 
 @composite()
-def reduce_xor(operand: Any, axes: Any) -> Any:
+def reduce_xor(operand: ArrayLike, axes: Any) -> Array:
     """Whether an odd number of entries hold; of integers, the bits that an odd number has."""
     return reduce(operand, 0, ops.bitwise_xor, axes)
 
@@ -76,7 +77,9 @@ MONOIDS: dict[Any, Callable[..., Any]] = {
 }
 
 
-def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Any) -> Any:
+def reduce(
+    operands: ArrayLike, init_values: ArrayLike, computation: Callable[[Any, Any], Any], dimensions: Any
+) -> Array:
     """Combine entries along axes by an associative and commutative function, by halves.
 
     Args:
@@ -122,13 +125,13 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
 
 
 @composite()
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmax(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
     """The position of the first greatest entry along an axis."""
     return cast(fnp.argmax(operand, axis), index_dtype)
 
 
 @composite()
-def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmin(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
     """The position of the first least entry along an axis."""
     return cast(fnp.argmin(operand, axis), index_dtype)
 
@@ -145,25 +148,25 @@ def running_from_end(function: Callable[..., Any], operand: Any, axis: int, reve
 
 
 @composite()
-def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The sums of the entries up to each one, or from each one on."""
     return running_from_end(lambda x, axis: fnp.cumsum(x, axis, sum_dtype(x)), operand, axis, reverse)
 
 
 @composite()
-def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The products of the entries up to each one, or from each one on."""
     return running_from_end(lambda x, axis: fnp.cumprod(x, axis, sum_dtype(x)), operand, axis, reverse)
 
 
 @composite()
-def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The greatest of the entries up to each one, or from each one on."""
     return running_from_end(lambda x, axis: ops.cummax(x, axis=axis), operand, axis, reverse)
 
 
 @composite()
-def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The least of the entries up to each one, or from each one on."""
     return running_from_end(lambda x, axis: ops.cummin(x, axis=axis), operand, axis, reverse)
 
@@ -183,7 +186,7 @@ def running_logsumexp(x: Any, axis: int) -> Any:
 
 
 @composite()
-def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """log Σ exp of the entries up to each one, or from each one on.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -205,8 +208,12 @@ def multiply_in_dtype(lhs: Any, rhs: Any, dtype: Any, product: Callable[[Any, An
 
 @composite()
 def dot_general(
-    lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: DType = None,
+) -> Array:
     """Multiply two arrays and sum over some axes; others are matched, the rest comes in pairs.
 
     Args:
@@ -241,13 +248,13 @@ def dot_general(
 
 @composite()
 def dot(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     *,
     dimension_numbers: Any = None,
     precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Any:
+    preferred_element_type: DType = None,
+) -> Array:
     """The product of vectors and matrices; with `dimension_numbers`, `dot_general`."""
     if dimension_numbers is not None:
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
@@ -260,7 +267,7 @@ def dot(
 
 
 @composite()
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array:
     """The products of the matrices in the last two axes; the other axes are the same in both."""
     lhs, rhs = array(lhs), array(rhs)
     if lhs.ndim != rhs.ndim or lhs.shape[:-2] != rhs.shape[:-2] or lhs.ndim < 2:

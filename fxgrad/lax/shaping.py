@@ -13,6 +13,7 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import DTypeError, IndexingError, ShapeError
+from ..core.typing import Array, ArrayLike, Shape
 from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axis
 from ..numpy.composite import operand as array
 
@@ -21,14 +22,14 @@ broadcast_shapes = np.broadcast_shapes
 
 # -- shapes ------------------------------------------
 @composite()
-def reshape(operand: Any, new_sizes: Any, dimensions: Any = None) -> Any:
+def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Any = None) -> Array:
     """The entries in another shape, the axes first put in the order `dimensions`."""
     x = operand if dimensions is None else fnp.transpose(operand, dimensions)
     return fnp.reshape(x, new_sizes)
 
 
 @composite()
-def collapse(operand: Any, start_dimension: int, stop_dimension: Any = None) -> Any:
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: Any = None) -> Array:
     """The axes from start to stop as one.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -41,37 +42,37 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: Any = None) -> 
 
 
 @composite()
-def expand_dims(array: Any, dimensions: Any) -> Any:
+def expand_dims(array: ArrayLike, dimensions: Any) -> Array:
     """New axes of length one at these places of the result."""
     return fnp.expand_dims(array, tuple(dimensions))
 
 
 @composite()
-def squeeze(array: Any, dimensions: Any) -> Any:
+def squeeze(array: ArrayLike, dimensions: Any) -> Array:
     """The array without these axes, of length one."""
     return fnp.squeeze(array, tuple(dimensions))
 
 
 @composite()
-def transpose(operand: Any, permutation: Any) -> Any:
+def transpose(operand: ArrayLike, permutation: Any) -> Array:
     """The axes in another order."""
     return fnp.transpose(operand, tuple(permutation))
 
 
 @composite()
-def rev(operand: Any, dimensions: Any) -> Any:
+def rev(operand: ArrayLike, dimensions: Any) -> Array:
     """The entries in reverse order along axes."""
     return fnp.flip(operand, tuple(dimensions))
 
 
 @composite()
-def broadcast(operand: Any, sizes: Any) -> Any:
+def broadcast(operand: ArrayLike, sizes: Any) -> Array:
     """New leading axes of these sizes."""
     return fnp.broadcast_to(operand, (*sizes, *array(operand).shape))
 
 
 @composite()
-def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any:
+def broadcast_in_dim(operand: ArrayLike, shape: Shape, broadcast_dimensions: Any) -> Array:
     """The operand in another shape, its axis i being axis broadcast_dimensions[i] there.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -89,19 +90,19 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any
 
 
 @composite()
-def concatenate(operands: Any, dimension: int) -> Any:
+def concatenate(operands: ArrayLike, dimension: int) -> Array:
     """Arrays joined along an axis."""
     return fnp.concatenate(operands, dimension)
 
 
 @composite()
-def tile(operand: Any, reps: Any) -> Any:
+def tile(operand: ArrayLike, reps: Any) -> Array:
     """The operand repeated along every axis."""
     return fnp.tile(operand, tuple(reps))
 
 
 @composite()
-def split(operand: Any, sizes: Any, axis: int = 0) -> list[Any]:
+def split(operand: ArrayLike, sizes: Any, axis: int = 0) -> list[Any]:
     """Consecutive parts of these sizes along an axis."""
     x = array(operand)
     if sum(sizes) != x.shape[axis]:
@@ -112,7 +113,7 @@ def split(operand: Any, sizes: Any, axis: int = 0) -> list[Any]:
 
 
 @composite()
-def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Any) -> Array:
     """The operand among padding values: for every axis (low, high, interior), how many go before and after (negative:
     entries are removed) and between each two entries.
 
@@ -141,7 +142,9 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
 
 # -- slices ------------------------------------------
 @composite()
-def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None) -> Any:
+def slice(
+    operand: ArrayLike, start_indices: ArrayLike, limit_indices: ArrayLike, strides: Any = None
+) -> Array:
     """Every stride-th entry from start to limit along every axis; nothing is clipped or counted from the end."""
     x = array(operand)
     steps = (1,) * x.ndim if strides is None else tuple(strides)
@@ -154,7 +157,9 @@ def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = N
 
 
 @composite()
-def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Any:
+def slice_in_dim(
+    operand: ArrayLike, start_index: ArrayLike, limit_index: ArrayLike, stride: int = 1, axis: int = 0
+) -> Array:
     """x[start:limit:stride] along one axis."""
     x = array(operand)
     part = builtins.slice(start_index, limit_index, stride)
@@ -162,7 +167,7 @@ def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int =
 
 
 @composite()
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One entry along one axis, which is kept with length one or dropped."""
     x = array(operand)
     axis = normalize_axis(axis, x.ndim)
@@ -199,8 +204,8 @@ def clamp_start(start: Any, have: int, size: int, wrap: bool) -> Any:
 
 @composite()
 def dynamic_slice(
-    operand: Any, start_indices: Any, slice_sizes: Any, *, allow_negative_indices: Any = True
-) -> Any:
+    operand: ArrayLike, start_indices: ArrayLike, slice_sizes: Any, *, allow_negative_indices: Any = True
+) -> Array:
     """A part of the operand of these sizes, at a start that may be traced and that differs between entries of `vmap`.
 
     Args:
@@ -222,8 +227,8 @@ def dynamic_slice(
 
 @composite()
 def dynamic_update_slice(
-    operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: Any = True
-) -> Any:
+    operand: ArrayLike, update: ArrayLike, start_indices: ArrayLike, *, allow_negative_indices: Any = True
+) -> Array:
     """The operand with a part replaced by `update`, whose place is determined as that of `dynamic_slice`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -246,8 +251,13 @@ def starts_along(start: Any, axis: int, ndim: int) -> list[Any]:
 
 @composite()
 def dynamic_slice_in_dim(
-    operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike,
+    start_index: ArrayLike,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
     """`dynamic_slice` along one axis."""
     x = array(operand)
     axis = normalize_axis(axis, x.ndim)
@@ -258,8 +268,13 @@ def dynamic_slice_in_dim(
 
 @composite()
 def dynamic_index_in_dim(
-    operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike,
+    index: ArrayLike,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
     """One entry along one axis, at an index that may be traced; the axis is kept with length one or dropped.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -274,8 +289,13 @@ def dynamic_index_in_dim(
 
 @composite()
 def dynamic_update_slice_in_dim(
-    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
     """`dynamic_update_slice` along one axis."""
     x = array(operand)
     starts = starts_along(start_index, normalize_axis(axis, x.ndim), x.ndim)
@@ -284,8 +304,8 @@ def dynamic_update_slice_in_dim(
 
 @composite()
 def dynamic_update_index_in_dim(
-    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
-) -> Any:
+    operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
     """The operand with one entry along one axis replaced; `update` may lack that axis."""
     x, u = array(operand), array(update)
     axis = normalize_axis(axis, x.ndim)

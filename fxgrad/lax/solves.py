@@ -12,6 +12,7 @@ from ..core.aval import aval_of, is_differentiable
 from ..core.errors import EscapedTracerError, StructureError
 from ..core.interpreter import api_boundary, is_plain
 from ..core.staging import stage
+from ..core.typing import ArrayLike, PyTree
 from ..ops.transpose import transpose_graph
 from ..transforms.arguments import admit
 from ..transforms.custom.call import RuledCall, custom_jvp_call, zero_tangent
@@ -36,12 +37,12 @@ __all__ = ["custom_linear_solve", "custom_root"]
 @api_boundary
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
-    b: Any,
+    b: ArrayLike,
     solve: Callable[[Callable, Any], Any],
     transpose_solve: Callable[[Callable, Any], Any] | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """Solve matvec(x) = b by `solve`, with the derivatives of a solution.
 
     A ẋ = ḃ − Ȧ x and Aᵀ λ = c are solved by `solve` and `transpose_solve` as well, and nothing of how they do it is
@@ -113,11 +114,11 @@ def custom_linear_solve(
 @api_boundary
 def custom_root(
     f: Callable[[Any], Any],
-    initial_guess: Any,
+    initial_guess: PyTree,
     solve: Callable[[Callable, Any], Any],
     tangent_solve: Callable[[Callable, Any], Any],
     has_aux: bool = False,
-) -> Any:
+) -> PyTree:
     """Find a root of `f` by `solve`, with the derivatives of a root with respect to what `f` closes over.
 
     By the implicit function theorem: from f(x(p), p) = 0 follows ∂f/∂x ẋ = −∂f/∂p ṗ, which `tangent_solve` solves; it

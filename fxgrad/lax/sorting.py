@@ -7,12 +7,13 @@ from typing import Any
 
 from .. import ops
 from ..core.errors import ShapeError
+from ..core.typing import Array, ArrayLike
 from ..numpy.composite import at_axis, composite, normalize_axis
 from ..numpy.composite import operand as array
 
 
 @composite()
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array:
     """Entries in ascending order along an axis; equal ones keep their order.
 
     Args:
@@ -42,13 +43,15 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 @composite()
-def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def sort_key_val(
+    keys: Any, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[Any, Any]:
     """Sort the keys in ascending order, and put the values in the same order; return both."""
     return sort((keys, values), dimension, is_stable)
 
 
 @composite()
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     """Return the k greatest entries along an axis in descending order, and their positions; of equal ones the
     first comes first.
 

@@ -6,19 +6,19 @@ Arguments are real and broadcast. Values are computed in float64 and rounded to 
 from __future__ import annotations
 
 from operator import index
-from typing import Any
 
 import numpy as np
 
 from .. import ops
 from ..core.interpreter import concretize
+from ..core.typing import Array, ArrayLike
 from ..numpy.composite import composite
 from ..numpy.composite import operand as array_of
 
 
 # -- error functions ------------------------------------------
 @composite()
-def erf(x: Any) -> Any:
+def erf(x: ArrayLike) -> Array:
     """The error function 2/√π·∫₀ˣ e^(−t²) dt.
 
     >>> import fxgrad as fx
@@ -29,7 +29,7 @@ def erf(x: Any) -> Any:
 
 
 @composite()
-def erfc(x: Any) -> Any:
+def erfc(x: ArrayLike) -> Array:
     """1 − erf(x), without the subtraction: down to the smallest numbers.
 
     >>> import fxgrad as fx
@@ -40,7 +40,7 @@ def erfc(x: Any) -> Any:
 
 
 @composite()
-def erf_inv(x: Any) -> Any:
+def erf_inv(x: ArrayLike) -> Array:
     """The inverse of `erf`: ±∞ at ±1, NaN beyond.
 
     >>> import fxgrad as fx
@@ -52,7 +52,7 @@ def erf_inv(x: Any) -> Any:
 
 # -- the gamma function ------------------------------------------
 @composite()
-def lgamma(x: Any) -> Any:
+def lgamma(x: ArrayLike) -> Array:
     """log |Γ(x)|, ∞ at the poles.
 
     >>> import fxgrad as fx
@@ -63,7 +63,7 @@ def lgamma(x: Any) -> Any:
 
 
 @composite()
-def digamma(x: Any) -> Any:
+def digamma(x: ArrayLike) -> Array:
     """The derivative of `lgamma`; NaN at its poles, except ∓∞ at ±0.
 
     >>> import fxgrad as fx
@@ -74,7 +74,7 @@ def digamma(x: Any) -> Any:
 
 
 @composite()
-def polygamma(m: Any, x: Any) -> Any:
+def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     """The derivative of order m of `digamma`. The order is static: one whole number from 0 to 170. At the poles ∞ for
     odd orders, and as `digamma` for even ones.
 
@@ -89,7 +89,7 @@ def polygamma(m: Any, x: Any) -> Any:
 
 
 @composite()
-def zeta(x: Any, q: Any) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     """The zeta function of Hurwitz, Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1; ∞ for x = 1 and at q = 0, −1, …; NaN for
     x < 1, and for other q < 0 where x is no integer.
 
@@ -101,7 +101,7 @@ def zeta(x: Any, q: Any) -> Any:
 
 
 @composite()
-def igamma(a: Any, x: Any) -> Any:
+def igamma(a: ArrayLike, x: ArrayLike) -> Array:
     """The lower incomplete gamma function ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a) for a > 0 and x ≥ 0, to 1e-13 relative; 1 for a = 0.
 
     >>> import fxgrad as fx
@@ -112,7 +112,7 @@ def igamma(a: Any, x: Any) -> Any:
 
 
 @composite()
-def igammac(a: Any, x: Any) -> Any:
+def igammac(a: ArrayLike, x: ArrayLike) -> Array:
     """1 − igamma(a, x), without the subtraction where x > a and x > 3/2, and then to 1e-13 relative.
 
     >>> import fxgrad as fx
@@ -124,7 +124,7 @@ def igammac(a: Any, x: Any) -> Any:
 
 # -- Bessel functions ------------------------------------------
 @composite()
-def bessel_i0e(x: Any) -> Any:
+def bessel_i0e(x: ArrayLike) -> Array:
     """e^−|x|·I₀(x), the modified Bessel function scaled; its derivative at 0, a kink, is 0.
 
     >>> import fxgrad as fx
@@ -135,7 +135,7 @@ def bessel_i0e(x: Any) -> Any:
 
 
 @composite()
-def bessel_i1e(x: Any) -> Any:
+def bessel_i1e(x: ArrayLike) -> Array:
     """e^−|x|·I₁(x), the modified Bessel function scaled.
 
     >>> import fxgrad as fx
@@ -147,7 +147,7 @@ def bessel_i1e(x: Any) -> Any:
 
 # -- formats ------------------------------------------
 @composite()
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
     """Floating-point numbers rounded to a format of fewer bits, in their own: halves to even, too large ones to ±∞,
     subnormal ones to ±0. The derivative passes through.
 

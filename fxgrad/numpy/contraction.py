@@ -10,6 +10,7 @@ import numpy as np
 from .. import ops
 from ..core.errors import ShapeError, describe
 from ..core.interpreter import Tracer
+from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.contraction import LETTERS
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand, operands
 from .manipulation import diagonal, moveaxis, ravel
@@ -103,7 +104,7 @@ def batch_shape(x: Any, letters: str) -> tuple[int, ...]:
 
 
 @composite(np.matmul)
-def matmul(x1: Any, x2: Any, /, out: None = None, *, dtype: Any = None) -> Any:
+def matmul(x1: ArrayLike, x2: ArrayLike, /, out: None = None, *, dtype: DType = None) -> Array:
     """The matrix product over the last two axes; a one-dimensional operand is a row or column.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -118,27 +119,27 @@ def matmul(x1: Any, x2: Any, /, out: None = None, *, dtype: Any = None) -> Any:
 
 
 @composite(np.vecdot)
-def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, out: None = None, *, axis: int = -1) -> Array:
     """Return Σ conj(x1)·x2 along an axis, broadcasting over the others."""
     a, b = (moveaxis(x, axis, -1) for x in operands((x1, x2)))
     return batch_product("vecdot", conjugate_complex(a), "k", b, "k", "")
 
 
 @composite(getattr(np, "matvec", None))
-def matvec(x1: Any, x2: Any, /, out: None = None) -> Any:
+def matvec(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
     """Matrices times vectors, broadcasting over the axes before."""
     return batch_product("matvec", operand(x1), "ik", operand(x2), "k", "i")
 
 
 @composite(getattr(np, "vecmat", None))
-def vecmat(x1: Any, x2: Any, /, out: None = None) -> Any:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
     """Conjugated vectors times matrices, broadcasting over the axes before."""
     a = operand(x1)
     return batch_product("vecmat", conjugate_complex(a), "k", operand(x2), "kj", "j")
 
 
 @composite(np.dot)
-def dot(a: Any, b: Any, out: None = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """The sum over the last axis of a and the last but one of b; a product where one is a scalar."""
     a, b = ops.promote_dtypes(operands((a, b)))
     if a.ndim == 0 or b.ndim == 0:
@@ -147,14 +148,14 @@ def dot(a: Any, b: Any, out: None = None) -> Any:
 
 
 @composite(np.vdot)
-def vdot(a: Any, b: Any, /) -> Any:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Return Σ conj(a)·b over all entries."""
     a, b = ravel(a), ravel(b)
     return dot(conjugate_complex(a), b)
 
 
 @composite(np.inner)
-def inner(a: Any, b: Any, /) -> Any:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     a, b = ops.promote_dtypes(operands((a, b)))
     if a.ndim == 0 or b.ndim == 0:
         return ops.multiply(a, b)
@@ -162,13 +163,13 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 @composite(np.outer)
-def outer(a: Any, b: Any, out: None = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     a, b = ravel(a), ravel(b)
     return ops.multiply(ops.reshape(a, shape=(a.size, 1)), b)
 
 
 @composite(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Axis = 2) -> Array:
     """The sum over pairs of axes.
 
     Args:
@@ -191,7 +192,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @composite(np.kron)
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = operand(a), operand(b)
     rank = max(a.ndim, b.ndim)
     ours, theirs = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
@@ -201,7 +202,9 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @composite(np.cross)
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
     """The cross product of vectors of three components, or of two: these lie in a plane, and the product of two such
     is the one component across it.
     """
@@ -223,8 +226,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
 @composite(np.trace)
 def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
-) -> Any:
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: None = None
+) -> Array:
     entries = cast(diagonal(a, offset, axis1, axis2), dtype)
     return ops.reduce_sum(entries, axes=(entries.ndim - 1,))
 
@@ -259,7 +262,7 @@ def contraction_path(
 
 
 @composite(np.einsum_path)
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+def einsum_path(*operands: ArrayLike, optimize: Any = "greedy", einsum_call: bool = False) -> Array:
     """The order in which NumPy would contract operands; it depends on their shapes only."""
     stand_ins = [np.broadcast_to(0.0, x.shape) if isinstance(x, Tracer) else x for x in operands]
     return np.einsum_path(*stand_ins, optimize=optimize)
@@ -287,8 +290,8 @@ def as_contract_path(optimize: Any) -> Any:
 
 
 @composite(plain_einsum)
-def einsum(*operands: Any, out: None = None, optimize: Any = False, dtype: Any = None, order: str = "K",
-           casting: str = "safe") -> Any:  # fmt: skip
+def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype: DType = None, order: str = "K",
+           casting: str = "safe") -> Array:  # fmt: skip
     """Sums of products by Einstein's convention, in the string or in the sublist form.
 
     More than two operands are contracted in the order that `opt_einsum` finds (`optimize` as there), or in the one that

@@ -12,6 +12,7 @@ from .. import ops
 from ..core.aval import is_differentiable
 from ..core.errors import UnsupportedError
 from ..core.interpreter import Tracer, as_value
+from ..core.typing import Array, ArrayLike, DType, Shape
 from .composite import (
     ZERO_DERIVATIVE,
     cast,
@@ -34,8 +35,8 @@ mgrid, ogrid = np.mgrid, np.ogrid
 
 # -- from values ------------------------------------------
 @composite(np.asarray)
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
-            like: Any = None) -> Any:  # fmt: skip
+def asarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any = None, copy: Any = None,
+            like: Any = None) -> Array:  # fmt: skip
     """An array from numbers, arrays, traced values and nested sequences of them.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -46,44 +47,53 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
 
 
 @composite(np.array)
-def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
-          ndmax: int = 0, like: Any = None) -> Any:  # fmt: skip
+def array(
+    object: ArrayLike,
+    dtype: DType = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Array:
     """As `asarray`; traced values are never written to, so that no copy is needed."""
     x = asarray(object, dtype)
     return x if x.ndim >= ndmin else ops.reshape(x, shape=(*(1,) * (ndmin - x.ndim), *x.shape))
 
 
 @composite(np.asanyarray)
-def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
-               like: Any = None) -> Any:  # fmt: skip
+def asanyarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any = None, copy: Any = None,
+               like: Any = None) -> Array:  # fmt: skip
     return asarray(a, dtype)
 
 
 @composite(np.ascontiguousarray)
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: ArrayLike, dtype: DType = None, *, like: Any = None) -> Array:
     return array(a, dtype, ndmin=1)
 
 
 @composite(np.copy)
-def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+def copy(a: ArrayLike, order: Any = "K", subok: bool = False) -> Array:
     return operand(a)
 
 
 @composite(np.from_dlpack)
-def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: Any = None) -> Array:
     """An array that shares the memory of another library's; traced values have none."""
     return np.from_dlpack(x, device=device, copy=copy)
 
 
 @composite(np.astype)
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+def astype(x: ArrayLike, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Array:
     return cast(x, dtype)
 
 
 # -- filled ------------------------------------------
 @composite(np.full)
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
-         like: Any = None) -> Any:  # fmt: skip
+def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None, order: Any = "C", *, device: Any = None,
+         like: Any = None) -> Array:  # fmt: skip
     """An array of one value, which may be traced.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -95,8 +105,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, de
 
 
 @composite(np.full_like)
-def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
-              device: Any = None) -> Any:  # fmt: skip
+def full_like(
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DType = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Shape = None,
+    *,
+    device: Any = None,
+) -> Array:
     a = operand(a)
     dtype = dtype_of(a) if dtype is None else np.dtype(dtype)
     if shape is not None or isinstance(fill_value, Tracer) or np.ndim(fill_value):
@@ -107,27 +125,43 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
 
 
 @composite(np.zeros_like, derivative=ZERO_DERIVATIVE)
-def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
-               device: Any = None) -> Any:  # fmt: skip
+def zeros_like(a: ArrayLike, dtype: DType = None, order: Any = "K", subok: bool = True, shape: Shape = None, *,
+               device: Any = None) -> Array:  # fmt: skip
     return full_like(a, 0, dtype, shape=shape)
 
 
 @composite(np.ones_like, derivative=ZERO_DERIVATIVE)
-def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
-              device: Any = None) -> Any:  # fmt: skip
+def ones_like(a: ArrayLike, dtype: DType = None, order: Any = "K", subok: bool = True, shape: Shape = None, *,
+              device: Any = None) -> Array:  # fmt: skip
     return full_like(a, 1, dtype, shape=shape)
 
 
 @composite(np.empty_like, derivative=ZERO_DERIVATIVE)
-def empty_like(prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
-               device: Any = None) -> Any:  # fmt: skip
+def empty_like(
+    prototype: ArrayLike,
+    /,
+    dtype: DType = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Shape = None,
+    *,
+    device: Any = None,
+) -> Array:
     return zeros_like(prototype, dtype, shape=shape)
 
 
 # -- ranges ------------------------------------------
 @composite(np.arange)
-def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
-           like: Any = None) -> Any:  # fmt: skip
+def arange(
+    start_or_stop: ArrayLike,
+    /,
+    stop: ArrayLike = None,
+    step: ArrayLike = 1,
+    *,
+    dtype: DType = None,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
     """Numbers from start to stop. The bounds fix the shape, so that nothing is differentiated through them."""
     bounds = [as_value(v) for v in (start_or_stop, stop, step) if v is not None]
     if any(isinstance(v, Tracer) and is_differentiable(dtype_of(v)) for v in bounds):
@@ -139,8 +173,17 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
 
 
 @composite(np.linspace)
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
-             axis: int = 0, *, device: Any = None) -> Any:  # fmt: skip
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DType = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Array:
     """`num` numbers evenly from start to stop, both of which may be traced arrays.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -165,8 +208,15 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
 
 @composite(np.logspace)
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None,
-             axis: int = 0) -> Any:  # fmt: skip
+def logspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: DType = None,
+    axis: int = 0,
+) -> Array:
     if ndim(base) == 0:
         return cast(power(base, linspace(start, stop, num, endpoint, axis=axis)), dtype)
     start, stop, base = broadcast_arrays(start, stop, base)
@@ -175,8 +225,13 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 
 @composite(np.geomspace)
 def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Any:
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DType = None,
+    axis: int = 0,
+) -> Array:
     """Numbers in geometric progression."""
     start, stop, _ = ops.promote_dtypes([operand(start), operand(stop), 0.0])
     # Turned so that it starts from a positive number; the turn cancels, so that its derivative is not needed.
@@ -258,7 +313,7 @@ c_ = Joiner(np.c_, -1, 2, 0)
 
 
 @composite(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     x = operand(x)
     exponents = np.arange(x.size if N is None else N)
     return power(ops.reshape(x, shape=(x.size, 1)), exponents if increasing else exponents[::-1])

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.interpreter import Tracer, as_value
+from ..core.typing import Array, ArrayLike, Axis, DType
 from .composite import NO_DERIVATIVE, composite, dtype_of, is_beyond_numpy, operands
 
 bool = bool_ = np.bool_
@@ -28,7 +29,7 @@ False_, True_ = np.False_, np.True_
 isdtype, issubdtype, promote_types = np.isdtype, np.issubdtype, np.promote_types
 
 
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: DType) -> Array:
     """As `numpy.finfo`, also for bfloat16."""
     dtype = np.dtype(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
     if dtype.kind != "V":
@@ -38,12 +39,12 @@ def finfo(dtype: Any) -> Any:
     return ml_dtypes.finfo(dtype)
 
 
-def iinfo(int_type: Any) -> Any:
+def iinfo(int_type: DType) -> Array:
     """As `numpy.iinfo`; a traced value stands for its dtype."""
     return np.iinfo(int_type.dtype if isinstance(int_type, Tracer) else int_type)
 
 
-def result_type(*arrays_and_dtypes: Any) -> Any:
+def result_type(*arrays_and_dtypes: Any) -> Array:
     """As `numpy.result_type`; traced Python scalars are weak, as plain ones are (NEP 50)."""
     return np.result_type(*[promotion_stand_in(v) if is_beyond_numpy(v) else v for v in arrays_and_dtypes])
 
@@ -60,32 +61,32 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
 
 
 @composite(np.common_type, derivative=NO_DERIVATIVE)
-def common_type(*arrays: Any) -> Any:
+def common_type(*arrays: ArrayLike) -> Array:
     return np.common_type(*[np.empty(0, dtype_of(x)) for x in operands(arrays)])
 
 
 @composite(np.min_scalar_type)
-def min_scalar_type(a: Any, /) -> Any:
+def min_scalar_type(a: ArrayLike, /) -> Array:
     """The smallest dtype that holds a scalar; the dtype of an array. Of traced values always the latter."""
     return dtype_of(a)
 
 
-def isscalar(element: Any) -> builtins.bool:
+def isscalar(element: ArrayLike) -> builtins.bool:
     """As `numpy.isscalar`; a traced value is a scalar if it has no axes."""
     return element.ndim == 0 if isinstance(element, Tracer) else np.isscalar(element)
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """The sizes of the axes of an array, number, tracer or (nested) sequence of them."""
     return aval_of(as_value(a)).shape
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """The number of axes."""
     return len(shape(a))
 
 
-def size(a: Any, axis: Any = None) -> int:
+def size(a: ArrayLike, axis: Axis = None) -> int:
     """The number of entries, in all or along some axes."""
     sizes = shape(a)
     axes = range(len(sizes)) if axis is None else axis if isinstance(axis, tuple) else (axis,)

@@ -18,6 +18,7 @@ from .. import ops
 from ..core.aval import Aval, is_differentiable
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import Tracer, as_value, concretize
+from ..core.typing import Array, ArrayLike, Axis
 from ..ops import operators
 from .composite import (
     DIFFERENTIABLE,
@@ -73,7 +74,7 @@ gcd, lcm = ops.gcd, ops.lcm
 
 
 # -- arithmetic ------------------------------------------
-def power(x1: Any, x2: Any, /) -> Any:
+def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 raised to x2. A Python number as exponent has the simpler derivative rule.
 
     The derivative of x⁰ is 0, also at 0, and the square of a root has the derivative of the radicand.
@@ -91,19 +92,19 @@ pow = power
 
 
 @composite(np.sign)
-def sign(x: Any, /) -> Any:
+def sign(x: ArrayLike, /) -> Array:
     """-1, 0 or 1, a step; for complex numbers x/|x| (0 at 0), which has a derivative."""
     x = operand(x)
     return ops.unit_vector(x, absolute(x)) if kind(x) == "c" else ops.sign(x)
 
 
 @composite(np.float_power)
-def float_power(x1: Any, x2: Any, /) -> Any:
+def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     dtype = np.result_type(ops.result_dtype([as_value(x1), as_value(x2)]), np.float64)
     return ops.power(cast(operand(x1), dtype), cast(operand(x2), dtype))
 
 
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
     """Return (x1 // x2, x1 % x2)."""
     return floor_divide(x1, x2), remainder(x1, x2)
 
@@ -115,14 +116,14 @@ def to_floating(x: Any) -> Any:
 
 
 @composite(np.modf)
-def modf(x: Any, /) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /) -> tuple[Any, Any]:
     x = to_floating(x)
     whole = trunc(x)
     return copysign(ops.where(isinf(x), 0, subtract(x, whole)), x), whole
 
 
 @composite(np.frexp)
-def frexp(x: Any, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
     """Return (mantissa, exponent) with x = mantissa·2^exponent and the mantissa's modulus in [½, 1)."""
     x = to_floating(x)
     ordinary = logical_and(isfinite(x), not_equal(x, 0))
@@ -135,7 +136,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 
 
 @composite(np.sinc)
-def sinc(x: Any) -> Any:
+def sinc(x: ArrayLike) -> Array:
     """sin(πx)/(πx), with derivatives of all orders at and near 0: there it is computed as ∫₀¹ cos(πxt) dt.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -159,14 +160,14 @@ def gauss_nodes() -> tuple[list[float], list[float]]:
 
 
 @composite(np.bitwise_count, derivative=NO_DERIVATIVE)
-def bitwise_count(x: Any, /) -> Any:
+def bitwise_count(x: ArrayLike, /) -> Array:
     x = absolute(operand(x))
     bits = [bitwise_and(right_shift(x, i), 1) for i in range(dtype_of(x).itemsize * 8)]
     return cast(reduce(add, bits), np.uint8)
 
 
 @composite(np.packbits)
-def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
+def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> Array:
     """Eight truth values along an axis as one uint8."""
     a = operand(a)
     if kind(a) not in "biu":
@@ -182,7 +183,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
 
 
 @composite(np.unpackbits)
-def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
+def unpackbits(a: ArrayLike, /, axis: Axis = None, count: Any = None, bitorder: str = "big") -> Array:
     """The bits of every uint8 along an axis, `count` of them (or all but so many, if negative)."""
     a = operand(a)
     if dtype_of(a) != np.uint8:
@@ -217,8 +218,14 @@ def move_axis_last(x: Any, axis: Any) -> tuple[int, Any, tuple[int, ...]]:
 
 @composite(np.clip)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None
-) -> Any:
+    a: ArrayLike,
+    a_min: ArrayLike = None,
+    a_max: ArrayLike = None,
+    out: None = None,
+    *,
+    min: ArrayLike = None,
+    max: ArrayLike = None,
+) -> Array:
     """Values limited to an interval; where a value equals a limit the two share the derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -233,7 +240,7 @@ def clip(
 
 
 @composite(np.round, derivative=ZERO_DERIVATIVE)
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     return ops.round(operand(a), decimals=decimals)
 
 
@@ -241,12 +248,14 @@ around = round
 
 
 @composite(np.fix, derivative=ZERO_DERIVATIVE)
-def fix(x: Any, out: None = None) -> Any:
+def fix(x: ArrayLike, out: None = None) -> Array:
     return trunc(operand(x))
 
 
 @composite(np.nan_to_num)
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(
+    x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike = None, neginf: ArrayLike = None
+) -> Array:
     """NaN and infinities replaced by numbers; the derivative is 0 where that happens. Never in place."""
     x = operand(x)
     if kind(x) not in "fc":
@@ -263,14 +272,14 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 @composite(np.angle)
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """The argument of complex numbers, in radians unless `deg`."""
     result = ops.angle(operand(z))
     return multiply(result, 180 / np.pi) if deg else result
 
 
 @composite(np.real_if_close)
-def real_if_close(a: Any, tol: Any = 100) -> Any:
+def real_if_close(a: ArrayLike, tol: Any = 100) -> Array:
     """Real parts, where all imaginary parts are near 0, which must be known."""
     a = operand(a)
     known = concretize(a, "real_if_close") if kind(a) == "c" else None
@@ -279,7 +288,7 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
 
 # -- tests ------------------------------------------
 @composite(np.isclose, derivative=NO_DERIVATIVE)
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Array:
     a, b = operand(a), operand(b)
     b = cast(b, np.result_type(dtype_of(b), 1.0))
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
@@ -288,12 +297,14 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 
 @composite(np.allclose, derivative=NO_DERIVATIVE)
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
+) -> Array:
     return all_hold(isclose(a, b, rtol, atol, equal_nan))
 
 
 @composite(np.array_equal, derivative=NO_DERIVATIVE)
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     a1, a2 = operand(a1), operand(a2)
     if a1.shape != a2.shape:
         return False
@@ -302,7 +313,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 @composite(np.array_equiv, derivative=NO_DERIVATIVE)
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     a1, a2 = operand(a1), operand(a2)
     try:
         np.broadcast_shapes(a1.shape, a2.shape)
@@ -316,31 +327,31 @@ def all_hold(x: Any) -> Any:
 
 
 @composite(np.isposinf, derivative=NO_DERIVATIVE)
-def isposinf(x: Any, out: None = None) -> Any:
+def isposinf(x: ArrayLike, out: None = None) -> Array:
     return logical_and(isinf(x), logical_not(signbit(x)))
 
 
 @composite(np.isneginf, derivative=NO_DERIVATIVE)
-def isneginf(x: Any, out: None = None) -> Any:
+def isneginf(x: ArrayLike, out: None = None) -> Array:
     return logical_and(isinf(x), signbit(x))
 
 
 @composite(np.isreal, derivative=NO_DERIVATIVE)
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Array:
     return equal(imag(operand(x)), 0)
 
 
 @composite(np.iscomplex, derivative=NO_DERIVATIVE)
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Array:
     return not_equal(imag(operand(x)), 0)
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Whether the dtype is not complex."""
     return not iscomplexobj(x)
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Whether the dtype is complex, whatever the values."""
     return kind(as_value(x)) == "c"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ops
 from ..core.errors import AxisError, DTypeError, ShapeError, UnsupportedError
+from ..core.typing import Array, ArrayLike, Axis
 from ..ops.fourier import OPPOSITE_NORM
 from .composite import at_axis, composite, dtype_of, kind, normalize_axis, operand
 from .manipulation import roll
@@ -98,7 +99,7 @@ def one_axis_arguments(a: Any, n: Any, axis: int, half: bool = False) -> tuple[A
 
 # -- along one axis ------------------------------------------
 @composite(np.fft.fft)
-def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
+def fft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The discrete Fourier transform along an axis.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -111,21 +112,21 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = Non
 
 
 @composite(np.fft.ifft)
-def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
+def ifft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The inverse of `fft`."""
     a, n, axis = one_axis_arguments(a, n, axis)
     return complex_transform(a, [n], (axis,), norm, inverse=True)
 
 
 @composite(np.fft.rfft)
-def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
+def rfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The frequencies 0 … n//2 of real numbers; the others are their conjugates."""
     a, n, axis = one_axis_arguments(a, n, axis)
     return real_transform(a, n, axis, norm)
 
 
 @composite(np.fft.irfft)
-def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
+def irfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The inverse of `rfft`. Of the frequencies 0 and (n even) n/2 the imaginary parts have no effect and derivative 0.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -139,14 +140,14 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = N
 
 
 @composite(np.fft.hfft)
-def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
+def hfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum."""
     a, n, axis = one_axis_arguments(a, n, axis, half=True)
     return inverse_to_real(ops.conjugate(a), n, axis, OPPOSITE_NORM[check_norm(norm)])
 
 
 @composite(np.fft.ihfft)
-def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Any:
+def ihfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The inverse of `hfft`."""
     a, n, axis = one_axis_arguments(a, n, axis)
     return ops.conjugate(real_transform(a, n, axis, OPPOSITE_NORM[check_norm(norm)]))
@@ -154,21 +155,21 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: None = N
 
 # -- along several ------------------------------------------
 @composite(np.fft.fftn)
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Any:
+def fftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
     """`fft` along axes (all of them), cropped or padded to the sizes `s`."""
     a = operand(a)
     return complex_transform(a, *sizes_and_axes(a, s, axes), norm)
 
 
 @composite(np.fft.ifftn)
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Any:
+def ifftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
     """The inverse of `fftn`."""
     a = operand(a)
     return complex_transform(a, *sizes_and_axes(a, s, axes), norm, inverse=True)
 
 
 @composite(np.fft.rfftn)
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Any:
+def rfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
     """`rfft` along the last of the axes, then `fft` along the others."""
     a = operand(a)
     (*sizes, n), (*others, last) = require_axes(*sizes_and_axes(a, s, axes))
@@ -176,7 +177,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None =
 
 
 @composite(np.fft.irfftn)
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Any:
+def irfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
     """The inverse of `rfftn`."""
     a = operand(a)
     (*sizes, n), (*others, last) = require_axes(*sizes_and_axes(a, s, axes))
@@ -193,22 +194,22 @@ def require_axes(sizes: list[Any], axes: tuple[int, ...]) -> tuple[list[Any], tu
 
 
 @composite(np.fft.fft2)
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: None = None) -> Any:
+def fft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
     return fftn(a, s, axes, norm)
 
 
 @composite(np.fft.ifft2)
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: None = None) -> Any:
+def ifft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
     return ifftn(a, s, axes, norm)
 
 
 @composite(np.fft.rfft2)
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: None = None) -> Any:
+def rfft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
     return rfftn(a, s, axes, norm)
 
 
 @composite(np.fft.irfft2)
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: None = None) -> Any:
+def irfft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
     return irfftn(a, s, axes, norm)
 
 
@@ -221,14 +222,14 @@ def half_sizes(x: Any, axes: Any) -> tuple[list[int], tuple[int, ...]]:
 
 
 @composite(np.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: ArrayLike, axes: Axis = None) -> Array:
     """The frequency 0 moved to the middle."""
     x = operand(x)
     return roll(x, *half_sizes(x, axes))
 
 
 @composite(np.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: ArrayLike, axes: Axis = None) -> Array:
     """The inverse of `fftshift`."""
     x = operand(x)
     by, axes = half_sizes(x, axes)

@@ -16,6 +16,7 @@ from ..core import pytree
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
 from ..core.interpreter import CURRENT, EVAL
+from ..core.typing import Array, ArrayLike, Axis
 from ..transforms.vmap import vmap
 from .composite import cast, dtype_of, is_beyond_numpy, normalize_axis, operand, operands
 from .manipulation import entry_count, expand_dims, moveaxis
@@ -43,7 +44,9 @@ def map_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, ..
 
 
 # -- along axes ------------------------------------------
-def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: Axis, arr: ArrayLike, *args: Any, **kwargs: Any
+) -> Array:
     """A function of one-dimensional arrays applied to all slices along an axis; the axes of its results take the
     place of that axis.
 
@@ -64,7 +67,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     return moveaxis(results, range(len(shape), results.ndim), range(axis, axis + count))
 
 
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array:
     """Apply `func(a, axis)` for one axis after another, which are kept with length one.
 
     >>> import fxgrad.numpy as fnp
@@ -84,7 +87,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 
 
 # -- on parts ------------------------------------------
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw: Any) -> Array:
     """Functions (or constants) where conditions hold; the last one that holds decides, one function more is for the
     rest, which is 0 otherwise. Traced functions are given all of x, and their derivative goes to the chosen entries
     alone, even if that of another function is infinite there.

@@ -14,6 +14,7 @@ import numpy as np
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
+from ..core.typing import Array, ArrayLike
 from .composite import cast, composite, dtype_of, ensure, kind, known_value, operand
 from .creation import linspace
 from .manipulation import entry_count as size_of
@@ -33,7 +34,9 @@ def sum_in_bins(places: Any, inside: Any, weights: Any, count: int) -> Any:
 
 
 @composite(np.bincount, further=("length",))
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+def bincount(
+    x: ArrayLike, /, weights: ArrayLike = None, minlength: int = 0, *, length: int | None = None
+) -> Array:
     """Count how often each integer occurs, or sum its weights.
 
     Args:
@@ -136,7 +139,7 @@ def flatten_data(a: Any, weights: Any) -> tuple[Any, Any]:
 
 
 @composite(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> Array:
     """The edges of the bins of a histogram. Where they are made of the data, they vary with its least and its greatest
     entry."""
     a, weights = flatten_data(a, weights)
@@ -146,7 +149,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 # -- histograms ------------------------------------------
 @composite(np.histogram)
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+    a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[Any, Any]:
     """Return how many entries are in each bin, and the edges of the bins.
 
@@ -183,7 +186,11 @@ def repeat_for_axes(value: Any, count: int, name: str) -> list[Any]:
 
 @composite(np.histogramdd)
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+    sample: ArrayLike,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: ArrayLike = None,
 ) -> tuple[Any, list[Any]]:
     """Return how many points are in each box, and the edges along every axis.
 
@@ -216,7 +223,12 @@ def histogramdd(
 
 @composite(np.histogram2d)
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: ArrayLike = None,
 ) -> tuple[Any, Any, Any]:
     """Return how many points are in each rectangle, the edges along x, and the edges along y; `bins` may be
     the edges for both axes."""

@@ -12,6 +12,7 @@ from .. import ops
 from ..core.aval import PLAIN
 from ..core.errors import IndexingError, ShapeError
 from ..core.interpreter import Tracer, as_value, concretize
+from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import (
     NO_DERIVATIVE,
     at_axis,
@@ -54,7 +55,7 @@ def check_positions(indices: Any, size: int, mode: str) -> Any:
 
 
 @composite(np.take)
-def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Any:
+def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: None = None, mode: str = "raise") -> Array:
     """Entries at positions along an axis. Both may be traced.
 
     Args:
@@ -73,7 +74,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "
 
 
 @composite(np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Array:
     """Entries at positions along an axis, the other axes matched entry by entry (broadcasting)."""
     arr = operand(arr)
     if axis is None:
@@ -105,7 +106,7 @@ def ix_(*args: Any) -> tuple:
 
 
 @composite(np.unravel_index)
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
+def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple:
     """The positions along every axis of entries given by their flat positions; traced ones are not checked."""
     rest, shape = operand(indices), (shape,) if hasattr(shape, "__index__") else tuple(shape)
     places = []
@@ -116,7 +117,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
 
 
 @composite(np.ravel_multi_index)
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
     """The flat positions of entries given by their positions along every axis; `mode` as in `take`."""
     modes = (mode,) * len(dims) if isinstance(mode, str) else mode
     places = [check_positions(x, size, m) for x, size, m in zip(multi_index, dims, modes)]
@@ -129,7 +130,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 @composite(np.diag_indices_from, derivative=NO_DERIVATIVE)
-def diag_indices_from(arr: Any) -> tuple:
+def diag_indices_from(arr: ArrayLike) -> tuple:
     arr = operand(arr)
     if arr.ndim < 2 or len(set(arr.shape)) > 1:
         raise ShapeError("input array must be at least 2-d, and all its dimensions of equal length")
@@ -137,12 +138,12 @@ def diag_indices_from(arr: Any) -> tuple:
 
 
 @composite(np.tril_indices_from, derivative=NO_DERIVATIVE)
-def tril_indices_from(arr: Any, k: int = 0) -> tuple:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
     return tril_indices(*matrix_size(arr, k))
 
 
 @composite(np.triu_indices_from, derivative=NO_DERIVATIVE)
-def triu_indices_from(arr: Any, k: int = 0) -> tuple:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
     return triu_indices(*matrix_size(arr, k))
 
 
@@ -160,7 +161,7 @@ def known_mask(condition: Any, operation: str) -> Any:
     return concretize(operand(condition), operation)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> Array:
     """Entries of x where the condition holds, of y elsewhere; without them, `nonzero(condition)`.
 
     The derivative goes to the chosen entries alone, even if that of the other branch is infinite or NaN there.
@@ -178,23 +179,23 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 
 @composite(np.nonzero)
-def nonzero(a: Any) -> tuple:
+def nonzero(a: ArrayLike) -> tuple:
     """The positions of the non-zero entries, one array for each axis; which ones these are must be known."""
     return known_mask(a, "nonzero").nonzero()
 
 
 @composite(np.flatnonzero, derivative=NO_DERIVATIVE)
-def flatnonzero(a: Any) -> Any:
+def flatnonzero(a: ArrayLike) -> Array:
     return nonzero(ravel(a))[0]
 
 
 @composite(np.argwhere, derivative=NO_DERIVATIVE)
-def argwhere(a: Any) -> Any:
+def argwhere(a: ArrayLike) -> Array:
     return np.argwhere(known_mask(a, "argwhere"))
 
 
 @composite(np.compress)
-def compress(condition: Any, a: Any, axis: Any = None, out: None = None) -> Any:
+def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: None = None) -> Array:
     """Entries along an axis at which a known condition holds."""
     condition = known_mask(condition, "compress")
     if condition.ndim != 1:
@@ -203,14 +204,14 @@ def compress(condition: Any, a: Any, axis: Any = None, out: None = None) -> Any:
 
 
 @composite(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """The entries at which a known condition holds."""
     return take(ravel(arr), known_mask(ravel(condition), "extract").nonzero()[0])
 
 
 # -- among several ------------------------------------------
 @composite(np.select)
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -> Array:
     """Entries of the first choice whose condition holds, and `default` where none does.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -231,7 +232,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 @composite(np.choose)
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "raise") -> Array:
     """Entries of the choice whose number stands in `a`."""
     if not isinstance(choices, list | tuple):
         choices = list(operand(choices))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.typing import ArrayLike
 from .composite import NO_DERIVATIVE, composite
 
 __array_api_version__ = np.__array_api_version__
@@ -16,19 +17,21 @@ iterable = np.iterable
 
 @composite(np.array_repr, derivative=NO_DERIVATIVE)
 def array_repr(
-    arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
+    arr: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
 ) -> str:
     return repr(arr)
 
 
 @composite(np.array_str, derivative=NO_DERIVATIVE)
-def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+def array_str(
+    a: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
+) -> str:
     return format(a)
 
 
 @composite(np.array2string)
 def array2string(
-    a: Any,
+    a: ArrayLike,
     max_line_width: Any = None,
     precision: Any = None,
     suppress_small: Any = None,

@@ -10,6 +10,7 @@ from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
 from ..core.interpreter import concretize
+from ..core.typing import Array, ArrayLike, Axis, DType, Shape
 from .composite import (
     at_axis,
     cast,
@@ -36,7 +37,7 @@ def entry_count(shape: Any) -> int:
 
 # -- shape ------------------------------------------
 @composite(np.reshape)
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: ArrayLike, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
     """The entries in another shape; one size may be -1.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -58,12 +59,12 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 
 
 @composite(np.ravel)
-def ravel(a: Any, order: str = "C") -> Any:
+def ravel(a: ArrayLike, order: str = "C") -> Array:
     return reshape(a, -1, order)
 
 
 @composite(np.squeeze)
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     a = operand(a)
     axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else normalize_axes(axis, a.ndim)
     if any(a.shape[i] != 1 for i in axes):
@@ -72,7 +73,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 @composite(np.expand_dims)
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: ArrayLike, axis: Axis) -> Array:
     a = operand(a)
     axis = axis if isinstance(axis, tuple | list) else (axis,)
     axes = normalize_axes(tuple(axis), a.ndim + len(axis))
@@ -87,22 +88,22 @@ def raise_ndim(ndim: int, place: Any, arrays: tuple) -> Any:
 
 
 @composite(np.atleast_1d)
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: Any) -> Array:
     return raise_ndim(1, lambda shape: (1,), arys)
 
 
 @composite(np.atleast_2d)
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: Any) -> Array:
     return raise_ndim(2, lambda shape: (1,) * (2 - len(shape)) + shape, arys)
 
 
 @composite(np.atleast_3d)
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: Any) -> Array:
     return raise_ndim(3, lambda shape: (1, *(shape or (1,)), 1) if len(shape) < 2 else (*shape, 1), arys)
 
 
 @composite(np.broadcast_to)
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
     return ops.broadcast_to(operand(array), shape=(shape,) if hasattr(shape, "__index__") else tuple(shape))
 
 
@@ -115,7 +116,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
 
 # -- order of axes ------------------------------------------
 @composite(np.transpose)
-def transpose(a: Any, axes: Any = None) -> Any:
+def transpose(a: ArrayLike, axes: Axis = None) -> Array:
     a = operand(a)
     if axes is None:
         return ops.permute(a, axes=tuple(range(a.ndim))[::-1])
@@ -129,7 +130,7 @@ permute_dims = transpose
 
 
 @composite(np.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     x = operand(x)
     if x.ndim < 2:
         raise ShapeError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
@@ -137,7 +138,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @composite(np.moveaxis)
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     a = operand(a)
     source, destination = normalize_axes(source, a.ndim), normalize_axes(destination, a.ndim)
     if len(source) != len(destination):
@@ -149,7 +150,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 @composite(np.swapaxes)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     a = operand(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     order = list(range(a.ndim))
@@ -158,7 +159,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @composite(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     a = operand(a)
     axis, start = normalize_axis(axis, a.ndim), start + a.ndim if start < 0 else start
     return moveaxis(a, axis, start - (axis < start))
@@ -166,8 +167,8 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 # -- joining and splitting ------------------------------------------
 @composite(np.concatenate)
-def concatenate(arrays: Any, /, axis: Any = 0, out: None = None, *, dtype: Any = None,
-                casting: str = "same_kind") -> Any:  # fmt: skip
+def concatenate(arrays: ArrayLike, /, axis: Axis = 0, out: None = None, *, dtype: DType = None,
+                casting: str = "same_kind") -> Array:  # fmt: skip
     """Arrays joined along an axis, in their common dtype; axis=None joins their entries.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -190,8 +191,8 @@ concat = concatenate
 
 @composite(np.stack)
 def stack(
-    arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> Any:
+    arrays: ArrayLike, axis: int = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
+) -> Array:
     """Arrays of one shape joined along a new axis."""
     arrays = operands(arrays)
     if not arrays:
@@ -202,7 +203,7 @@ def stack(
 
 
 @composite(np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> tuple:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple:
     x = operand(x)
     if x.ndim == 0:
         raise ShapeError("Input array must be at least 1-d.")
@@ -212,28 +213,28 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple:
 
 
 @composite(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def vstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
     return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
 
 
 @composite(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def hstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
     arrays = [atleast_1d(x) for x in tup]
     return concatenate(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype)
 
 
 @composite(np.dstack)
-def dstack(tup: Any) -> Any:
+def dstack(tup: ArrayLike) -> Array:
     return concatenate([atleast_3d(x) for x in tup], 2)
 
 
 @composite(np.column_stack)
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: ArrayLike) -> Array:
     return concatenate([x if x.ndim > 1 else ops.reshape(x, shape=(x.size, 1)) for x in operands(tup)], 1)
 
 
 @composite(np.block)
-def block(arrays: Any) -> Any:
+def block(arrays: ArrayLike) -> Array:
     """An array from nested lists of blocks: the innermost are joined along the last axis."""
 
     def depth(item: Any) -> int:
@@ -255,14 +256,14 @@ def block(arrays: Any) -> Any:
 
 
 @composite(np.append)
-def append(arr: Any, values: Any, axis: Any = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> Array:
     if axis is None:
         arr, values, axis = ravel(arr), ravel(values), 0
     return concatenate([arr, values], axis)
 
 
 @composite(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
     """Parts of an array along an axis: at the given places, or so many of nearly equal size."""
     ary = operand(ary)
     axis = normalize_axis(axis, ary.ndim)
@@ -278,7 +279,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 
 @composite(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
     """As `array_split`, but equal parts must be exactly equal."""
     ary = operand(ary)
     if not hasattr(indices_or_sections, "__len__") and ary.shape[axis] % indices_or_sections:
@@ -287,7 +288,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 
 @composite(np.hsplit)
-def hsplit(ary: Any, indices_or_sections: Any) -> list:
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     ary = operand(ary)
     if ary.ndim == 0:
         raise ShapeError("hsplit only works on arrays of 1 or more dimensions")
@@ -295,14 +296,14 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list:
 
 
 @composite(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Any) -> list:
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     if operand(ary).ndim < 2:
         raise ShapeError("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
 
 
 @composite(np.dsplit)
-def dsplit(ary: Any, indices_or_sections: Any) -> list:
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
     if operand(ary).ndim < 3:
         raise ShapeError("dsplit only works on arrays of 3 or more dimensions")
     return split(ary, indices_or_sections, 2)
@@ -310,7 +311,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list:
 
 # -- repeating ------------------------------------------
 @composite(np.tile)
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: ArrayLike, reps: Any) -> Array:
     A = operand(A)
     reps = (int(reps),) if hasattr(reps, "__index__") else tuple(int(n) for n in reps)
     rank = max(len(reps), A.ndim)
@@ -321,7 +322,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 @composite(np.repeat)
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axis = None) -> Array:
     """Every entry along an axis several times; the counts fix the shape, so they must be known."""
     a = operand(a)
     if axis is None:
@@ -344,13 +345,13 @@ def take_positions(a: Any, positions: Any, axis: int) -> Any:
 
 # -- reversing and rotating ------------------------------------------
 @composite(np.flip)
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: ArrayLike, axis: Axis = None) -> Array:
     m = operand(m)
     return ops.flip(m, axes=normalize_axes(axis, m.ndim))
 
 
 @composite(np.flipud)
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Array:
     m = operand(m)
     if m.ndim < 1:
         raise ShapeError("Input must be >= 1-d.")
@@ -358,7 +359,7 @@ def flipud(m: Any) -> Any:
 
 
 @composite(np.fliplr)
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Array:
     m = operand(m)
     if m.ndim < 2:
         raise ShapeError("Input must be >= 2-d.")
@@ -366,7 +367,7 @@ def fliplr(m: Any) -> Any:
 
 
 @composite(np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: ArrayLike, shift: ArrayLike, axis: Axis = None) -> Array:
     """Entries moved along axes, those at the end coming back at the beginning."""
     a = operand(a)
     if axis is None:
@@ -381,7 +382,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 @composite(np.rot90)
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
     m = operand(m)
     if len(axes) != 2 or len(set(normalize_axes(tuple(axes), m.ndim))) != 2:
         raise ShapeError("Axes must be two different ones")
@@ -395,7 +396,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 # -- diagonals and triangles ------------------------------------------
 @composite(np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     a = operand(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     if i == j:
@@ -408,7 +409,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @composite(np.diag)
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """The diagonal of a matrix, or the matrix of which a vector is the diagonal."""
     v = operand(v)
     if v.ndim == 2:
@@ -422,18 +423,18 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @composite(np.diagflat)
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     return diag(ravel(v), k)
 
 
 @composite(np.tril)
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     m = operand(m)
     return fill_outside(np.tri(*m.shape[-2:], k=k, dtype=bool), m, 0)
 
 
 @composite(np.triu)
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     m = operand(m)
     return fill_outside(~np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m, 0)
 

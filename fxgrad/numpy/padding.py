@@ -9,6 +9,7 @@ import numpy as np
 from .. import ops
 from ..core.errors import ShapeError, UnsupportedError
 from ..core.interpreter import Tracer
+from ..core.typing import Array, ArrayLike
 from .composite import cast, composite, dtype_of, kind, operand
 from .contraction import tensordot
 from .creation import linspace
@@ -33,7 +34,7 @@ STATISTICS = {"maximum": "max", "mean": "mean", "median": "median", "minimum": "
 
 
 @composite(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """Entries around an array: constants, copies of what is inside, ramps, or statistics.
 
     Args:

@@ -13,6 +13,7 @@ import numpy as np
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import concretize
+from ..core.typing import Array, ArrayLike
 from .composite import cast, composite, dtype_of, operand
 from .contraction import outer
 from .creation import vander
@@ -32,22 +33,22 @@ def combine_coefficients(a1: Any, a2: Any, function: Any) -> Any:
 
 
 @composite(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     return combine_coefficients(a1, a2, ops.add)
 
 
 @composite(np.polysub)
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     return combine_coefficients(a1, a2, ops.subtract)
 
 
 @composite(np.polymul)
-def polymul(a1: Any, a2: Any) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
     return convolve(a1, a2)
 
 
 @composite(np.polydiv)
-def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
     """Divide two polynomials; return (quotient, remainder).
 
     The remainder of traced ones has as many coefficients as `v` has after the first, zeros among them.
@@ -70,7 +71,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 
 # -- derivatives and values ------------------------------------------
 @composite(np.polyder)
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The coefficients of the m-th derivative."""
     p = ravel(p)
     if m < 0:
@@ -81,7 +82,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @composite(np.polyint)
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     """The coefficients of the m-th antiderivative.
 
     Args:
@@ -101,7 +102,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 @composite(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     """The values of a polynomial at points, by Horner's scheme.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -117,7 +118,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 # -- roots ------------------------------------------
 @composite(np.roots)
-def roots(p: Any) -> Any:
+def roots(p: ArrayLike) -> Array:
     """The zeros of a polynomial: the eigenvalues of its companion matrix, in no particular order.
 
     They are complex where `p` is traced. At multiple zeros no derivative exists. How many leading and trailing
@@ -141,7 +142,7 @@ def roots(p: Any) -> Any:
 
 
 @composite(np.poly)
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Array:
     """The coefficients of the polynomial with the given zeros, or the characteristic one of a square matrix.
 
     Zeros that are traced and complex give complex coefficients, also where they come in conjugate pairs.
@@ -165,8 +166,14 @@ def poly(seq_of_zeros: Any) -> Any:
 # -- fits ------------------------------------------
 @composite(np.polyfit)
 def polyfit(
-    x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
-) -> Any:
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: Any,
+    rcond: Any = None,
+    full: bool = False,
+    w: ArrayLike = None,
+    cov: ArrayLike = False,
+) -> Array:
     """The coefficients of the polynomial of degree `deg` that fits points best, in the sense of least squares.
 
     The columns of the Vandermonde matrix are scaled to unit length and the problem goes to `linalg.lstsq`: where the

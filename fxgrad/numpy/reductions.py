@@ -16,6 +16,7 @@ from .. import ops
 from ..core.aval import Aval
 from ..core.errors import ShapeError
 from ..core.interpreter import as_value
+from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.operators import remember_radicand, square
 from .composite import (
     NO_DERIVATIVE,
@@ -57,8 +58,15 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
 
 # -- sums and products ------------------------------------------
 @composite(np.sum)
-def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = True) -> Any:  # fmt: skip
+def sum(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike = None,
+    where: ArrayLike = True,
+) -> Array:
     """The sum of entries along axes.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -69,8 +77,15 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims:
 
 
 @composite(np.prod)
-def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-         where: Any = True) -> Any:  # fmt: skip
+def prod(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike = None,
+    where: ArrayLike = True,
+) -> Array:
     """The product of entries along axes. Its derivative is right where entries are 0.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -81,18 +96,22 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
 
 
 @composite(np.count_nonzero, derivative=NO_DERIVATIVE)
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
     a = operand(a)
     return sum(a if kind(a) == "b" else ops.not_equal(a, 0), axis, np.intp, keepdims=keepdims)
 
 
 @composite(np.any, derivative=NO_DERIVATIVE)
-def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def any(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike = True
+) -> Array:
     return reduction(a, ops.reduce_any, False, None, axis, None, keepdims, None, where)
 
 
 @composite(np.all, derivative=NO_DERIVATIVE)
-def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def all(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike = True
+) -> Array:
     return reduction(a, ops.reduce_all, True, None, axis, None, keepdims, None, where)
 
 
@@ -114,8 +133,8 @@ def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial:
 
 
 @composite(np.max)
-def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = True) -> Any:  # fmt: skip
+def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
+        where: ArrayLike = True) -> Array:  # fmt: skip
     """The greatest entry along axes; entries that tie share the derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -126,8 +145,8 @@ def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, init
 
 
 @composite(np.min)
-def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = True) -> Any:  # fmt: skip
+def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
+        where: ArrayLike = True) -> Array:  # fmt: skip
     """The least entry along axes; entries that tie share the derivative."""
     return extremum(a, ops.reduce_min, ops.minimum, axis, keepdims, initial, where)
 
@@ -136,7 +155,7 @@ amax, amin = max, min
 
 
 @composite(np.ptp)
-def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     return ops.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
@@ -152,12 +171,12 @@ def extremum_position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
 
 
 @composite(np.argmax, derivative=NO_DERIVATIVE)
-def argmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+def argmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
     return extremum_position(a, ops.argmax, axis, keepdims)
 
 
 @composite(np.argmin, derivative=NO_DERIVATIVE)
-def argmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+def argmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
     return extremum_position(a, ops.argmin, axis, keepdims)
 
 
@@ -181,8 +200,8 @@ def reduced_count(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> 
 
 
 @composite(np.mean)
-def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
-         where: Any = True) -> Any:  # fmt: skip
+def mean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None, keepdims: bool = False, *,
+         where: ArrayLike = True) -> Array:  # fmt: skip
     """The arithmetic mean along axes.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -219,8 +238,18 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
 
 
 @composite(np.var)
-def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
-        where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+def var(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+    mean: ArrayLike = None,
+    correction: Any = None,
+) -> Array:
     """The variance along axes: the mean of |a − mean|², divided by count − ddof."""
     apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
     total = sum(squared_modulus(apart), axes, inner, keepdims=keepdims)
@@ -228,8 +257,18 @@ def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any
 
 
 @composite(np.std)
-def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
-        where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+def std(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+    mean: ArrayLike = None,
+    correction: Any = None,
+) -> Array:
     """The standard deviation along axes, a norm: where all entries are equal its derivative is 0 by convention,
     and its square has the derivative of the variance.
 
@@ -282,8 +321,13 @@ def weights_along(a: Any, weights: Any, axis: Any) -> Any:
 
 @composite(np.average)
 def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
-) -> Any:
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Array:
     """The mean along axes, weighted.
 
     Args:
@@ -315,24 +359,38 @@ def mask_nan(a: Any, where: Any) -> tuple[Any, Any]:
 
 
 @composite(np.nansum)
-def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-           where: Any = True) -> Any:  # fmt: skip
+def nansum(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike = None,
+    where: ArrayLike = True,
+) -> Array:
     """The sum of the entries that are not NaN."""
     a, numbers = mask_nan(a, where)
     return sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
 
 
 @composite(np.nanprod)
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-            where: Any = True) -> Any:  # fmt: skip
+def nanprod(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike = None,
+    where: ArrayLike = True,
+) -> Array:
     """The product of the entries that are not NaN."""
     a, numbers = mask_nan(a, where)
     return prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
 
 
 @composite(np.nanmean)
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
-            where: Any = True) -> Any:  # fmt: skip
+def nanmean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None, keepdims: bool = False, *,
+            where: ArrayLike = True) -> Array:  # fmt: skip
     """The mean of the entries that are not NaN."""
     a, numbers = mask_nan(a, where)
     return mean(a, axis, dtype, keepdims=keepdims, where=numbers)
@@ -345,8 +403,18 @@ def nan_if_undetermined(y: Any, numbers: Any, axis: Any, keepdims: bool, freedom
 
 
 @composite(np.nanvar)
-def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
-           where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+def nanvar(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+    mean: ArrayLike = None,
+    correction: Any = None,
+) -> Array:
     """The variance of the entries that are not NaN."""
     a, numbers = mask_nan(a, where)
     y = var(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
@@ -354,8 +422,18 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: 
 
 
 @composite(np.nanstd)
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
-           where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+def nanstd(
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+    mean: ArrayLike = None,
+    correction: Any = None,
+) -> Array:
     """The standard deviation of the entries that are not NaN."""
     a, numbers = mask_nan(a, where)
     y = std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
@@ -376,15 +454,15 @@ def nan_extremum(
 
 
 @composite(np.nanmax)
-def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-           where: Any = True) -> Any:  # fmt: skip
+def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
+           where: ArrayLike = True) -> Array:  # fmt: skip
     """The greatest of the entries that are not NaN."""
     return nan_extremum(a, max, -np.inf, axis, keepdims, initial, where)
 
 
 @composite(np.nanmin)
-def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-           where: Any = True) -> Any:  # fmt: skip
+def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
+           where: ArrayLike = True) -> Array:  # fmt: skip
     """The least of the entries that are not NaN."""
     return nan_extremum(a, min, np.inf, axis, keepdims, initial, where)
 
@@ -398,13 +476,13 @@ def nan_extremum_position(a: Any, primitive: Any, worst: float, axis: Any, keepd
 
 
 @composite(np.nanargmax)
-def nanargmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+def nanargmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
     """The position of the greatest of the entries that are not NaN."""
     return nan_extremum_position(a, ops.argmax, -np.inf, axis, keepdims)
 
 
 @composite(np.nanargmin)
-def nanargmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+def nanargmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
     """The position of the least of the entries that are not NaN."""
     return nan_extremum_position(a, ops.argmin, np.inf, axis, keepdims)
 
@@ -435,39 +513,39 @@ def running_array_api(
 
 
 @composite(np.cumsum)
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
     return running_reduction(a, ops.cumsum, axis, dtype)
 
 
 @composite(np.cumprod)
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
     """The running product. Its derivative is right where entries are 0."""
     return running_reduction(a, ops.cumprod, axis, dtype)
 
 
 @composite(np.nancumsum)
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+def nancumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
     """The running sum of the entries that are not NaN."""
     a, numbers = mask_nan(a, True)
     return cumsum(fill_outside(numbers, a, 0), axis, dtype)
 
 
 @composite(np.nancumprod)
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+def nancumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
     """The running product of the entries that are not NaN."""
     a, numbers = mask_nan(a, True)
     return cumprod(fill_outside(numbers, a, 1), axis, dtype)
 
 
 @composite(np.cumulative_sum)
-def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None = None,
-                   include_initial: bool = False) -> Any:  # fmt: skip
+def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, out: None = None,
+                   include_initial: bool = False) -> Array:  # fmt: skip
     return running_array_api(x, ops.cumsum, 0, axis, dtype, include_initial)
 
 
 @composite(np.cumulative_prod)
-def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: None = None,
-                    include_initial: bool = False) -> Any:  # fmt: skip
+def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, out: None = None,
+                    include_initial: bool = False) -> Array:  # fmt: skip
     return running_array_api(x, ops.cumprod, 1, axis, dtype, include_initial)
 
 

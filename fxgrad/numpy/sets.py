@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, known_value, normalize_axis, operand
 from .manipulation import broadcast_to, concatenate, entry_count, moveaxis, ravel, take_positions
 from .signal import diff
@@ -71,9 +72,9 @@ SIZE_OPTIONS = ("size", "fill_value")
 
 # -- one set ------------------------------------------
 @composite(np.unique, further=SIZE_OPTIONS)
-def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
-           axis: Any = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
-           fill_value: Any = None) -> Any:  # fmt: skip
+def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+           axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
+           fill_value: ArrayLike = None) -> Array:  # fmt: skip
     """The different entries of an array, sorted.
 
     Args:
@@ -110,13 +111,13 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
 
 
 @composite(np.unique_all, further=SIZE_OPTIONS)
-def unique_all(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
     """Return (values, indices, inverse_indices, counts) as `unique` gives them; NaN is not equal to NaN."""
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 @composite(np.unique_counts, further=SIZE_OPTIONS)
-def unique_counts(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
     """Return (values, counts) as `unique` gives them; NaN is not equal to NaN."""
     return UniqueCountsResult(
         *unique(x, False, False, True, equal_nan=False, size=size, fill_value=fill_value)
@@ -124,14 +125,14 @@ def unique_counts(x: Any, *, size: int | None = None, fill_value: Any = None) ->
 
 
 @composite(np.unique_inverse, further=SIZE_OPTIONS)
-def unique_inverse(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_inverse(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
     """Return (values, inverse_indices) as `unique` gives them; NaN is not equal to NaN."""
     return UniqueInverseResult(*unique(x, False, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 # NumPy's own leaves the order open.
 @composite(partial(np.unique, equal_nan=False), further=SIZE_OPTIONS)
-def unique_values(x: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
     """The different entries of an array, sorted; NaN is not equal to NaN."""
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
@@ -150,8 +151,14 @@ def find_members(members: Any, values: Any) -> tuple[Any, Any]:
 
 
 @composite(np.isin)
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
-         ) -> Any:  # fmt: skip
+def isin(
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Array:
     """Whether each entry is (or with `invert` is not) equal to one of the test elements."""
     inside = find_members(test_elements, element)[1]
     return ops.logical_not(inside) if invert else inside
@@ -165,8 +172,8 @@ def members(ar: Any, assume_unique: bool) -> tuple[Any, Any, Any]:
 
 
 @composite(np.intersect1d, further=SIZE_OPTIONS)
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *,
-                size: int | None = None, fill_value: Any = None) -> Any:  # fmt: skip
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False, *,
+                size: int | None = None, fill_value: ArrayLike = None) -> Array:  # fmt: skip
     """The elements of both arrays, sorted; their derivative is that of the entries of the first.
 
     Args:
@@ -185,8 +192,14 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 @composite(np.setdiff1d, further=SIZE_OPTIONS)
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
-              ) -> Any:  # fmt: skip
+def setdiff1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike = None,
+) -> Array:
     """The elements of the first array that are not in the second, sorted unless they are unique; `size` and
     `fill_value` as for `unique`."""
     entries, order, first = members(ar1, assume_unique)
@@ -196,8 +209,14 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | No
 
 
 @composite(np.setxor1d, further=SIZE_OPTIONS)
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
-             ) -> Any:  # fmt: skip
+def setxor1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike = None,
+) -> Array:
     """The elements of one of the arrays that are not in the other, sorted; `size` and `fill_value` as for `unique`."""
     pair = [members(x, assume_unique) for x in ops.promote_dtypes([ravel(ar1), ravel(ar2)])]
     (a, _, first_a), (b, _, first_b) = pair
@@ -211,7 +230,9 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | Non
 
 
 @composite(np.union1d, further=SIZE_OPTIONS)
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
+) -> Array:
     """The elements of both arrays, sorted; `size` and `fill_value` as for `unique`."""
     return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)
 

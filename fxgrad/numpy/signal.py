@@ -9,6 +9,7 @@ import numpy as np
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
+from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand
 from .manipulation import moveaxis, ravel, slice_axis
 from .reductions import cumsum, sum
@@ -42,7 +43,7 @@ def crop_convolution(a: Any, v: Any, mode: str, offset: int) -> Any:
 
 
 @composite(np.convolve)
-def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     """Return the convolution Σᵢ aᵢ·vₖ₋ᵢ, which is also the product of polynomials.
 
     Args:
@@ -58,7 +59,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 @composite(np.correlate)
-def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     """Return the correlation Σₙ aₙ₊ₖ·conj(vₙ); modes as those of `convolve`."""
     a, v = sequences(a, v)
     short = min(a.size, v.size)
@@ -69,7 +70,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 # -- differences ------------------------------------------
 @composite(np.diff)
-def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    a: ArrayLike, n: int = 1, axis: Axis = -1, prepend: ArrayLike = None, append: ArrayLike = None
+) -> Array:
     """The n-th difference of neighbours along an axis."""
     a = operand(a)
     if n < 0:
@@ -93,7 +96,7 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = 
 
 
 @composite(np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> Array:
     """The differences of neighbours among all entries, with values before and after them."""
     ary = ravel(ary)
     parts = [diff(ary) if kind(ary) != "b" else ops.subtract(ary[1:], ary[:-1])]
@@ -109,7 +112,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 @composite(np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Array:
     """Slopes of samples along axes by second-order differences, one-sided at both ends.
 
     Args:
@@ -173,7 +176,7 @@ def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
 
 
 @composite(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: Axis = -1) -> Array:
     """The integral of samples along an axis by the trapezoidal rule."""
     y = operand(y)
     axis = normalize_axis(axis, y.ndim)
@@ -189,7 +192,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
 
 
 @composite(np.unwrap)
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Array:
     """Phases with multiples of the period added, so that no neighbours are further apart than half of it.
 
     The multiples are steps: the derivative with respect to `p` is 1.
@@ -213,7 +216,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
 
 # -- windows ------------------------------------------
 @composite(np.i0)
-def i0(x: Any) -> Any:
+def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of order 0, with exact derivatives of every order (the first one is I₁).
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -227,7 +230,7 @@ def i0(x: Any) -> Any:
 
 
 @composite(np.kaiser)
-def kaiser(M: int, beta: Any) -> Any:
+def kaiser(M: int, beta: ArrayLike) -> Array:
     """The Kaiser window of `M` points: I₀(β·√(1 − u²)) / I₀(β) for u from −1 to 1."""
     beta = cast(operand(beta), np.result_type(dtype_of(operand(beta)), np.float64))
     if M <= 1:

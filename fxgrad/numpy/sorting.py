@@ -13,6 +13,7 @@ import numpy as np
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
+from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, ensure, kind, normalize_axis, operand, operands
 from .indexing import check_positions
 from .manipulation import concatenate, ravel, take_positions
@@ -34,8 +35,8 @@ def sort_with(a: Any, axis: Any, order: Any, descending: bool, function: Any) ->
 
 
 @composite(np.sort, further=("descending",))
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
-         descending: bool = False) -> Any:  # fmt: skip
+def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+         descending: bool = False) -> Array:  # fmt: skip
     """The entries along an axis in ascending order.
 
     Args:
@@ -50,8 +51,8 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 
 
 @composite(np.argsort, further=("descending",))
-def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
-            descending: bool = False) -> Any:  # fmt: skip
+def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+            descending: bool = False) -> Array:  # fmt: skip
     """The positions of the entries along an axis in ascending (or `descending`) order."""
     found = sort_with(a, axis, order, descending, ops.argsort)
     size = operand(a).size if axis is None else operand(a).shape[axis]
@@ -59,7 +60,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
 
 
 @composite(np.sort_complex)
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Array:
     """The entries along the last axis in ascending order, as complex numbers."""
     a = sort(a)
     if kind(a) == "c":
@@ -74,7 +75,7 @@ def check_kth(kth: Any, size: int) -> None:
 
 
 @composite(np.partition)
-def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> Array:
     """As `sort`: entries before and after position `kth`, whose order NumPy leaves open, are sorted as well."""
     y = sort(a, axis, order=order)
     check_kth(kth, y.shape[0 if axis is None else axis])
@@ -82,7 +83,9 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
 
 
 @composite(np.argpartition)
-def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+def argpartition(
+    a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None
+) -> Array:
     """As `argsort`: entries before and after position `kth`, whose order NumPy leaves open, are sorted as well."""
     y = argsort(a, axis, order=order)
     check_kth(kth, y.shape[0 if axis is None else axis])
@@ -90,7 +93,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
 
 
 @composite(np.lexsort)
-def lexsort(keys: Any, axis: Any = -1) -> Any:
+def lexsort(keys: Any, axis: Axis = -1) -> Array:
     """The positions that sort by the last key, entries that are equal there by the key before it, and so on."""
     keys = operands(keys)
     if not keys:
@@ -108,7 +111,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
 
 # -- searching ------------------------------------------
 @composite(np.searchsorted)
-def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLike = None) -> Array:
     """The positions in a sorted array at which values are to be put in, so that it stays sorted.
 
     Args:
@@ -132,7 +135,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
 
 
 @composite(np.digitize)
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
     """The numbers of the bins to which values belong.
 
     Args:
@@ -191,7 +194,14 @@ def end_value(end: Any, default: Any) -> Any:
 
 
 @composite(np.interp)
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike = None,
+    right: ArrayLike = None,
+    period: Any = None,
+) -> Array:
     """The piecewise linear function through points, differentiable with respect to all arguments.
 
     At a point its derivative is that of the piece to the right, at the last one that of the piece to the left; beyond

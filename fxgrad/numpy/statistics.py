@@ -15,6 +15,7 @@ from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.interpreter import as_value
+from ..core.typing import Array, ArrayLike, Axis, DType
 from .composite import cast, composite, dtype_of, ensure, kind, normalize_axes, operand
 from .contraction import dot
 from .elementwise import clip
@@ -62,8 +63,8 @@ def propagate_nan(y: Any, rows: Any) -> Any:
 
 @composite(np.median)
 def median(
-    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Any:
+    a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
     """The entry in the middle of the sorted ones, or the mean of the two.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -79,8 +80,8 @@ def median(
 
 @composite(np.nanmedian)
 def nanmedian(
-    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: Any = False
-) -> Any:
+    a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Array:
     """The median of the entries that are not NaN."""
     a = operand(a)
     if not can_have_nan(a) or not a.size:
@@ -223,8 +224,8 @@ def quantiles(
 
 
 @composite(np.quantile)
-def quantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-             method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:  # fmt: skip
+def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
+             method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
     """The values below which shares q of the entries lie, differentiable with respect to `a` and, where the method
     interpolates, to `q` (from the right at an entry, and 0 at the greatest one).
 
@@ -238,22 +239,22 @@ def quantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input
 
 
 @composite(np.nanquantile)
-def nanquantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-                method: str = "linear", keepdims: Any = False, *, weights: Any = None) -> Any:  # fmt: skip
+def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
+                method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
     """The quantiles of the entries that are not NaN."""
     return quantiles(a, q, axis, method, keepdims, weights, True)
 
 
 @composite(np.percentile)
-def percentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-               method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:  # fmt: skip
+def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
+               method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
     """As `quantile`, for q in [0, 100]."""
     return quantiles(a, q, axis, method, keepdims, weights, False, 100)
 
 
 @composite(np.nanpercentile)
-def nanpercentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-                  method: str = "linear", keepdims: Any = False, *, weights: Any = None) -> Any:  # fmt: skip
+def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
     """The percentiles of the entries that are not NaN."""
     return quantiles(a, q, axis, method, keepdims, weights, True, 100)
 
@@ -277,8 +278,17 @@ def observation_weights(weights: Any, name: str, count: int) -> Any:
 
 
 @composite(np.cov)
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
-        aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
+def cov(
+    m: ArrayLike,
+    y: ArrayLike = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: ArrayLike = None,
+    aweights: ArrayLike = None,
+    *,
+    dtype: DType = None,
+) -> Array:
     """The covariances of variables.
 
     Args:
@@ -319,7 +329,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
 
 
 @composite(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: DType = None) -> Array:
     """The correlations of variables: covariances, divided by both standard deviations. NaN, and without derivative,
     where one of these is 0.
 

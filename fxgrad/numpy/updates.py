@@ -15,6 +15,7 @@ import numpy as np
 from .. import ops
 from ..core.errors import ImmutableError, ShapeError
 from ..core.interpreter import as_value, concretize
+from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import cast, composite, dtype_of, normalize_axis, operand
 from .indexing import check_positions, known_mask
 from .manipulation import entry_count, ravel, take_positions
@@ -23,7 +24,7 @@ from .missing import INPLACE_FUNCTIONS
 
 # -- entries in and out ------------------------------------------
 @composite(np.delete)
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> Array:
     """An array without some entries along an axis; which ones must be known."""
     arr = operand(arr)
     if axis is None:
@@ -34,7 +35,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 @composite(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Array:
     """An array with values put in before some positions along an axis; which ones must be known.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -65,7 +66,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 
 @composite(np.resize)
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: Shape) -> Array:
     a = ravel(a)
     shape = (int(new_shape),) if hasattr(new_shape, "__index__") else tuple(int(n) for n in new_shape)
     if not a.size:
@@ -74,7 +75,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 
 @composite(np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     """An array without zeros at its beginning ('f') and end ('b'); where these are must be known."""
     filt, trim = operand(filt), trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
@@ -109,7 +110,7 @@ def replace_flat(a: Any, targets: Any, values: Any) -> Any:
 
 
 @composite()
-def put(a: Any, ind: Any, v: Any, mode: str = "raise", *, inplace: bool = True) -> Any:
+def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: bool = True) -> Array:
     """A copy with the entries at flat positions replaced; `inplace=False` must be given.
 
     >>> import fxgrad.numpy as fnp
@@ -121,7 +122,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise", *, inplace: bool = True) 
 
 
 @composite()
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """A copy with the entries inside the mask replaced by the values one after another; `inplace=False` must be given.
 
     >>> import fxgrad.numpy as fnp
@@ -141,7 +142,9 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 
 @composite()
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any, *, inplace: bool = True) -> Any:
+def put_along_axis(
+    arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: Axis, *, inplace: bool = True
+) -> Array:
     """A copy with the entries that `take_along_axis` takes replaced; `inplace=False` must be given.
 
     >>> import fxgrad.numpy as fnp
@@ -164,7 +167,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any, *, inplace: b
 
 
 @composite()
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
     """A copy with the diagonal replaced; `inplace=False` must be given.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp

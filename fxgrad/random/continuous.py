@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 from .keys import as_shape, check_one_key, split
 from .parameters import (
@@ -26,7 +27,9 @@ from .parameters import (
 ROUNDING_STEPS = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
-def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+def uniform(
+    key: Key, shape: Shape = (), dtype: DType = None, minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0
+) -> Array:
     """Uniform numbers in [minval, maxval): minval + u·(maxval − minval), rounded, for u a multiple of 2⁻⁵³ (2⁻²⁴ in
     float32, 2⁻¹¹ in float16, 2⁻⁸ in bfloat16) in [0, 1).
 
@@ -58,7 +61,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     return cast(low + u * (high - low), dtype)
 
 
-def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def normal(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Standard normal numbers, by inversion of the distribution function.
 
     Args:
@@ -81,7 +84,9 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return cast(ops.make_complex(pair[..., 0], pair[..., 1]), np.dtype(dtype))
 
 
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
+def truncated_normal(
+    key: Key, lower: ArrayLike, upper: ArrayLike, shape: Shape = None, dtype: DType = None
+) -> Array:
     """Standard normal numbers between two bounds, by inversion: accurate also far out, as long as the nearer bound
     is within 37 of 0.
 
@@ -111,7 +116,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     return cast(ops.where(nowhere, math.nan, x), dtype)
 
 
-def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def exponential(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Exponential numbers of mean 1, of density e⁻ˣ."""
     dtype = floating_dtype(dtype, "exponential")
     return cast(
@@ -119,14 +124,14 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     )
 
 
-def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Laplace numbers, of density e^(−|x|)/2."""
     dtype = floating_dtype(dtype, "laplace")
     u = 2 * uniform_open(check_one_key(key, "laplace"), as_shape(shape, "laplace")) - 1
     return cast(-ops.sign(u) * ops.log1p(-ops.absolute(u)), dtype)
 
 
-def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def gumbel(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Gumbel numbers, of distribution function exp(−e⁻ˣ): the largest of many."""
     dtype = floating_dtype(dtype, "gumbel")
     return cast(
@@ -134,28 +139,30 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     )
 
 
-def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def logistic(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Logistic numbers, of distribution function 1/(1 + e⁻ˣ)."""
     dtype = floating_dtype(dtype, "logistic")
     u = uniform_open(check_one_key(key, "logistic"), as_shape(shape, "logistic"))
     return cast(ops.log(u) - ops.log1p(-u), dtype)
 
 
-def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def cauchy(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Cauchy numbers, of density 1/(π·(1 + x²))."""
     dtype = floating_dtype(dtype, "cauchy")
     u = uniform_open(check_one_key(key, "cauchy"), as_shape(shape, "cauchy"))
     return cast(ops.tan(math.pi * (u - 0.5)), dtype)
 
 
-def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def maxwell(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Maxwell numbers: the length of a normal vector of three."""
     dtype = floating_dtype(dtype, "maxwell")
     vectors = standard_normal(check_one_key(key, "maxwell"), (*as_shape(shape, "maxwell"), 3))
     return cast(ops.norm2(vectors, axes=(len(vectors.shape) - 1,)), dtype)
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+def double_sided_maxwell(
+    key: Key, loc: ArrayLike, scale: ArrayLike, shape: Shape = (), dtype: DType = None
+) -> Array:
     """loc + scale·(a Maxwell number of either sign), of density ∝ y²·e^(−y²/2) for y = (x − loc)/scale."""
     dtype = floating_dtype(dtype, "double_sided_maxwell")
     key, shape, loc, scale = prepare_arguments(key, shape, "double_sided_maxwell", loc, scale)
@@ -164,28 +171,30 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     return cast(loc + scale * (maxwell(size, shape) * signs), dtype)
 
 
-def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
+def rayleigh(key: Key, scale: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Rayleigh numbers: the length of a normal vector of two, times `scale`."""
     dtype = floating_dtype(dtype, "rayleigh")
     key, shape, scale = prepare_arguments(key, shape, "rayleigh", scale)
     return cast(scale * ops.sqrt(2 * standard_exponential(key, shape)), dtype)
 
 
-def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Any:
+def lognormal(key: Key, sigma: ArrayLike = 1.0, shape: Shape = None, dtype: DType = None) -> Array:
     """exp(sigma·a normal number)."""
     dtype = floating_dtype(dtype, "lognormal")
     key, shape, sigma = prepare_arguments(key, shape, "lognormal", sigma)
     return cast(ops.exp(sigma * standard_normal(key, shape)), dtype)
 
 
-def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+def pareto(key: Key, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Pareto numbers, of density b·x^(−b−1) for x ≥ 1."""
     dtype = floating_dtype(dtype, "pareto")
     key, shape, b = prepare_arguments(key, shape, "pareto", b)
     return cast(ops.exp(standard_exponential(key, shape) / positive_or_nan(b)), dtype)
 
 
-def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
+def weibull_min(
+    key: Key, scale: ArrayLike, concentration: ArrayLike, shape: Shape = (), dtype: DType = None
+) -> Array:
     """Weibull numbers, of distribution function 1 − exp(−(x/scale)^concentration)."""
     dtype = floating_dtype(dtype, "weibull_min")
     key, shape, scale, concentration = prepare_arguments(key, shape, "weibull_min", scale, concentration)
@@ -194,7 +203,9 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
     )
 
 
-def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None) -> Any:
+def triangular(
+    key: Key, left: ArrayLike, mode: Any, right: ArrayLike, shape: Shape = None, dtype: DType = None
+) -> Array:
     """Numbers between `left` and `right`, of a density that is a triangle with its tip at `mode`."""
     dtype = floating_dtype(dtype, "triangular")
     key, shape, left, mode, right = prepare_arguments(key, shape, "triangular", left, mode, right)
@@ -209,7 +220,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
     return cast(x, dtype)
 
 
-def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
+def wald(key: Key, mean: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Wald (inverse Gaussian) numbers of the given mean and shape parameter 1.
 
     Michael, Schucany and Haas, "Generating random variates using transformations with multiple roots" (1976).

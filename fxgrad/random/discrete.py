@@ -11,6 +11,7 @@ from .. import ops
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from ..core.interpreter import as_value
+from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 from .keys import UINT64, as_shape, check_one_key
 from .parameters import (
@@ -25,7 +26,7 @@ from .parameters import (
 )
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
+def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
     """True with probability p, exact to 2⁻⁵³.
 
     >>> import fxgrad as fx
@@ -36,7 +37,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
     return ops.less(uniform_fraction(key, shape), p)
 
 
-def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def rademacher(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """−1 or 1, as likely as each other; of any signed dtype, int64 by default."""
     dtype = np.dtype(np.int64 if dtype is None else dtype)
     if kind_of(dtype) not in "ifc":
@@ -47,7 +48,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return ops.convert(2 * ops.convert(first, dtype=np.dtype(np.int64)) - 1, dtype=dtype)
 
 
-def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
+def randint(key: Key, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype: DType = None) -> Array:
     """Integers from minval up to, but not including, maxval.
 
     Args:
@@ -101,7 +102,7 @@ def clip_bound(value: Any, limits: Any) -> tuple[Any, Any]:
     return ops.where(below, np.asarray(limits.min, wide), inner), beyond
 
 
-def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
+def poisson(key: Key, lam: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Poisson counts of mean `lam`: by inversion below 10, by transformed rejection above (Hörmann, 1993).
 
     Args:
@@ -119,7 +120,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
     return cast(ops.random_poisson(key, broadcast_if_needed(lam, shape)), dtype)
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def binomial(key: Key, n: Any, p: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The number of successes among n trials of probability p: by inversion for few, else by transformed rejection
     (Hörmann, 1993).
 
@@ -140,7 +141,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     return cast(ops.where(ops.less(count, 0), math.nan, count), dtype)
 
 
-def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def geometric(key: Key, p: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The number of trials of probability p up to the first success; −1 where p is not in (0, 1]."""
     dtype = integer_dtype(dtype, "geometric")
     key, shape, p = prepare_arguments(key, shape, "geometric", p)

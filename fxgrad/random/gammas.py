@@ -11,6 +11,7 @@ from typing import Any
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
+from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 from .continuous import positive_or_nan
 from .keys import as_shape, check_one_key, split
@@ -31,7 +32,7 @@ def draw_log_gammas(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
     return ops.random_log_gamma(key, broadcast_if_needed(a, shape))
 
 
-def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
+def loggamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The logarithms of gamma variables, which for small `a` are below the range of floating-point numbers.
 
     Args, results and derivatives as for `gamma`.
@@ -45,7 +46,7 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     return cast(draw_log_gammas(key, a, shape), dtype)
 
 
-def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
+def gamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Gamma variables, of density x^(a−1)·e⁻ˣ/Γ(a).
 
     Args:
@@ -72,14 +73,14 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     return cast(ops.exp(draw_log_gammas(key, a, shape)), dtype)
 
 
-def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
+def chisquare(key: Key, df: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """χ² numbers of `df` degrees of freedom."""
     dtype = floating_dtype(dtype, "chisquare")
     key, shape, df = prepare_arguments(key, shape, "chisquare", df)
     return cast(2 * ops.exp(draw_log_gammas(key, df / 2, shape)), dtype)
 
 
-def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Beta numbers, of density ∝ x^(a−1)·(1 − x)^(b−1).
 
     >>> import fxgrad as fx
@@ -94,7 +95,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     return cast(ops.exp(-ops.logaddexp(0.0, difference)), dtype)
 
 
-def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
+def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Dirichlet vectors: positive numbers of sum 1, of density ∝ Π xᵢ^(αᵢ−1).
 
     Args:
@@ -124,7 +125,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any
     return cast(x / ops.restore_axes(ops.reduce_sum(x, axes=last), shape, last), dtype)
 
 
-def t(key: Any, df: Any, shape: Any = (), dtype: Any = None) -> Any:
+def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     """Numbers of Student's t distribution with `df` degrees of freedom."""
     dtype = floating_dtype(dtype, "t")
     key, shape, df = prepare_arguments(key, shape, "t", df)
@@ -134,7 +135,7 @@ def t(key: Any, df: Any, shape: Any = (), dtype: Any = None) -> Any:
     return cast(standard_normal(first, shape) * scale, dtype)
 
 
-def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
+def f(key: Key, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Numbers of the F distribution: a quotient of χ² numbers, each over its degrees of freedom."""
     dtype = floating_dtype(dtype, "f")
     key, shape, dfnum, dfden = prepare_arguments(key, shape, "f", dfnum, dfden)
@@ -143,7 +144,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
     return cast(ops.exp(difference) * (dfden / positive_or_nan(dfnum)), dtype)
 
 
-def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
+def generalized_normal(key: Key, p: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     """Numbers of density ∝ exp(−|x|ᵖ)."""
     dtype = floating_dtype(dtype, "generalized_normal")
     key, shape, p = prepare_arguments(key, shape, "generalized_normal", p)
@@ -153,7 +154,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> 
     return cast(ops.where(ops.less(uniform_fraction(second, shape), 0.5), -size, size), dtype)
 
 
-def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
+def ball(key: Key, d: int, p: ArrayLike = 2, shape: Shape = (), dtype: DType = None) -> Array:
     """Points uniform in the unit ball of the p-norm in d dimensions.
 
     Args:

@@ -17,6 +17,7 @@ from .. import ops
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
+from ..core.typing import Array, DType, Key, Shape
 from ..ops.random import DRAW, SPLIT
 
 UINT64 = np.dtype(np.uint64)
@@ -57,7 +58,7 @@ def as_shape(shape: Any, name: str) -> tuple[int, ...]:
     return sizes
 
 
-def key(seed: Any) -> Any:
+def key(seed: Any) -> Key:
     """A key from a seed.
 
     Args:
@@ -91,7 +92,7 @@ def key(seed: Any) -> Any:
 PRNGKey = key
 
 
-def split(key: Any, num: Any = 2) -> Any:
+def split(key: Key, num: Any = 2) -> Key:
     """Keys that are independent of each other, of the key's other children, and of what is drawn with it.
 
     Args:
@@ -109,7 +110,7 @@ def split(key: Any, num: Any = 2) -> Any:
     return ops.random_bits(check_one_key(key, "split"), shape=as_shape(num, "split"), domain=SPLIT)
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: Key, data: Any) -> Key:
     """The child of a key for an integer: a key for every step of a loop, say.
 
     Args:
@@ -131,7 +132,7 @@ def fold_in(key: Any, data: Any) -> Any:
     return ops.fold_in(key, data)
 
 
-def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def bits(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Random bits: the words that np.random.Philox(key=[key, 0]) gives.
 
     Args:
@@ -155,16 +156,16 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return words if spare == 0 else ops.convert(ops.right_shift(words, np.uint64(spare)), dtype=dtype)
 
 
-def key_data(keys: Any) -> Any:
+def key_data(keys: Any) -> Key:
     """The numbers that keys are, for storing: here the keys themselves."""
     return check_keys(keys, "key_data")
 
 
-def wrap_key_data(key_bits_array: Any) -> Any:
+def wrap_key_data(key_bits_array: Any) -> Key:
     """The keys of which `key_data` gave the numbers."""
     return check_keys(key_bits_array, "wrap_key_data")
 
 
-def clone(key: Any) -> Any:
+def clone(key: Key) -> Key:
     """The key again: a name for using it twice on purpose."""
     return check_keys(key, "clone")

@@ -10,6 +10,7 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError, StructureError
+from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 from .continuous import normal
 from .keys import as_shape, check_one_key
@@ -34,8 +35,13 @@ FACTORS = {"cholesky": cholesky_factor, "eigh": eigen_factor, "svd": svd_factor}
 
 
 def multivariate_normal(
-    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky"
-) -> Any:
+    key: Key,
+    mean: ArrayLike,
+    cov: ArrayLike,
+    shape: Shape = None,
+    dtype: DType = None,
+    method: str = "cholesky",
+) -> Array:
     """Normal vectors of the given mean and covariance: mean + A·z with A·Aᵀ = cov and z standard normal.
 
     Args:
@@ -75,7 +81,7 @@ def multivariate_normal(
     return cast(mean + fnp.einsum("...ij,...j->...i", FACTORS[method](cov), z), dtype)
 
 
-def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Any:
+def orthogonal(key: Key, n: int, shape: Shape = (), dtype: DType = None, m: int | None = None) -> Array:
     """Matrices drawn uniformly (by Haar's measure) from the orthogonal group, unitary ones for a complex dtype.
 
     Args:

@@ -13,6 +13,7 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
+from ..core.typing import Array, ArrayLike, Key, Shape
 from ..numpy.composite import ensure
 from .continuous import gumbel
 from .discrete import randint
@@ -32,7 +33,9 @@ def ensure_enough(possible: Any, draws: int, name: str) -> None:
     ensure(enough, f"{name}: fewer than {draws} entries of positive probability to draw from")
 
 
-def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True) -> Any:
+def categorical(
+    key: Key, logits: ArrayLike, axis: int = -1, shape: Shape = None, replace: bool = True
+) -> Array:
     """Categories: the positions of entries, with probabilities proportional to e^logits.
 
     Args:
@@ -79,7 +82,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     return ops.reshape(fnp.moveaxis(found, -1, 0), shape=shape)
 
 
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False) -> Array:
     """The entries of an array in random order.
 
     Args:
@@ -114,7 +117,9 @@ def as_entries(x: Any) -> Any:
     return x
 
 
-def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
+def choice(
+    key: Key, a: ArrayLike, shape: Shape = (), replace: bool = True, p: ArrayLike = None, axis: int = 0
+) -> Array:
     """Entries of an array, drawn at random.
 
     Args:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import ops
 from ...core.errors import UnsupportedError
+from ...core.typing import Array, ArrayLike
 from ...ops.linalg import adjoint
 from ..composite import composite
 from .matrices import as_matrix, as_square_matrix, hermitian_matrix
@@ -21,7 +22,7 @@ SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 @composite(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices (…, n, n).
 
     One triangle is read, the upper one with `upper`, and the derivative is that of a function of Hermitian matrices:
@@ -41,7 +42,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 @composite(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Array:
     """A = QR with orthonormal columns of Q and an upper triangle R, of matrices (…, m, n).
 
     Args:
@@ -71,7 +72,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 @composite(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Array:
     """A = U·diag(s)·Vᴴ with descending s ≥ 0, of matrices (…, m, n).
 
     Derivatives are for functions that do not depend on what is arbitrary in U and V: a common sign or phase of uᵢ and
@@ -97,13 +98,13 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 @composite(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Array:
     """The singular values, descending. See `svd`."""
     return svd(x, compute_uv=False)
 
 
 @composite(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Ascending eigenvalues w and orthonormal eigenvectors V, A = V·diag(w)·Vᴴ, of Hermitian matrices (…, n, n).
 
     The triangle `UPLO` is read, as by NumPy. The derivative is that of a function of Hermitian matrices, along the
@@ -132,14 +133,14 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 
 
 @composite(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """The eigenvalues of Hermitian matrices, ascending. The triangle `UPLO` is read, and the gradient is Hermitian: see
     `eigh`."""
     return ops.eigvalsh(hermitian_matrix(a, UPLO), uplo=UPLO.upper())
 
 
 @composite(np.linalg.eig)
-def eig(a: Any) -> Any:
+def eig(a: ArrayLike) -> Array:
     """Eigenvalues w and eigenvectors V of length one, AV = V·diag(w), of matrices (…, n, n).
 
     Of traced values the results are complex, also where all are real: a dtype cannot depend on values. Derivatives are
@@ -159,13 +160,13 @@ def eig(a: Any) -> Any:
 
 
 @composite(np.linalg.eigvals)
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Array:
     """The eigenvalues. See `eig`."""
     return ops.eig(as_square_matrix(a))[0]
 
 
 @composite(np.linalg.det)
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Array:
     """The determinants of matrices (…, n, n).
 
     The derivative is the adjugate, a polynomial, and so is right for singular matrices, and so is the second. The third
@@ -180,7 +181,7 @@ def det(a: Any) -> Any:
 
 
 @composite(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def slogdet(a: ArrayLike) -> Array:
     """Return (sign, log|det|) of matrices (…, n, n). Of a singular one that is (0, −inf), and the derivative
     is NaN.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import ops
 from ...core.errors import ShapeError
+from ...core.typing import Array, ArrayLike, Axis
 from ...ops.operators import remember_radicand
 from ..composite import composite, dtype_of, normalize_axes, operand
 from ..manipulation import moveaxis
@@ -73,7 +74,7 @@ def norm_of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) ->
 
 
 @composite(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
     """The norm of vectors (one axis) or matrices (two axes); without `axis` and `ord`, of all entries.
 
     At the origin its derivative is 0 by convention; its square is differentiable there. Singular values that are zero
@@ -98,20 +99,20 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @composite(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """The norm of the entries along axes, taken as one vector."""
     x = as_inexact(operand(x))
     return norm_of_vectors(x, ord, normalize_axes(axis, x.ndim), keepdims)
 
 
 @composite(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """The norm of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
 @composite(np.linalg.cond)
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: ArrayLike, p: ArrayLike = None) -> Array:
     """‖x‖·‖x⁻¹‖ in the matrix norm of order p; None is 2, by singular values. Infinite for singular matrices.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp

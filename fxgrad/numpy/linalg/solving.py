@@ -11,6 +11,7 @@ import numpy as np
 from ... import ops
 from ...core.errors import ConcretizationError, UnsupportedError
 from ...core.interpreter import concretize
+from ...core.typing import Array, ArrayLike, Axis
 from ...ops.contraction import LETTERS
 from .. import contraction, manipulation
 from ..composite import cast, composite, operand
@@ -43,7 +44,7 @@ def solve_broadcast(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
 
 
 @composite(np.linalg.solve)
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """x with ax = b, for matrices a (…, n, n) and b (…, n, k), or a vector b (n,).
 
     Raises:
@@ -62,7 +63,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 @composite(np.linalg.inv)
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Array:
     """The inverses of matrices (…, n, n).
 
     Raises:
@@ -91,7 +92,7 @@ def cutoff(a: Any, rcond: Any, rtol: Any) -> float:
 
 
 @composite(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = UNSET) -> Any:
+def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = UNSET) -> Array:
     """The pseudo-inverses (Moore and Penrose) of matrices (…, m, n).
 
     Its derivative (Golub and Pereyra 1973) is that along directions that keep the rank. Singular values may repeat.
@@ -115,7 +116,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = UNSE
 
 
 @composite(np.linalg.lstsq)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> Array:
     """The shortest x among those that minimize ‖ax − b‖, for a matrix a (m, n) and b (m,) or (m, k).
 
     The derivative is that along directions that keep the rank of a (Golub and Pereyra 1973).
@@ -161,7 +162,7 @@ def align_tolerance(tolerance: Any) -> Any:
 
 
 @composite(np.linalg.matrix_rank)
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """The number of singular values above a tolerance. It has no derivative."""
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
@@ -179,7 +180,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 @composite(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """The n-th power of matrices, by repeated squares; of the inverse for n < 0.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -201,7 +202,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @composite(np.linalg.multi_dot)
-def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+def multi_dot(arrays: ArrayLike, *, out: Any = None) -> Array:
     """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last."""
     factors = [operand(x) for x in arrays]
     if len(factors) < 2:
@@ -223,7 +224,7 @@ def size_product(sizes: Any) -> int:
 
 
 @composite(np.linalg.tensorsolve)
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
     """x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first."""
     a, b = as_inexact(operand(a)), as_inexact(operand(b))
     if axes is not None:
@@ -236,7 +237,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 
 @composite(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """The inverse with respect to tensordot(a, b, ind): the first `ind` axes of a are its rows."""
     a = as_inexact(operand(a))
     if ind <= 0:

@@ -1,0 +1,13 @@
+"""The words of public signatures. Some stand for any type: a traced value is what an array is, to a program."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Array: TypeAlias = Any  # an array of NumPy or of another library, or a traced value
+ArrayLike: TypeAlias = Any  # what becomes one: also numbers, and nested sequences of them
+DType: TypeAlias = Any  # what np.dtype takes
+Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
+PyTree: TypeAlias = Any  # arrays in nested containers
+Shape: TypeAlias = Any  # a size, or a tuple of sizes
+Axis: TypeAlias = Any  # an axis, a tuple of axes, or None for all
