@@ -84,6 +84,19 @@ reduce_sum = linear(
 )
 
 
+def reduction(name: str, make_kernel: Any, tangent_rule: Any = None) -> Any:
+    """Declare a reduction along axes, without a derivative unless there is a tangent rule."""
+    call = general(
+        name,
+        make_kernel,
+        abstract_rule=reduction_aval,
+        tangent_rule=tangent_rule,
+        reach=None if tangent_rule is None else reduction_reach,
+        batch_rule=lambda x, *, size, axes: call(x, axes=shift_axes(axes)),
+    )
+    return call
+
+
 def extremum_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     """Entries that tie for the extremum share the derivative; a NaN result leads to the NaN entries."""
     (x,), (t,) = primals, tangents
@@ -93,22 +106,8 @@ def extremum_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return ops.divide(reduce_sum(ops.where(hit, t, 0), axes=axes), count)
 
 
-reduce_max = general(
-    "reduce_max",
-    reduction_kernel("maximum", "max"),
-    abstract_rule=reduction_aval,
-    tangent_rule=extremum_tangent,
-    reach=reduction_reach,
-    batch_rule=lambda x, *, size, axes: reduce_max(x, axes=shift_axes(axes)),
-)
-reduce_min = general(
-    "reduce_min",
-    reduction_kernel("minimum", "min"),
-    abstract_rule=reduction_aval,
-    tangent_rule=extremum_tangent,
-    reach=reduction_reach,
-    batch_rule=lambda x, *, size, axes: reduce_min(x, axes=shift_axes(axes)),
-)
+reduce_max = reduction("reduce_max", reduction_kernel("maximum", "max"), extremum_tangent)
+reduce_min = reduction("reduce_min", reduction_kernel("minimum", "min"), extremum_tangent)
 
 
 def product_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
@@ -125,28 +124,9 @@ def product_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return reduce_sum(t * (before * after), axes=(axis,))
 
 
-reduce_prod = general(
-    "reduce_prod",
-    reduction_kernel("multiply", "prod"),
-    abstract_rule=reduction_aval,
-    tangent_rule=product_tangent,
-    reach=reduction_reach,
-    batch_rule=lambda x, *, size, axes: reduce_prod(x, axes=shift_axes(axes)),
-)
-reduce_any = general(
-    "reduce_any",
-    reduction_kernel("logical_or", "any"),
-    abstract_rule=reduction_aval,
-    tangent_rule=None,
-    batch_rule=lambda x, *, size, axes: reduce_any(x, axes=shift_axes(axes)),
-)
-reduce_all = general(
-    "reduce_all",
-    reduction_kernel("logical_and", "all"),
-    abstract_rule=reduction_aval,
-    tangent_rule=None,
-    batch_rule=lambda x, *, size, axes: reduce_all(x, axes=shift_axes(axes)),
-)
+reduce_prod = reduction("reduce_prod", reduction_kernel("multiply", "prod"), product_tangent)
+reduce_any = reduction("reduce_any", reduction_kernel("logical_or", "any"))
+reduce_all = reduction("reduce_all", reduction_kernel("logical_and", "all"))
 
 
 def norm_kernel(xp: Any) -> Any:
@@ -181,14 +161,7 @@ def norm_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return reduce_sum(ops.real(t * ops.conjugate(direction)), axes=params["axes"])
 
 
-norm2 = general(
-    "norm2",
-    norm_kernel,
-    abstract_rule=reduction_aval,
-    tangent_rule=norm_tangent,
-    reach=reduction_reach,
-    batch_rule=lambda x, *, size, axes: norm2(x, axes=shift_axes(axes)),
-)
+norm2 = reduction("norm2", norm_kernel, norm_tangent)
 
 
 # -- positions ------------------------------------------
