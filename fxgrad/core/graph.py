@@ -215,13 +215,13 @@ class Graph:
         return picture.render_html(self)
 
 
-def evaluated(frame: FrameType) -> Any:
+def equation_site(frame: FrameType) -> Any:
     """Return the user's line of the equation that `Graph.__call__` evaluates in this frame."""
     equation = frame.f_locals.get("equation") if frame.f_code is Graph.__call__.__code__ else None
     return equation and equation.site
 
 
-source_info.SITES[evaluated.__code__.co_filename] = evaluated
+source_info.SITES[equation_site.__code__.co_filename] = equation_site
 
 
 def letter_names() -> Iterator[str]:

@@ -99,20 +99,20 @@ class Site:
         return f"<Site {self.describe()}>"
 
     def __reduce__(self):
-        return _restored, (self.filename, self.function, self.lineno)
+        return _unpickle_site, (self.filename, self.function, self.lineno)
 
 
-def _restored(filename: str, function: str, lineno: int) -> Site:
+def _unpickle_site(filename: str, function: str, lineno: int) -> Site:
     """Return a Location that comes from another process. Code objects don't pickle, so a stand-in code carries what is
     shown."""
-    code = _restored.__code__.replace(co_filename=filename, co_qualname=function, co_firstlineno=lineno)
+    code = _unpickle_site.__code__.replace(co_filename=filename, co_qualname=function, co_firstlineno=lineno)
     return Site(code, -1)
 
 
 # File name of code that carries out the equations of a Graph → the user's line behind what a frame of it is doing.
 SITES: dict[str, Callable[[FrameType], Site | None]] = {}
 
-_THIS_FILE = _restored.__code__.co_filename  # spelled as in the frames of this package, relative or not
+_THIS_FILE = _unpickle_site.__code__.co_filename  # spelled as in the frames of this package, relative or not
 code_kinds = _CodeKinds()
 
 
