@@ -52,9 +52,9 @@ def mapped() -> dict:
 def main() -> None:
     for name, *parameters in [("uniform",), ("normal",), ("gamma", 2.5), ("poisson", 3.0), ("poisson", 50.0)]:
         print(f"{COUNT} numbers: {name}({', '.join(map(str, parameters))})")
-        measure.non_finite_error(measure.medians(million(name, *parameters), rounds=5), "fxgrad")
+        measure.report(measure.medians(million(name, *parameters), rounds=5), "fxgrad")
     print(f"10 normal numbers for each of {KEYS} keys:")
-    measure.non_finite_error(measure.medians(mapped(), rounds=10), "fxgrad")
+    measure.report(measure.medians(mapped(), rounds=10), "fxgrad")
 
 
 if __name__ == "__main__":

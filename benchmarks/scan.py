@@ -75,7 +75,7 @@ def main() -> None:
             for a, b in zip(run(), expected):
                 np.testing.assert_allclose(a, b, rtol=1e-8)
         print(f"grad of a recurrent network, {STEPS} steps of {size} units:")
-        measure.non_finite_error(measure.medians(runs, rounds=15), "fxgrad jit, scan")
+        measure.report(measure.medians(runs, rounds=15), "fxgrad jit, scan")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import methodcaller
 from typing import Any
 
+from .core import pytree
 from .core.pytree import (
     LEAF,
     DictKey,
@@ -30,20 +31,22 @@ from .core.pytree import (
     Partial,
     PyTreeDef,
     SequenceKey,
-    broadcast,
-    flatten,
-    flatten_with_path,
-    is_tree_node,
     keystr,
-    leaves,
-    leaves_with_path,
-    map,
-    map_with_path,
     register_pytree_node,
-    structure,
     treedef_tuple,
     unflatten,
 )
+from .core.surface import OBJECTS, with_whole_objects
+
+flatten, flatten_with_path = with_whole_objects(pytree.flatten), with_whole_objects(pytree.flatten_with_path)
+leaves, leaves_with_path = with_whole_objects(pytree.leaves), with_whole_objects(pytree.leaves_with_path)
+map, map_with_path = with_whole_objects(pytree.map), with_whole_objects(pytree.map_with_path)
+structure, broadcast = with_whole_objects(pytree.structure), with_whole_objects(pytree.broadcast)
+
+
+@functools.wraps(pytree.is_tree_node)
+def is_tree_node(cls: type) -> bool:
+    return cls not in OBJECTS and pytree.is_tree_node(cls)
 
 
 def register_pytree_with_keys(

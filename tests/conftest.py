@@ -1,7 +1,8 @@
-"""For every test: each Graph that is staged checks itself. And one line where the oracles of parity/ are missing: what
-imports one, or a file that does, is not collected."""
+"""For every test: its lanes, seeds of random numbers, and that each Graph that is staged checks itself. And one line
+where the oracles of parity/ are missing: what imports one, or a file that does, is not collected."""
 
 import ast
+import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,8 @@ from hypothesis import HealthCheck, settings
 from fxgrad.core.graph import Graph
 
 TESTS = Path(__file__).parent
-MISSING = [name for name in ("jax", "torch") if find_spec(name) is None]
+ORACLES = ("jax", "torch")
+MISSING = [name for name in ORACLES if find_spec(name) is None]
 
 
 def imported(path):
@@ -33,19 +35,23 @@ def imported(path):
 
 
 @cache
-def lacks(path):
-    """Whether a file needs an oracle that is not there."""
+def oracles(path):
+    """The oracles that a file needs, also on the way."""
+    found = set()
     for name in imported(path):
         root, *inside = name.split(".")
-        files = [TESTS.joinpath(*inside[:k]).with_suffix(".py") for k in (len(inside), len(inside) - 1)]
-        if root in MISSING or (
-            root == "tests" and any(f.is_file() and f != path and lacks(f) for f in files)
-        ):
-            return True
-    return False
+        found |= {root} & set(ORACLES)
+        if root == "tests":
+            files = [TESTS.joinpath(*inside[:k]).with_suffix(".py") for k in (len(inside), len(inside) - 1)]
+            found |= set().union(*(oracles(f) for f in files if f.is_file() and f != path))
+    return found
 
 
-collect_ignore = [str(f) for f in (TESTS / "parity").rglob("*.py") if MISSING and lacks(f)]
+collect_ignore = [str(f) for f in (TESTS / "parity").rglob("*.py") if oracles(f) & set(MISSING)]
+
+# The lane `quick` has the first parameters of every test, but of these, which take over a second.
+SLOW = set((TESTS / "slow.txt").read_text(encoding="utf-8").split())
+MET = pytest.StashKey[set]()
 
 # The same examples in every run; `--hypothesis-profile=search` looks for new ones, for as long as it takes.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None,
@@ -54,11 +60,29 @@ settings.register_profile("search", parent=settings.get_profile("ci"), derandomi
 settings.load_profile("ci")
 
 
+def pytest_itemcollected(item):
+    """Every test gets its lanes by itself."""
+    test = item.nodeid.partition("[")[0]
+    met = item.config.stash.setdefault(MET, set())
+    if test not in met and test not in SLOW:
+        item.add_marker("quick")
+    met.add(test)
+    if oracles(item.path):
+        item.add_marker("parity")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    """Random numbers are the same whatever was run before."""
+    for library in {"fxgrad.compat", "torch"} & sys.modules.keys():
+        sys.modules[library].default_generator.manual_seed(0)
+
+
 def pytest_terminal_summary(terminalreporter):
     if MISSING:
         names = " and ".join(MISSING)
         terminalreporter.write_line(
-            f"tests/parity: skipped for want of {names} (pip install 'fxgrad[parity]')"
+            f"tests/parity: what needs {names} is left out (pip install 'fxgrad[parity]')"
         )
 
 

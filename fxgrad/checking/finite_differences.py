@@ -18,6 +18,7 @@ from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, aval_of, is_differentiable
 from ..transforms.arguments import float0_zeros
+from ..transforms.flat_function import FlatFunction
 from .hermitian import with_hermitian_parts
 
 if TYPE_CHECKING:
@@ -95,6 +96,15 @@ def move_along(x: Any, t: Any, h: float) -> Any:
     return type(x)(x + h * t) if type(x) in SCALARS else x + h * t
 
 
+def central_differences(values_at: Callable[[float], Sequence[np.ndarray]], step: float) -> list[np.ndarray]:
+    """Return (f(h) − f(−h)) / 2h of each of the results that a function gives at a step h.
+
+    >>> central_differences(lambda h: [3 + 2 * h], 0.5)
+    [2.0]
+    """
+    return [(ahead - behind) / (2 * step) for ahead, behind in zip(values_at(step), values_at(-step))]
+
+
 class Measurement:
     """A measurement: the derivative of each result along a direction, from one pair of steps, with its error,
     of which `noise` is the part from rounding; `jump` bounds how much the derivatives from the two sides
@@ -110,10 +120,9 @@ class Measurement:
 
         self.value, self.error, self.noise, self.jump = [], [], [], []
         with np.errstate(all="ignore"):
-            for here, ahead, behind, nearer, near in zip(
-                *map(evaluate_at, (0.0, step, -step, step / 2, -step / 2))
-            ):
-                wide, narrow = (ahead - behind) / (2 * step), (nearer - near) / step
+            at = {h: evaluate_at(h) for h in (0.0, step, -step, step / 2, -step / 2)}
+            slopes = [central_differences(at.__getitem__, h) for h in (step, step / 2)]
+            for here, ahead, behind, nearer, near, wide, narrow in zip(*at.values(), *slopes):
                 size = max(float(np.max(np.abs(y), initial=0)) for y in (here, ahead, behind))
                 noise = 4 * ulp * size / step
                 self.value.append((4 * narrow - wide) / 3)
@@ -236,12 +245,7 @@ def measured_jvp(
     """
     values, structure = pytree.flatten(tuple(primals))
     fun = with_hermitian_parts(fun, primals)
-    box: dict[str, Any] = {}
-
-    def flat_fun(*leaves: Any) -> Sequence[Any]:
-        results, box["structure"] = pytree.flatten(fun(*pytree.unflatten(structure, leaves)))
-        return results
-
+    flat_fun = FlatFunction(fun, structure, "measured_jvp")
     tolerance = Tolerance(values, eps=eps)
     measured = Measurement(flat_fun, values, pytree.leaves(tuple(tangents)), tolerance.step, tolerance.ulp)
-    return pytree.unflatten(box["structure"], [value[()] for value in measured.value])
+    return pytree.unflatten(flat_fun.out_structure, [value[()] for value in measured.value])

@@ -16,7 +16,8 @@ import numpy as np
 from .. import ops
 from ..core import pytree
 from ..core.aval import aval_of, is_differentiable
-from ..core.interpreter import Interpreter, Tracer, is_plain, opened, use_context
+from ..core.interpreter import Interpreter, PrimalTracer, is_plain, opened, use_context
+from ..core.primitive import HigherOrder
 from ..ops.linalg import hermitian_part
 from ..transforms.custom.call import CustomCall
 
@@ -24,28 +25,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class HermitianTracer(Tracer):
+class HermitianTracer(PrimalTracer):
     """A value, as a primal without derivative."""
 
-    __slots__ = ("primal",)
+    __slots__ = ()
 
     def __init__(self, interpreter: HermitianInterpreter, value: Any):
         self.interpreter, self.primal = interpreter, value
-
-    aval = property(lambda self: aval_of(self.primal))
-
-    def contents(self) -> tuple:
-        return (self.primal,)
-
-    def concretize(self, operation: str) -> Any:
-        return self.primal
 
 
 class HermitianInterpreter(Interpreter):
     """A level that evaluates, and takes the Hermitian part of matrices that are taken for Hermitian;
     `has_hermitian` tells whether there were some.
 
-    It watches, so that `jit` and loops show what they do; for the same reason it looks at nothing.
+    It observes, so that `jit` and loops show what they do; for the same reason it looks at nothing.
     """
 
     name = "measurement"
@@ -64,22 +57,22 @@ class HermitianInterpreter(Interpreter):
                 result = hermitian_part(values[0])
         elif isinstance(primitive, CustomCall):
             return primitive.kernel(*args, **params)  # the user's function, for which tracers are arrays
-        elif primitive.runs_user_code and is_plain(values):
+        elif isinstance(primitive, HigherOrder) and is_plain(values):
             result = primitive.kernel(*values, **params)  # Graphs, in our own context
         else:
             result = self.bind_outer(primitive, values, params)
         if not any(isinstance(a, HermitianTracer) for a in args):
             return result
-        return list(map(self.traced, result)) if primitive.multiple_results else self.traced(result)
+        return list(map(self.trace, result)) if primitive.multiple_results else self.trace(result)
 
-    def traced(self, value: Any) -> Any:
+    def trace(self, value: Any) -> Any:
         """Return a value as the function gets it."""
         return HermitianTracer(self, value) if is_differentiable(aval_of(value).dtype) else value
 
     def unwrap(self, value: Any) -> Any:
         return value.primal if type(value) is HermitianTracer and value.interpreter is self else value
 
-    # -- the manners of a level that watches
+    # -- the manners of an observer
     def is_observing(self) -> bool:
         return False
 
@@ -99,7 +92,7 @@ def with_hermitian_parts(fun: Callable[..., Any], args: Sequence[Any]) -> Callab
         nonlocal met
         level = HermitianInterpreter()
         with opened(level):
-            result = fun(*pytree.map(level.traced, tuple(args)))
+            result = fun(*pytree.map(level.trace, tuple(args)))
         met = level.has_hermitian
         return pytree.map(level.unwrap, result)
 

@@ -8,6 +8,10 @@ _make       Tensors from data, from samplers, on devices
 ops         the operations, one file a family
 _read       Tensors as text, as values of Python, in other dtypes
 func, autograd, nn, optim, utils    torch's namespaces
+
+The functional API takes Tensors as well, and gives them: `fx.grad(f)(w)`, `fxgrad.numpy.sin(w)`, `fx.vmap`,
+`fx.jit`, the loops of `fxgrad.lax`. A function that closes over a Tensor records through it; where it does so, the
+result is a Tensor whatever the arguments were.
 """
 
 from typing import TYPE_CHECKING

@@ -6,7 +6,7 @@ from math import e, inf, nan, pi
 from ._core.backward import saved_tensors as _saved_tensors
 from ._core.dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
 from ._core.tensor import Size, Tensor
-from ._declare.operation import SPACES
+from ._declare.spaces import SPACES
 from ._make import attributes, creation, devices, sampling, windows
 from ._read import conversion, printing, python_protocols, settings
 from .autograd import grad_mode as _grad_mode

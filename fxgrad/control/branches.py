@@ -16,8 +16,9 @@ from ..core.aval import Aval, aval_of
 from ..core.errors import ConcretizationError, NotLinearError
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT, concretize, is_plain
-from ..core.primitive import Primitive, bind
-from ..core.pullback import PullbackRule
+from ..core.primitive import HigherOrder, bind
+from ..core.pullback import OperandPullback
+from ..core.snapshot import snapshot_constants
 from ..core.staging import stage
 from ..ops.kinds import ensure_batched
 from ..ops.masked import densify
@@ -54,12 +55,8 @@ def switch_kernel(xp: Any) -> Any:
     return run_branch
 
 
-class Switch(Primitive, PullbackRule):
+class Switch(HigherOrder, OperandPullback):
     """The primitive (index, *operands) → the results of branches[index]; a boolean index counts as 0 or 1."""
-
-    multiple_results = True
-    runs_user_code = True
-    saved_from = (1,)
 
     def __init__(self) -> None:
         super().__init__("switch", switch_kernel)
@@ -97,13 +94,7 @@ class Switch(Primitive, PullbackRule):
         derivatives, present = jvp_branches(params["branches"], active)
         if not any(present):
             return ys, None, None
-        kept_values = [v if n is not None else snapshot(v) for v, n in zip(values, needed)]
-        return ys, self, (kept_values, active, derivatives, present)
-
-    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `PullbackRule`."""
-        values, *others = residuals
-        return [operand(i, v) for i, v in enumerate(values)], *others
+        return ys, self, (snapshot_constants(values, needed, snapshot), active, derivatives, present)
 
     def pull(
         self, cts: dict, values: Sequence[Any], active: Any, derivatives: Any, present: Any
@@ -136,7 +127,7 @@ class Switch(Primitive, PullbackRule):
         index, *operands = values
         flags = tuple(is_batched[1:])
         if is_batched[0]:
-            return self.selected(index, operands, flags, size, branches)
+            return self.batch_by_selection(index, operands, flags, size, branches)
         none = (False,) * len(branches[0].outputs)
         forced = none
         for branch in branches:
@@ -144,7 +135,7 @@ class Switch(Primitive, PullbackRule):
         mapped = tuple([batch_graph(branch, flags, size, forced)[0] for branch in branches])
         return self.call(index, *operands, branches=mapped), forced
 
-    def selected(
+    def batch_by_selection(
         self, index: Any, operands: Sequence[Any], flags: Sequence[bool], size: int, branches: Sequence[Graph]
     ) -> tuple[list[Any], list[bool]]:
         """Run all branches, and select for each entry the result of its own."""

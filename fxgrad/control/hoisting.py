@@ -25,6 +25,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import is_differentiable
 from ..core.graph import Equation, Graph, Var
+from ..core.primitive import HigherOrder
 from ..core.staging import stage
 from ..kernels.codegen.loops import compile_scan
 from ..kernels.codegen.source import compile_graph
@@ -71,7 +72,8 @@ def is_separable(equation: Equation) -> bool:
     """Whether an equation may be evaluated for many rows at once, as cheaply and without being noticed."""
     # Batches are never weak: what is made of them would have another dtype.
     weak = any(v.aval.weak for v in select_variables([*equation.inputs, *equation.outputs]))
-    return not (weak or equation.primitive.runs_user_code or equation.effect or equation.contextual)
+    higher_order = isinstance(equation.primitive, HigherOrder)
+    return not (weak or higher_order or equation.effectful or equation.bound_to_axis)
 
 
 def select_variables(atoms: Sequence[Any]) -> list[Var]:
@@ -126,7 +128,7 @@ def find_sums(body: Graph, consts: int, carry: int) -> tuple[dict[Var, list[Term
 def split_body(body: Graph, consts: int, carry: int) -> LoopParts | None:
     """Split a body into its parts; return None where it is better left in one."""
     constants, state, rows = split_list(body.inputs, consts, carry)
-    if any(v.aval.weak for v in rows) or any(e.effect or e.contextual for e in body.equations):
+    if any(v.aval.weak for v in rows) or any(e.effectful or e.bound_to_axis for e in body.equations):
         return None
     added, absorbed = find_sums(body, consts, carry)
     summed = tuple([s in added for s in state])

@@ -13,8 +13,9 @@ from .. import ops
 from ..core.aval import Aval
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
-from ..core.primitive import Primitive
+from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
+from ..core.snapshot import snapshot_constants
 from ..ops.masked import densify
 from ..ops.transpose import transpose_graph
 from ..transforms.subgraphs import (
@@ -40,12 +41,10 @@ def solve_kernel(xp: Any) -> Any:
     return run_solve
 
 
-class LinearSolve(Primitive, PullbackRule):
+class LinearSolve(HigherOrder, PullbackRule):
     """The primitive (*consts, *b) → (*x, *aux) with A x = b. All Graphs take the consts first: matvec(x) = A
     x, solve(b) = (*x, *aux), transpose_solve(c) = (*λ, *aux) with Aᵀ λ = c (None: not given)."""
 
-    multiple_results = True
-    runs_user_code = True
     saved_from = (0, 1)
 
     def __init__(self) -> None:
@@ -62,22 +61,21 @@ class LinearSolve(Primitive, PullbackRule):
         xs, aux = split_list(results, len(b))
         active = (*(t is not None for t in fixed_dots), *[False] * len(b))
         if any(active):
-            moved = self.moved(matvec, active)(*fixed, *xs, *select_list(fixed_dots, active))
+            moved = self.matvec_tangent(matvec, active)(*fixed, *xs, *select_list(fixed_dots, active))
             rhs = [ops.negative(m) if t is None else ops.subtract(t, m) for t, m in zip(rhs, moved)]
         elif all(t is None for t in rhs):
             return results, [None] * len(results)
         rhs = [ops.zeros_like(v) if t is None else t for v, t in zip(b, rhs)]
         return results, [*self.call(*fixed, *rhs, **params)[: len(b)], *[None] * len(aux)]
 
-    def moved(self, matvec: Graph, active: Any) -> Graph:
+    def matvec_tangent(self, matvec: Graph, active: Any) -> Graph:
         """Return the Graph (*consts, *x, *tangents of the active consts) → Ȧ x."""
         return tangent_graph(matvec, active, (True,) * len(matvec.outputs))
 
     def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         results = apply(*values, **params)
-        count = len(values) - params["consts"]
-        fixed = [v if n is not None else snapshot(v) for v, n in zip(values, needed)][: params["consts"]]
-        return results, self, (fixed, results[:count], [n is not None for n in needed], params)
+        fixed, b = split_list(snapshot_constants(values, needed, snapshot), params["consts"])
+        return results, self, (fixed, results[: len(b)], [n is not None for n in needed], params)
 
     def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
@@ -96,7 +94,9 @@ class LinearSolve(Primitive, PullbackRule):
         found: list[Any] = []
         if any(active):
             back = [ops.negative(m) for m in multipliers]
-            found = transpose_graph(self.moved(params["matvec"], active), [*fixed, *xs], sum(active), back)
+            found = transpose_graph(
+                self.matvec_tangent(params["matvec"], active), [*fixed, *xs], sum(active), back
+            )
         return [*expand_list(found, active[: len(fixed)]), *multipliers]
 
     def multipliers(self, cts: Sequence[Any], fixed: Sequence[Any], params: dict) -> list[Any] | None:

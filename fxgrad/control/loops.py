@@ -1,9 +1,9 @@
-"""Loops as one operation each: `scan_primitive` over rows, a given number of times, and `while_call`.
+"""Loops as one operation each: a scan over rows, a given number of times, and a while loop.
 
 Forward mode runs the loop whose body carries the tangents, too. Reverse mode splits that body into two halves
 (`subgraphs.partial_eval`): a forward loop computes the values and stacks what the linear half reads (except for
 what is the same in every step, or is a row of `xs` already), a backward loop runs the transpose of the linear half.
-Each is a `scan_primitive` again, bound where the rule runs, so that all orders and nestings follow.
+Each is a loop again, bound where the rule runs, so that all orders and nestings follow.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from ..core.aval import Aval, aval_of
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT
-from ..core.primitive import Primitive
+from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
+from ..core.snapshot import snapshot_constants
 from ..core.staging import stage
 from ..kernels.codegen.loops import compile_scan, compile_while
 from ..transforms.subgraphs import (
@@ -98,13 +99,10 @@ def scan_kernel(xp: Any) -> Any:
     return run
 
 
-class Scan(Primitive, PullbackRule):
+class Scan(HigherOrder, PullbackRule):
     """The primitive (count, *consts, *carry, *xs) → (*carry, *ys): it takes min(count, length) steps of
     `body`, from the last row to the first if `reverse`, whose rows are those of 0 … count − 1. The other rows
     of ys are zero."""
-
-    multiple_results = True
-    runs_user_code = True
 
     def __init__(self) -> None:
         super().__init__("scan", scan_kernel)
@@ -144,7 +142,7 @@ class Scan(Primitive, PullbackRule):
         linear = tangent_flags(active, consts, carry)
         new_consts, new_carry = consts + sum(active[:consts]), carry + sum(active[consts : consts + carry])
         split = partial_eval(both, new_consts, new_carry, linear)
-        values = [v if n is not None else snapshot(v) for v, n in zip(values, needed)]
+        values = snapshot_constants(values, needed, snapshot)
         ys, residuals = self.forward(split, values[0], values[1:], (consts, carry), params)
         return ys, self, (split, residuals, active, present, params)
 
@@ -163,9 +161,9 @@ class Scan(Primitive, PullbackRule):
         """Run the known half; return its results, and the residuals of the loop."""
         consts, carry = counts
         fixed, _, xs = split_list(known, consts, carry)
-        new = {**params, "body": split.forward, "consts": consts, "carry": carry}
+        new = {**params, "body": split.known_body, "consts": consts, "carry": carry}
         results = self.call(count, *known, **new)
-        made = len(split.moved) - sum(split.moved)
+        made = len(split.linear_out) - sum(split.linear_out)
         invariant = split.invariant_graph(*fixed)
         return results[:made], (count, invariant, [*select_list(xs, split.residual_rows), *results[made:]])
 
@@ -179,9 +177,9 @@ class Scan(Primitive, PullbackRule):
         cts = [None if ct is None else as_strong_tangent(ct) for ct in cts]
         carry_cts, ys_cts = split_list(cts, carry)
         if all(ct is None for ct in cts):
-            return [None] * sum(split.linear)
+            return [None] * sum(split.linear_in)
         back = transpose_body(
-            split.backward,
+            split.linear_body,
             len(invariant),
             len(stacks),
             consts,
@@ -190,7 +188,7 @@ class Scan(Primitive, PullbackRule):
             tuple([ct is not None for ct in ys_cts]),
         )
         fixed_avals, carry_avals, _ = split_list(
-            split.backward.in_avals[len(invariant) + len(stacks) :], consts, carry
+            split.linear_body.in_avals[len(invariant) + len(stacks) :], consts, carry
         )
         beside = next(ct for ct in cts if ct is not None)
         seeds = [
@@ -224,11 +222,13 @@ class Scan(Primitive, PullbackRule):
         consts, carry = params["consts"], params["carry"]
         wanted = [type(v) is Aval for v in operands]
         split = partial_eval(params["body"], consts, carry, tuple(wanted))
-        fixed, state, _ = split_list(split.linear, consts, carry)
-        known = select_list(operands, negate_flags(split.linear))
+        fixed, state, _ = split_list(split.linear_in, consts, carry)
+        known = select_list(operands, negate_flags(split.linear_in))
         _, residuals = self.forward(split, count, known, (consts - sum(fixed), carry - sum(state)), params)
-        cts = self.backward(split, residuals, select_list(ct, split.moved), (sum(fixed), sum(state)), params)
-        return [c if w else None for c, w in zip(expand_list(cts, split.linear), wanted)]
+        cts = self.backward(
+            split, residuals, select_list(ct, split.linear_out), (sum(fixed), sum(state)), params
+        )
+        return [c if w else None for c, w in zip(expand_list(cts, split.linear_in), wanted)]
 
     def batch(
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
@@ -305,16 +305,13 @@ def while_kernel(xp: Any) -> Any:
     return run
 
 
-class While(Primitive, PullbackRule):
+class While(HigherOrder, PullbackRule):
     """The primitive (*consts, *carry) → carry: `body` is applied while `cond` of the same operands holds, at
     most `max_steps` times.
 
     Reverse mode needs `max_steps`, which bounds what is kept: the steps are counted first, and then taken by a scan of
     that many, whose stacks have `max_steps` rows, of which only those of real steps are ever touched.
     """
-
-    multiple_results = True
-    runs_user_code = True
 
     def __init__(self) -> None:
         super().__init__("while_loop", while_kernel)
@@ -329,7 +326,7 @@ class While(Primitive, PullbackRule):
             return self.call(*primals, **params), [None] * len(body.outputs)
         both, active, present = jvp_body(body, consts, len(body.outputs), active)
         inputs, _ = unmerge_lists(both.inputs, active, consts)
-        apart_from_values = any(map(is_abstract, (*primals, *tangents)))  # as for `scan_primitive`
+        apart_from_values = any(map(is_abstract, (*primals, *tangents)))  # as for `Scan`
         both = without_effects(both) if apart_from_values else both
         cond = extend_condition(params["cond"], both, inputs)
         new = {**params, "cond": cond, "body": both, "consts": consts + sum(active[:consts])}
@@ -360,17 +357,17 @@ class While(Primitive, PullbackRule):
         body, cond, consts = params["body"], params["cond"], params["consts"]
         carry = len(body.outputs)
         split = partial_eval(body, consts, carry, tuple([type(v) is Aval for v in operands]))
-        flags = negate_flags(split.linear)
-        if not cond.dependents(select_list(cond.inputs, split.linear)).isdisjoint(cond.outputs):
+        flags = negate_flags(split.linear_in)
+        if not cond.dependents(select_list(cond.inputs, split.linear_in)).isdisjoint(cond.outputs):
             raise NotLinearError("while_loop: the number of steps depends on traced operands")
         # The known half alone decides how many steps there are.
         known = Graph(select_list(cond.inputs, flags), cond.equations, cond.outputs, cond.captured, cond.name)
         left = sum(flags[consts:])
         alone = Graph(
-            split.forward.inputs,
-            split.forward.equations,
-            split.forward.outputs[:left],
-            split.forward.captured,
+            split.known_body.inputs,
+            split.known_body.equations,
+            split.known_body.outputs[:left],
+            split.known_body.captured,
             body.name,
         )
         new = {**params, "cond": known.prune(), "body": alone.prune(), "consts": sum(flags[:consts])}

@@ -14,6 +14,7 @@ import numpy as np
 from .aval import PLAIN, SCALARS, check_dtype
 from .errors import DTypeError, FxgradError, UnsupportedError
 from .interpreter import VALUES
+from .surface import is_object
 
 # Array type → its namespace, None where that is of no use; filled when a type is first met.
 NAMESPACES: dict[type, Any] = {}
@@ -124,9 +125,11 @@ def read_array(value: Any, what: object = "an operand") -> Any:
     Raises:
         DTypeError: it is no array of numbers; or more than that, so that its entries would not behave as it does.
     """
+    if is_object(value):
+        return value.__fxgrad_value__()
+    kind = type(value)
     if namespace_of(value) not in (None, np):
         return value
-    kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
     if isinstance(value, np.ma.MaskedArray):
         raise DTypeError(

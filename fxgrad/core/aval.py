@@ -35,6 +35,8 @@ PLAIN = SCALARS | frozenset(
         np.clongdouble,
     }
 )
+# Exact types whose values have a NumPy dtype and are never weak: plain ones here, tracers that say so.
+STRONG: set[type] = set(PLAIN - SCALARS)
 WEAK_DTYPES = {
     bool: np.dtype(bool),
     int: np.dtype(np.int64),
@@ -54,7 +56,7 @@ def kind_of(dtype: Any) -> str:
 
 def is_differentiable(dtype: Any) -> bool:
     """Whether values of this dtype carry tangents: real and complex floating point."""
-    return kind_of(dtype) in "fc"
+    return dtype.kind in "fc" or kind_of(dtype) == "f"
 
 
 def check_kind(dtype: Any, what: object) -> None:
@@ -157,6 +159,11 @@ def aval_of(value: Any) -> Aval:
                 f"a value of type {kind.__name__} has dtype {dtype}, which NumPy does not have"
             ) from None
     return Aval(tuple(shape), dtype)
+
+
+def dtype_of(value: Any) -> Any:
+    """The dtype of an array, scalar or tracer."""
+    return value.dtype if type(value) in STRONG else aval_of(value).dtype
 
 
 def example_value(aval: Any, shape: tuple[int, ...] = ()) -> Any:

@@ -73,11 +73,11 @@ class Equation:
             for inner in graph.equations
         )
 
-    effect = property(
-        lambda self: self.has_trait("effect"), doc="Whether it does something besides computing."
+    effectful = property(
+        lambda self: self.has_trait("effectful"), doc="Whether it does something besides computing."
     )
-    contextual = property(
-        lambda self: self.has_trait("contextual"), doc="Whether it depends on the open levels."
+    bound_to_axis = property(
+        lambda self: self.has_trait("bound_to_axis"), doc="Whether it depends on the open axes."
     )
 
 
@@ -149,7 +149,7 @@ class Graph:
         needed = {v for v in self.outputs if type(v) is Var}
         kept = []
         for equation in reversed(self.equations):
-            if any(v in needed for v in equation.outputs) or (keep_effects and equation.effect):
+            if any(v in needed for v in equation.outputs) or (keep_effects and equation.effectful):
                 kept.append(equation)
                 needed.update(v for v in equation.inputs if type(v) is Var)
         captured = {v: value for v, value in self.captured.items() if v in needed}

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from . import errors, source_info
-from .aval import PLAIN, Aval
+from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ class Context:
 
     An observer must see even operations on plain arrays (a NaN checker, say), which go straight to the kernel
     otherwise. What takes several operations but is one step to the user is handed to it as a whole: see
-    `transforms.debug_nans.Watch`. `modes` are switches of an interpreter that records (None: as they are at first;
-    see `compat._core.modes`).
+    `transforms.debug_nans`. `modes` are switches of an interpreter that records (None: as they are at first).
     """
 
     __slots__ = ("interpreter", "modes", "observer")
@@ -47,7 +46,7 @@ class Interpreter:
     """How one level treats operations. A subclass defines `process` and its tracer type, and is opened by `opened`; a
     user's own may be one (notebooks/interpreter.ipynb).
 
-    `outer` is the Context in which the interpreter was opened: its rules run there. `location` is the user's line
+    `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
     that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given.
     A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened.
     """
@@ -215,7 +214,10 @@ def escaped_tracer_error(tracer: Tracer, operation: object) -> EscapedTracerErro
 
 def ensure_open(tracer: Tracer, operation: object) -> None:
     """Raise unless the tracer's interpreter is in the current chain."""
-    if not tracer.interpreter.permanent and all(tracer.interpreter is not level for level in levels()):
+    wanted, level = tracer.interpreter, CURRENT.get().interpreter
+    while level is not wanted and level.outer is not None:
+        level = level.outer.interpreter
+    if level is not wanted and not wanted.permanent:
         raise escaped_tracer_error(tracer, operation)
 
 
@@ -258,6 +260,27 @@ class Tracer:
     def concretize(self, operation: str) -> Any:
         """Return the plain value below all levels, for `bool`, `int`, `float`; raise where there is none."""
         raise UnsupportedError(f"{operation} of a traced value of {self.interpreter.name}")
+
+
+class PrimalTracer(Tracer):
+    """A value of an outer level, its `primal`, with something beside it: a node, a tangent. It looks like that."""
+
+    __slots__ = ("primal",)
+
+    aval = property(lambda self: aval_of(self.primal))
+    shape = property(lambda self: getattr(self.primal, "shape", ()))
+    dtype = property(lambda self: dtype_of(self.primal))
+
+    @property
+    def weak(self) -> bool:
+        primal = self.primal
+        return type(primal) in SCALARS or (isinstance(primal, Tracer) and primal.weak)
+
+    def contents(self) -> tuple:
+        return (self.primal,)
+
+    def concretize(self, operation: str) -> Any:
+        return self.primal
 
 
 def concretize(value: Any, operation: str) -> Any:

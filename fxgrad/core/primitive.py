@@ -14,7 +14,8 @@ import numpy as np
 from .aval import PLAIN, Aval
 from .errors import FxgradError, NotDifferentiableError, UnsupportedError, reword
 from .graph import Graph, iter_subgraphs
-from .interpreter import CURRENT, EVAL, VALUES, as_value, describe_chain, named_axes
+from .interpreter import CURRENT, EVAL, VALUES, as_value, describe_chain, is_plain, named_axes
+from .surface import call_on_values, first_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,13 +35,13 @@ class Primitive:
     multiple_results = False
     symbol: str | None = None  # infix or prefix sign in printed graphs
 
-    # Traits, which interpreters heed whatever the rules are; `Equation.has` looks for them in sub-graphs as well.
-    effect = False  # does something besides computing: an equation is kept although nobody needs its results
-    contextual = False  # its result depends on the levels that are open: always bound, never run as a kernel
-    unique = False  # its params hold functions made for one call: no other equation ever equals it
-    runs_user_code = False  # then errors raised inside are the user's, not ours to reword
-    rules_run_user_code = False  # its derivative rules do so, too, and not only Graphs made of user code
-    on_tensors = False  # the user's code is written for Tensors, which a tape has by itself: see compat.autograd.custom
+    # Traits, which interpreters heed whatever the rules are; `Equation.has_trait` looks in sub-graphs as well.
+    effectful = False  # does something besides computing: an equation is kept though nobody needs its results
+    bound_to_axis = False  # its result depends on the mapped axis that its param `axis_name` names
+    identity_params = False  # its params hold functions made for one call: no other equation ever equals it
+    kernel_shortcut = True  # over plain values a level may run its kernel at once, in its own Context
+    errors_are_users = False  # what its kernel raises comes from user code, and is not ours to reword
+    rules_run_user_code = False  # its derivative rules call functions of the user's
 
     def __init__(self, name: str, make_kernel: Callable[[Any], Callable] | None = None):
         self.name, self.make_kernel = name, make_kernel
@@ -56,13 +57,12 @@ class Primitive:
     def make_call(self) -> Callable[..., Any]:
         """The bind function: straight to the kernel on plain values, to the current interpreter otherwise."""
         primitive, kernel, current = self, self.kernel, CURRENT.get
-        bodies = self.runs_user_code  # in which there may be collectives
 
         def call(*args: Any, **params: Any) -> Any:
             for a in args:
                 if type(a) not in PLAIN:
                     return bind(primitive, args, params)
-            if current().observer or (bodies and named_axes()):
+            if current().observer:
                 return bind(primitive, args, params)
             return kernel(*args, **params)
 
@@ -85,7 +85,7 @@ class Primitive:
 
     def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
         """Return the Graphs that the operation carries out."""
-        return [graph for _, graph in iter_subgraphs(params)]
+        return []
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         """Return the result and its tangent; a tangent that is None is zero."""
@@ -124,10 +124,39 @@ class Primitive:
         )
 
 
+class HigherOrder(Primitive):
+    """A primitive whose params hold functions: Graphs, its bodies, or the user's own. It has a list of results.
+
+    What it carries out may belong to levels further out, so it runs in their Context also where its operands are plain:
+    a body may do collectives, a function close over tracers.
+    """
+
+    multiple_results = True
+    kernel_shortcut = False
+    errors_are_users = True
+
+    def make_call(self) -> Callable[..., Any]:
+        """The bind function: plain values go straight to the kernel where no axis is open for collectives."""
+        primitive, kernel, current = self, self.kernel, CURRENT.get
+
+        def call(*args: Any, **params: Any) -> Any:
+            if is_plain(args) and not current().observer and not named_axes():
+                return kernel(*args, **params)
+            return bind(primitive, args, params)
+
+        return call
+
+    def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
+        return [graph for _, graph in iter_subgraphs(params)]
+
+
 def bind(primitive: Primitive, args: tuple, params: dict) -> Any:
     """Hand the operation to the current interpreter, after turning foreign operands (lists, …) into values."""
     for a in args:
         if type(a) not in VALUES:
+            held = first_object(args)
+            if held is not None:
+                return call_on_values(held, primitive.call, args, params)
             args = tuple([as_value(a) for a in args])
             break
     try:
@@ -146,7 +175,7 @@ def explain(error: Exception, primitive: Primitive, args: tuple) -> NoReturn:
     if isinstance(error, FxgradError):  # raised further out, where fewer levels were open
         error.chain = max(error.chain, describe_chain(), key=len)
         raise error
-    if primitive.runs_user_code or CURRENT.get().interpreter is EVAL.interpreter:
+    if primitive.errors_are_users or CURRENT.get().interpreter is EVAL.interpreter:
         raise error
     raise reword(error, primitive.name, args) from error
 

@@ -43,6 +43,18 @@ class PullbackRule:
         return residuals
 
 
+class OperandPullback(PullbackRule):
+    """A rule whose first residual is the list of all operands; others are no values of the operation."""
+
+    __slots__ = ()
+    saved_from = (1,)
+
+    def map_residuals(self, residuals: Any, operand: Callable, result: Callable) -> tuple:
+        """Map the operands."""
+        values, *others = residuals
+        return [operand(i, v) for i, v in enumerate(values)], *others
+
+
 class RematPullback(PullbackRule):
     """The rule of one application of a primitive whose own rule saves intermediate values, for tapes that map
     residuals. Operands and results are saved beside it, and the intermediate values are computed again from those put

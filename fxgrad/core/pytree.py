@@ -148,6 +148,7 @@ class PyTreeDef(abc.ABC):
     __slots__ = ()
     num_leaves: int
     num_nodes: int
+    type: type | None  # of the root; None for a leaf
 
     @abc.abstractmethod
     def unflatten(self, leaves: Iterable[Any]) -> Any:
@@ -513,6 +514,8 @@ def _broadcast_leaves(
     prefix: Any, full: Any, what: str, prefix_is_leaf: IsLeaf | None, is_leaf: IsLeaf | None
 ) -> list[Any]:
     owners, treedef = flatten(prefix, prefix_is_leaf)
+    if treedef is LEAF:
+        return owners * flatten(full, is_leaf)[1].num_leaves
     subtrees = _flatten_up_to(treedef, prefix, full, what, "the tree it describes", prefix_is_leaf)
     return [owner for owner, subtree in zip(owners, subtrees) for _ in leaves(subtree, is_leaf)]
 

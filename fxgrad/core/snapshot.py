@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class Snapshots(dict[int, tuple[Any, Any]]):
@@ -53,6 +53,14 @@ def single_refcount() -> int:
 
 
 SINGLE_REFCOUNT = single_refcount()
+
+
+def snapshot_constants(
+    values: Sequence[Any], needed: Sequence[Any], snapshot: Callable[[Any], Any]
+) -> list[Any]:
+    """Return operands to be kept by a rule: those that are `needed` belong to the level that asks, the others to the
+    user."""
+    return [v if n is not None else snapshot(v) for v, n in zip(values, needed)]
 
 
 def copy_shared(values: Sequence[Any]) -> list[Any]:

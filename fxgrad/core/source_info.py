@@ -103,7 +103,7 @@ class Site:
 
 
 def _unpickle_site(filename: str, function: str, lineno: int) -> Site:
-    """Return a Location that comes from another process. Code objects don't pickle, so a stand-in code carries what is
+    """Return a Site that comes from another process. Code objects don't pickle, so a stand-in code carries what is
     shown."""
     code = _unpickle_site.__code__.replace(co_filename=filename, co_qualname=function, co_firstlineno=lineno)
     return Site(code, -1)

@@ -97,7 +97,7 @@ class GraphInterpreter(Interpreter):
             self.captured[var] = value
         return var
 
-    def graph(self, inputs: Sequence[GraphTracer], outputs: Sequence[Any], name: str) -> Graph:
+    def finish_graph(self, inputs: Sequence[GraphTracer], outputs: Sequence[Any], name: str) -> Graph:
         """Return the Graph from these tracers to these atoms. The interpreter keeps nothing of it: functions in params
         may hold on to tracers, and are not to hold on to themselves."""
         graph = Graph([t.variable for t in inputs], self.equations, outputs, self.captured, name).prune()
@@ -109,7 +109,7 @@ class GraphInterpreter(Interpreter):
             if type(a) is GraphTracer and a.interpreter is self:
                 break
         else:
-            if not (self.stage_effects and (primitive.effect or primitive.contextual)):
+            if not (self.stage_effects and (primitive.effectful or primitive.bound_to_axis)):
                 return self.bind_outer(primitive, args, params)
         inputs = [self.atom(a) for a in args]
         avals = primitive.abstract_eval([a.aval for a in inputs], params)
@@ -136,7 +136,7 @@ def stage(
 ) -> Graph:
     """Stage a function from values to a flat sequence of values, at the given avals, as a Graph.
 
-    `name` is the graph's, `level` that of the interpreter in messages; `with_locations` says whether equations
+    `name` is the graph's, `level` that of the interpreter in messages; `sites` says whether equations
     remember the user's line.
     """
     interpreter = GraphInterpreter(site, level, sites, stage_effects=True)
@@ -144,4 +144,4 @@ def stage(
     with opened(interpreter):
         results = fun(*map(replace_float0, tracers))
         outputs = [interpreter.atom(r) for r in results]
-    return interpreter.graph(tracers, outputs, name)
+    return interpreter.finish_graph(tracers, outputs, name)

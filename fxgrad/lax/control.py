@@ -18,7 +18,8 @@ from ..control.stepwise import run_while as while_operation
 from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
-from ..core.interpreter import api_boundary, concretize
+from ..core.interpreter import api_boundary, as_value, concretize
+from ..core.surface import join_structures
 from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path
 from ..transforms.vmap import vmap
@@ -114,9 +115,12 @@ def stage_switch(
         StagedFunction(f, structure, avals, f"{place}: {name}", site) for f, name in zip(functions, names)
     ]
     first = branches[0]
+    joined: Any = first.out_structure
+    if any(other.out_structure != joined for other in branches):
+        joined = join_structures([b.out_structure for b in branches])
     common: list[Any] = first.graph.out_avals
     for name, other in zip(names, branches):
-        if other.out_structure != first.out_structure:
+        if joined is None and other.out_structure != first.out_structure:
             raise StructureError(
                 f"{place}: the result of {names[0]} has the structure {first.out_structure}, that of "
                 f"{name} {other.out_structure}",
@@ -130,8 +134,8 @@ def stage_switch(
             raise mismatch_error(f"{place}: the result", first.out_structure, i, when, both, site)
     graphs, consts = close_graphs(*(b.restage(common).graph for b in branches))
     values = [*consts, *leaves]
-    results = switch_operation(index, *values, branches=tuple(graphs))
-    return pytree.unflatten(first.out_structure, unshare_if_plain(results, values))
+    results = switch_operation(as_value(index), *values, branches=tuple(graphs))
+    return pytree.unflatten(joined, unshare_if_plain(results, values))  # type: ignore[arg-type]
 
 
 @api_boundary
@@ -175,7 +179,7 @@ def stage_while(
     site = source_info.user_frame()
     leaves, structure = flatten_arguments(f"{place}: init_val", (init_val,))
     (inner,) = structure.children()
-    body, avals = stage_loop_body(
+    body, avals, structure = stage_loop_body(
         body_fun,
         structure,
         [aval_of(v) for v in leaves],
@@ -194,7 +198,7 @@ def stage_while(
     (goes_on, step), consts = close_graphs(decide.graph, body.graph)
     values = [*consts, *(cast_to_aval(v, a) for v, a in zip(leaves, avals))]
     results = while_operation(*values, cond=goes_on, body=step, consts=len(consts), max_steps=max_steps)
-    return pytree.unflatten(inner, unshare_if_plain(results, values))
+    return pytree.unflatten(body.out_structure, unshare_if_plain(results, values))
 
 
 @api_boundary
@@ -310,7 +314,7 @@ def stage_scan(
             raise StructureError(f"{place} must return a pair (carry, y), not {out}", site=site)
         return children[0]
 
-    body, avals = stage_loop_body(f, structure, avals, carry_structure, carry_of, place, site)
+    body, avals, _ = stage_loop_body(f, structure, avals, carry_structure, carry_of, place, site)
     (graph,), consts = close_graphs(body.graph)
     values = [*consts, *(cast_to_aval(v, a) for v, a in zip(leaves, avals[:count])), *leaves[count:]]
     results = run_scan(

@@ -12,8 +12,10 @@ from ..core.errors import StructureError, describe
 from ..core.graph import Graph, Var
 from ..core.interpreter import is_plain
 from ..core.staging import stage
+from ..core.surface import join_structures, object_kinds, release_all, with_object_kinds
 from ..ops.shaping import result_dtype
-from ..transforms.arguments import LeafName, admit_arguments, admit_or_float0, leaf_path, unshare_results
+from ..transforms.arguments import admit_arguments, leaf_path, unshare_results
+from ..transforms.flat_function import FlatFunction
 from ..transforms.jit import function_name
 from ..transforms.subgraphs import intern_graph
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 class StagedFunction:
     """A user's function of a tree of arguments, as the Graph at given avals.
 
-    `place` is what messages call it, `location` the user's line; `wanted`, where given, are avals to which results that
+    `place` is what messages call it, `site` the user's line; `wanted`, where given, are avals to which results that
     are weak are converted.
     """
 
@@ -43,15 +45,14 @@ class StagedFunction:
             raise StructureError(f"{place} must be a function, not a {type(fun).__name__}")
         self.fun, self.structure, self.avals, self.place, self.site = fun, structure, avals, place, site
 
-        def flat_fun(*tracers: Any) -> Sequence[Any]:
-            results, self.out_structure = pytree.flatten(fun(*pytree.unflatten(structure, tracers)))
-            for i, r in enumerate(results):
-                results[i] = admit_or_float0(
-                    r, LeafName(f"{place}: the result", leaf_path, self.out_structure, i)
-                )
-            return results if wanted is None else [cast_to_aval(r, a) for r, a in zip(results, wanted)]
+        flat_fun = FlatFunction(fun, structure, place, name_leaves=True)
 
-        self.graph = stage(flat_fun, avals, function_name(fun), site, level=place)
+        def body(*tracers: Any) -> Sequence[Any]:
+            results = flat_fun(*tracers)
+            return results if wanted is None else list(map(cast_to_aval, results, wanted))
+
+        self.graph = stage(body, avals, function_name(fun), site, level=place)
+        self.out_structure = flat_fun.out_structure
 
     def restage(self, wanted: Sequence[Aval]) -> StagedFunction:
         """Return the function with results of these avals; it is staged anew, so that the equations keep the
@@ -96,9 +97,10 @@ def stage_loop_body(
     carry_of: Callable[[Any], Any],
     place: str,
     site: Any,
-) -> tuple[StagedFunction, list[Aval]]:
+) -> tuple[StagedFunction, list[Aval], Any]:
     """Stage the body of a loop until its carry, of structure `carry`, is the same before and after a step (a
-    Python number takes the dtype that the body gives it); return it, and the avals of its arguments.
+    Python number takes the dtype that the body gives it, an array becomes the object that the body makes of it); return
+    it, and the avals and the structure of its arguments.
     `carry_of` finds the carry's structure in that of the results."""
     count = carry.num_leaves
     avals = list(avals)
@@ -106,9 +108,15 @@ def stage_loop_body(
         body = StagedFunction(fun, structure, avals, place, site)
         after = carry_of(body.out_structure)
         if after != carry:
-            raise StructureError(
-                f"{place}: the carry has the structure {carry} before a step and {after} after it", site=site
-            )
+            joined = join_structures([carry, after])
+            if joined is None:
+                raise StructureError(
+                    f"{place}: the carry has the structure {carry} before a step and {after} after it",
+                    site=site,
+                )
+            if joined != carry:
+                carry, structure = joined, with_object_kinds(structure, object_kinds(joined))
+                continue
         before, outs = avals[:count], body.graph.out_avals
         common: list[Aval] = []
         for i, (a, b) in enumerate(zip(before, outs)):
@@ -119,7 +127,10 @@ def stage_loop_body(
                 )
             common.append(both)
         if common == before:
-            return body.restage([*before, *outs[count:]]), avals
+            body = body.restage([*before, *outs[count:]])
+            if after != carry:
+                body.out_structure = with_object_kinds(body.out_structure, object_kinds(carry))
+            return body, avals, structure
         avals[:count] = common
 
 
@@ -153,4 +164,4 @@ def close_graphs(*graphs: Graph) -> tuple[list[Graph], list[Any]]:
 
 def unshare_if_plain(results: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
     """Return results as the caller's own where they are plain arrays."""
-    return unshare_results(results, operands) if is_plain(operands) else results
+    return unshare_results(results, operands) if is_plain(operands) else release_all(results)

@@ -14,9 +14,10 @@ from ..core.interpreter import api_boundary, is_plain
 from ..core.staging import stage
 from ..core.typing import ArrayLike, PyTree
 from ..ops.transpose import transpose_graph
-from ..transforms.arguments import admit
-from ..transforms.custom.call import RuledCall, custom_jvp_call, zero_tangent
-from ..transforms.jvp import jvp_flat, split_aux
+from ..transforms.arguments import admit, zero_tangent
+from ..transforms.custom.call import RuledCall, custom_jvp_call
+from ..transforms.flat_function import split_aux
+from ..transforms.jvp import jvp_flat
 from .functions import (
     StagedFunction,
     cast_to_aval,

@@ -18,6 +18,7 @@ from .. import ops
 from ..core.aval import SCALARS, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
 from ..core.interpreter import as_value, concretize
+from ..core.surface import is_object
 from ..ops.indexing import array_axes_position, parse_entry
 
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ def at(x: Any) -> At:
     >>> fnp.at(np.zeros(3))[[0, 0, 2]].add(1.0)
     array([2., 0., 1.])
     """
-    return At(as_value(x))
+    return At(as_operand(x))
+
+
+def as_operand(x: Any) -> Any:
+    """Return an argument as operations take it: objects of other surfaces as they are."""
+    return x if is_object(x) else as_value(x)
 
 
 class At:
@@ -265,7 +271,7 @@ def missing_entry_value(dtype: Any) -> Any:
 
 def broadcast_values(values: Any, x: Any, arrays: Any, index: tuple) -> Any:
     """Broadcast values to the shape of x[index]; Python scalars take the precision of x."""
-    values = as_value(values)
+    values = as_operand(values)
     aval = aval_of(values)
     if aval.weak:
         dtype = ops.result_dtype([x, values])

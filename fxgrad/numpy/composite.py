@@ -19,6 +19,7 @@ from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ImmutableError, ShapeError, reword
 from ..core.interpreter import CURRENT, EVAL, Tracer, as_value, concretize
+from ..core.surface import OBJECTS, call_on_values, first_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,10 @@ def composite(
                 raise ImmutableError(f"{name}: out= would write into an array, which fxgrad never does",
                                      hint="use the result")  # fmt: skip
             try:
+                if OBJECTS:
+                    held = first_object((*args, *kwargs.values()))
+                    if held is not None:
+                        return call_on_values(held, function, args, kwargs)
                 observer = CURRENT.get().observer
                 if observer is not None and observer.is_observing():
                     return observer.observe_function(name, function, args, kwargs)

@@ -75,7 +75,9 @@ def reduce_operand(x: Any, letters: str, out: str) -> Any:
 
 
 def conjugate_complex(x: Any) -> Any:
-    return ops.conjugate(x) if kind(x) == "c" else x
+    """Return the conjugate of a complex value, and any other as it is."""
+    real = type(x) is np.ndarray and x.dtype.kind != "c"
+    return x if real or kind(x) != "c" else ops.conjugate(x)
 
 
 # -- matrices and vectors ------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 from .. import numpy as fnp
 from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
 from ..core.interpreter import Tracer, concretize, levels
+from ..core.surface import is_object
 from .at_index import At
 from .protocol import counterpart
 
@@ -142,6 +143,8 @@ def round_method(self: Tracer, ndigits: int | None = None) -> Any:
 
 def matmul(self: Tracer, other: Any) -> Any:
     """Return self @ other."""
+    if is_object(other):  # which has an operator of its own
+        return NotImplemented
     return fnp.matmul(self, other)
 
 

@@ -88,7 +88,7 @@ def diff(
         if part.ndim == 0:
             part = ops.broadcast_to(part, shape=tuple(1 if i == axis else m for i, m in enumerate(a.shape)))
         parts.append(part)
-    a = ops.concatenate(*ops.promote_dtypes(parts), axis=axis)
+    a = ops.concatenate(*ops.promote_dtypes(parts), axis=axis) if len(parts) > 1 else a
     subtract = ops.not_equal if kind(a) == "b" else ops.subtract
     for _ in range(n):
         a = subtract(slice_axis(a, axis, 1, None), slice_axis(a, axis, None, -1))

@@ -40,8 +40,8 @@ class AxisPrimitive(Primitive):
     """An operation that is bound wherever its axis is open, whatever its operands are: plain values too differ, or are
     as many as the axis is long. collect(values, batched, size, params) → (result, whether it is batched)."""
 
-    contextual = True
-    runs_user_code = True  # never a kernel: the rules run one level further out
+    bound_to_axis = True
+    kernel_shortcut = False
 
     def make_call(self) -> Callable[..., Any]:
         def call(*args: Any, axis_name: Any, **params: Any) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from ..core.aval import (
     PLAIN,
     SCALARS,
+    STRONG,
     WEAK_DTYPES,
     Aval,
     aval_of,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 FLOAT = np.dtype(float)
 NO_PARAMS: dict = {}
-ARRAY_TYPES = PLAIN - SCALARS
 NUMBER_CODES = {float: 3, int: 4, complex: 5, bool: 6}  # see `Elementwise.vjp`
 
 
@@ -98,14 +98,14 @@ def ensure_batched(value: Any, is_batched: bool, size: int) -> Any:
 def pullback_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
     """Return all that the Pullback of an elementwise operation depends on: params, whether the result has axes, its
     dtype and weakness, and of every operand the same, whether a cotangent is wanted, and whether it is to be summed."""
-    out = y if type(y) in ARRAY_TYPES else aval_of(y)
-    key: list[Any] = [out.dtype, type(y) not in ARRAY_TYPES and out.weak, bool(out.shape)]
+    out = y if type(y) in STRONG else aval_of(y)
+    key: list[Any] = [out.dtype, type(y) not in STRONG and out.weak, bool(out.shape)]
     for v, need in zip(values, needed):
         if type(v) in SCALARS:
             key += (type(v), need is None)
         else:
-            have = v if type(v) in ARRAY_TYPES else aval_of(v)
-            weak = type(v) not in ARRAY_TYPES and have.weak
+            have = v if type(v) in STRONG else aval_of(v)
+            weak = type(v) not in STRONG and have.weak
             key += (have.dtype, weak, need is None, have.shape == out.shape)
     if params:
         key.append(params_key(params))
@@ -198,7 +198,7 @@ class Elementwise(Primitive):
             y = apply(x)
             try:
                 shape, dtype = y.shape, y.dtype
-                if x.dtype is dtype and x.shape == shape and (shape or type(x) in ARRAY_TYPES):
+                if x.dtype is dtype and x.shape == shape and (shape or type(x) in STRONG):
                     key = dtype.num if shape else ~dtype.num
             except AttributeError:  # Python numbers, and arrays with dtypes that are not NumPy's
                 pass
@@ -209,22 +209,22 @@ class Elementwise(Primitive):
                 shape, dtype = y.shape, y.dtype
                 number = dtype.num if shape else ~dtype.num
                 if needed[0] is not None:
-                    if a.dtype is not dtype or not ((axes := a.shape) or type(a) in ARRAY_TYPES):
+                    if a.dtype is not dtype or not ((axes := a.shape) or type(a) in STRONG):
                         raise AttributeError
                     number = number * 8 + (1 if axes == shape else 2)
                 elif type(a) in NUMBER_CODES:
                     number = number * 8 + NUMBER_CODES[type(a)]
-                elif a.dtype is dtype and (a.shape or type(a) in ARRAY_TYPES):
+                elif a.dtype is dtype and (a.shape or type(a) in STRONG):
                     number *= 8
                 else:
                     raise AttributeError
                 if needed[1] is not None:
-                    if b.dtype is not dtype or not ((axes := b.shape) or type(b) in ARRAY_TYPES):
+                    if b.dtype is not dtype or not ((axes := b.shape) or type(b) in STRONG):
                         raise AttributeError
                     key = number * 8 + (1 if axes == shape else 2)
                 elif type(b) in NUMBER_CODES:
                     key = number * 8 + NUMBER_CODES[type(b)]
-                elif b.dtype is dtype and (b.shape or type(b) in ARRAY_TYPES):
+                elif b.dtype is dtype and (b.shape or type(b) in STRONG):
                     key = number * 8
             except AttributeError:
                 pass
@@ -256,13 +256,14 @@ class Elementwise(Primitive):
     def batch(
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
-        ranks = [aval_of(v).ndim - b for v, b in zip(values, is_batched)]
+        ranks = [0 if type(v) in SCALARS else len(v.shape) - b for v, b in zip(values, is_batched)]
         rank = max(ranks)
-        aligned = [
-            v if not b or r == rank else ops.reshape(v, shape=(size, *(1,) * (rank - r), *v.shape[1:]))
-            for v, b, r in zip(values, is_batched, ranks)
-        ]
-        return self.call(*aligned, **params), True
+        if min(ranks) < rank:  # axes that are broadcast come after the batch axis
+            values = [
+                v if not b or r == rank else ops.reshape(v, shape=(size, *(1,) * (rank - r), *v.shape[1:]))
+                for v, b, r in zip(values, is_batched, ranks)
+            ]
+        return self.call(*values, **params), True
 
 
 class Linear(Primitive, PullbackRule):
@@ -312,6 +313,8 @@ class Linear(Primitive, PullbackRule):
 
     def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         y = apply(*values, **params)
+        if len(values) == 1:
+            return (y, None, None) if needed[0] is None else (y, self, ([aval_of(values[0])], params))
         count = len(values) if self.count is None else self.count
         if all(n is None for n in needed[:count]):
             return y, None, None
@@ -328,6 +331,13 @@ class Linear(Primitive, PullbackRule):
 
     def pull(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         """Pull back with the residuals that `vjp` gives."""
+        return self.transpose(ct, operands, params)
+
+    def pull_plain(self, ct: Any, residuals: tuple) -> Sequence[Any]:
+        """See `PullbackRule`."""
+        operands, params = residuals
+        if self.count == 1 == len(operands):
+            return (self.transpose_rule(ct, operands[0], **params),)
         return self.transpose(ct, operands, params)
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:

@@ -12,6 +12,7 @@ from ..core.aval import SCALARS, kind_of
 from ..core.errors import ArrayConversionError, ImmutableError
 from ..core.interpreter import CURRENT, VALUES, Tracer, concretize
 from ..core.primitive import KERNEL_ERRORS, explain
+from ..core.surface import is_object
 from .kinds import NO_PARAMS
 from .vocabulary import ops
 
@@ -23,13 +24,19 @@ def is_weak(value: Any) -> bool:
     return type(value) in SCALARS or (isinstance(value, Tracer) and value.weak)
 
 
+def is_operand(value: Any) -> bool:
+    """Whether an operator of a tracer takes a value of another type. Objects of other surfaces have operators of their
+    own, which take tracers."""
+    return not is_object(value) and is_array_like(value)
+
+
 def binary_operator(function: Callable) -> tuple[Callable, Callable]:
     """Return the operator of an elementwise function, and its reflection."""
     primitive, current = function.primitive, CURRENT.get
 
     def forward(self: Tracer, other: Any) -> Any:
         if type(other) not in VALUES:
-            return function(self, other) if is_array_like(other) else NotImplemented
+            return function(self, other) if is_operand(other) else NotImplemented
         try:
             y = current().interpreter.process(primitive, (self, other), NO_PARAMS)
         except KERNEL_ERRORS as error:
@@ -38,7 +45,7 @@ def binary_operator(function: Callable) -> tuple[Callable, Callable]:
 
     def reflection(self: Tracer, other: Any) -> Any:
         if type(other) not in VALUES:
-            return function(other, self) if is_array_like(other) else NotImplemented
+            return function(other, self) if is_operand(other) else NotImplemented
         try:
             y = current().interpreter.process(primitive, (other, self), NO_PARAMS)
         except KERNEL_ERRORS as error:
@@ -122,7 +129,7 @@ def unary_operator(function: Callable) -> Callable:
 
 def comparison_operator(function: Callable) -> Callable:
     def method(self: Tracer, other: Any) -> Any:
-        if type(other) in VALUES or is_array_like(other):
+        if type(other) in VALUES or is_operand(other):
             return function(self, other)
         return NotImplemented
 
@@ -130,6 +137,8 @@ def comparison_operator(function: Callable) -> Callable:
 
 
 def pow_(self: Tracer, exponent: Any) -> Any:
+    if is_object(exponent):
+        return NotImplemented
     y = power(self, exponent)
     return el.weaken(y) if self.weak and is_weak(exponent) else y
 

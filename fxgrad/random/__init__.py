@@ -9,6 +9,7 @@ library. The generator is Philox, counter-based, as NumPy's `np.random.Philox` i
 """
 # ruff: noqa: F401, F403
 
+from ..core.surface import takes_objects as _takes_objects
 from ..numpy import methods, protocol  # traced values behave like arrays
 from . import continuous, discrete, gammas, multivariate, selection
 from .continuous import *
@@ -24,3 +25,5 @@ __all__ += discrete.__all__
 __all__ += gammas.__all__
 __all__ += multivariate.__all__
 __all__ += selection.__all__
+globals().update({name: _takes_objects(globals()[name]) for name in __all__})
+PRNGKey = key  # JAX's older name

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import ops
 from ..core import pytree
-from ..core.aval import PLAIN, aval_of, check_dtype, float0, is_differentiable
+from ..core.aval import PLAIN, aval_of, check_dtype, dtype_of, float0, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import VALUES, Tracer, as_value, ensure_open
+from ..core.surface import is_alike, release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -47,6 +49,8 @@ def admit(value: Any, what: str | LeafName) -> Any:
         value = as_value(value, what)
     elif isinstance(value, Tracer):
         ensure_open(value, what)
+        if value.dtype is FLOAT:
+            return value
     check_dtype(aval_of(value).dtype, what)
     return value
 
@@ -89,10 +93,20 @@ def float0_zeros(value: Any) -> Any:
     return np.zeros(aval_of(value).shape, float0)
 
 
+def zero_tangent(value: Any) -> Any:
+    """Return the zero tangent or cotangent of a value; that of an integer has dtype float0."""
+    return ops.zeros_like(value) if is_differentiable(dtype_of(value)) else float0_zeros(value)
+
+
 def path_at_positions(positions: Iterable[int], structure: Any, index: int) -> str:
     """Write the path of a leaf of the tuple of the arguments at these positions: `args[1]['w']`."""
     number, _, rest = leaf_path(structure, index)[1:].partition("]")
     return f"args[{list(positions)[int(number)]}]{rest}"
+
+
+def path_in_arguments(arguments: dict[int, Any], index: int) -> str:
+    """Write the path of a leaf of some arguments, which are given by position: `args[1]['w']`."""
+    return path_at_positions(arguments, pytree.structure(tuple(arguments.values())), index)
 
 
 def leaf_path(structure: Any, index: int) -> str:
@@ -116,7 +130,7 @@ def admit_tangents(
     `dtype_for` gives the dtype that belongs to a value's. A Python scalar fits every dtype of its kind (weak), and
     where the value is one, so does every tangent of that kind; otherwise dtypes must be equal.
     """
-    if given_structure != structure:
+    if not is_alike(structure, given_structure):
         raise StructureError(
             f"{operation}: the {what}s have the structure {given_structure}, expected {structure}"
         )
@@ -155,7 +169,7 @@ def unshare_results(results: Sequence[Any], arguments: Sequence[Any]) -> list[An
             if not r.flags.writeable or id(owning_array(r)) in taken:
                 r = r.copy()
             taken.add(id(owning_array(r)))
-        released.append(r)
+        released.append(r if type(r) in PLAIN else release(r))
     return released
 
 
@@ -171,7 +185,11 @@ def is_float0(value: Any) -> bool:
 
 
 def restrict_arguments(
-    fun: Callable[..., Any], args: tuple, kwargs: dict, positions: Sequence[int], has_aux: bool = False
+    fun: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict,
+    positions: Sequence[int],
+    has_aux: bool = False,
 ) -> Callable[..., Any]:
     """Return `fun` as a function of the arguments at these positions, with the others fixed and without the
     auxiliary result."""

@@ -14,7 +14,8 @@ from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, Aval, aval_of, check_dtype, is_differentiable, kind_of
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError, StructureError, UnsupportedError
 from ..core.interpreter import Tracer, api_boundary, as_value
-from ..core.primitive import Primitive, bind
+from ..core.primitive import HigherOrder, bind
+from ..core.surface import is_alike
 from ..ops import kinds
 from .arguments import LeafName, leaf_path
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class FlatFunction:
+class FlatCallback:
     """A function of pytrees as a function of flat values. Leaves that are no arrays (strings, say) stay as
     they are."""
 
@@ -42,19 +43,19 @@ class FlatFunction:
         return self.function(*args, **kwargs)
 
 
-VALUE_SLOT = object()  # stands in `FlatFunction.fixed` for a value
+VALUE_SLOT = object()  # stands in `FlatCallback.fixed` for a value
 
 
 def flatten_call(
     name: str, function: Callable[..., Any], args: tuple, kwargs: dict
-) -> tuple[FlatFunction, list[Any]]:
+) -> tuple[FlatCallback, list[Any]]:
     """Return the function of flat values, and the values among the leaves of the arguments."""
     if not callable(function):
         raise StructureError(f"{name} takes a function, not a {type(function).__name__}")
     leaves, structure = pytree.flatten((args, kwargs))
     given = [is_value(leaf) for leaf in leaves]
     fixed = [VALUE_SLOT if g else leaf for leaf, g in zip(leaves, given)]
-    return FlatFunction(function, fixed, structure), [leaf for leaf, g in zip(leaves, given) if g]
+    return FlatCallback(function, fixed, structure), [leaf for leaf, g in zip(leaves, given) if g]
 
 
 def is_value(leaf: Any) -> bool:
@@ -81,12 +82,10 @@ class EntryLoop:
 
 
 # -- effects
-class DebugCallback(Primitive):
+class DebugCallback(HigherOrder):
     """The primitive callback(*values), which is called for its effect and has no result."""
 
-    multiple_results = True
-    runs_user_code = unique = True
-    effect = True
+    effectful = identity_params = True
 
     def __init__(self) -> None:
         super().__init__("debug_callback", lambda xp: call_and_forget)
@@ -219,14 +218,14 @@ class DeclaredFunction:
 
     __slots__ = ("call", "structure")
 
-    def __init__(self, call: FlatFunction, structure: Any):
+    def __init__(self, call: FlatCallback, structure: Any):
         self.call, self.structure = call, structure
 
     __name__ = property(lambda self: self.call.__name__)
 
     def __call__(self, *values: Any) -> list[Any]:
         results, structure = pytree.flatten(self.call(*values))
-        if structure != self.structure:
+        if not is_alike(structure, self.structure):
             raise StructureError(
                 f"pure_callback: {self.__name__} returned the structure {structure}, declared is {self.structure}"
             )
@@ -283,11 +282,10 @@ def refuse_derivative(callback: Any, avals: Sequence[Aval], active: Sequence[Any
         )
 
 
-class PureCallback(Primitive):
+class PureCallback(HigherOrder):
     """The primitive callback(*values) → flat results of the declared `avals`."""
 
-    multiple_results = True
-    runs_user_code = unique = True
+    identity_params = True
 
     def __init__(self) -> None:
         super().__init__("pure_callback", lambda xp: call_for_results)

@@ -10,9 +10,11 @@ from ..core.aval import Aval, aval_of
 from ..core.errors import StructureError
 from ..core.graph import Graph
 from ..core.interpreter import api_boundary, is_plain, opened
-from ..core.primitive import Primitive
-from ..core.pullback import PullbackRule
+from ..core.primitive import HigherOrder
+from ..core.pullback import OperandPullback
+from ..core.snapshot import snapshot_constants
 from ..core.staging import stage
+from ..core.surface import release_all
 from ..ops import transpose
 from .arguments import unshare_results
 from .jit import as_argnums, function_name, split_static, stage_call
@@ -25,12 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class Checkpoint(Primitive, PullbackRule):
+class Checkpoint(HigherOrder, OperandPullback):
     """A Graph run as one operation; reverse mode keeps its inputs only."""
 
-    multiple_results = True
-    runs_user_code = rules_run_user_code = True
-    saved_from = (1,)
+    rules_run_user_code = True
 
     def __init__(self) -> None:
         super().__init__("checkpoint", lambda xp: lambda *args, graph: graph(*args))
@@ -62,13 +62,8 @@ class Checkpoint(Primitive, PullbackRule):
 
     def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
         ys = apply(*values, **params)
-        kept = [v if n is not None else snapshot(v) for v, n in zip(values, needed)]
-        return ys, self, (kept, [n is not None for n in needed], params["graph"])
-
-    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `PullbackRule`."""
-        values, *others = residuals
-        return [operand(i, v) for i, v in enumerate(values)], *others
+        operands = snapshot_constants(values, needed, snapshot)
+        return ys, self, (operands, [n is not None for n in needed], params["graph"])
 
     def pull(self, ct: Any, values: Sequence[Any], needed: Sequence[bool], graph: Graph) -> list[Any]:
         """Run the Graph again, now in reverse mode, and walk its nodes backward."""
@@ -143,7 +138,7 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
         results = (
             unshare_results(closed(*values), values)
             if is_plain(values)
-            else remat_call(*values, graph=closed)
+            else release_all(remat_call(*values, graph=closed))
         )
         return pytree.unflatten(out_structure, results)
 

@@ -20,6 +20,7 @@ from ..core.aval import SCALARS, aval_of, is_differentiable, kind_of
 from ..core.errors import NonFiniteError, describe
 from ..core.graph import Graph
 from ..core.interpreter import EVAL, Interpreter, Tracer, is_plain, opened
+from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..ops import kinds as families
 from ..ops import masked
@@ -56,7 +57,7 @@ class NonFiniteObserver(Interpreter):
         run = partial(self.bind_outer, primitive, args, params)
         if not self.is_observing():
             return run()
-        if not primitive.runs_user_code:
+        if not isinstance(primitive, HigherOrder):
             result = self.step(source_info.user_frame, run)
         else:
             if self.outer.interpreter is EVAL.interpreter and is_plain(args):
@@ -95,7 +96,7 @@ class NonFiniteObserver(Interpreter):
         )
 
     def step(self, site: Callable[[], Any], run: Callable[[], Any]) -> Any:
-        """Run a step, inside which nothing is reported; `location` gives the user's line behind it."""
+        """Run a step, inside which nothing is reported; `site` gives the user's line behind it."""
         token = _current_step.set(site)
         try:
             with np.errstate(**self.errstate_options):

@@ -187,13 +187,18 @@ def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holom
 def standard_basis(values: Sequence[Any]) -> list[Any]:
     """Return the standard basis of the space of these values: arrays with a leading axis over all entries, of
     the libraries of the values."""
-    avals = [aval_of(v) for v in values]
-    total = sum(a.size for a in avals)
-    vectors, start = [], 0
-    for value, aval in zip(values, avals):
+    vectors = unit_vectors([aval_of(v) for v in values])
+    return [array_library(value).asarray(vector) for value, vector in zip(values, vectors)]
+
+
+def unit_vectors(avals: Sequence[Aval]) -> list[np.ndarray]:
+    """Return the standard basis of the space of values of these shapes: for each of them an array with a leading axis
+    over all entries."""
+    total, start, vectors = sum([a.size for a in avals]), 0, []
+    for aval in avals:
         vector = np.zeros((total, aval.size), aval.dtype)
         vector[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-        vectors.append(array_library(value).asarray(vector.reshape(total, *aval.shape)))
+        vectors.append(vector.reshape(total, *aval.shape))
         start += aval.size
     return vectors
 

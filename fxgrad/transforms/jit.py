@@ -18,8 +18,10 @@ from ..core.interpreter import CURRENT, Tracer, api_boundary, leave_library, nam
 from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
+from ..core.surface import release_all
 from ..kernels.codegen.source import compile_graph
 from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
+from .flat_function import FlatFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,14 +64,9 @@ def stage_call(
             leaves[index] = admit_or_float0(
                 v, LeafName(f"{level}: the argument", argument_path, structure, index, True)
             )
-    box: dict[str, Any] = {}
-
-    def flat_fun(*tracers: Any) -> Sequence[Any]:
-        call_args, call_kwargs = pytree.unflatten(structure, tracers)
-        results, box["structure"] = pytree.flatten(fun(*call_args, **call_kwargs))
-        return [admit_or_float0(r, f"{level}: a result") for r in results]
-
-    return stage(flat_fun, [aval_of(v) for v in leaves], name, site, level=level), box["structure"]
+    flat_fun = FlatFunction(fun, structure, level, keywords=True)
+    graph = stage(flat_fun, [aval_of(v) for v in leaves], name, site, level=level)
+    return graph, flat_fun.out_structure
 
 
 def function_name(fun: Any) -> str:
@@ -159,7 +156,8 @@ class jit:
     The code is readable: `fx.jit(f).source(*args)`. It is kept for the structure, shapes, dtypes and weakness of
     the arguments and the values of the static ones. `fun` must be pure: what it does besides computing happens
     while staging only (except by `fx.debug.callback` and `fx.debug.print`), and arrays that it closes over are part of
-    the code. Transforms apply to a jitted function and inside it.
+    the code. (A Tensor with a history that it closes over is recorded, and the function staged again at every call:
+    make it an argument.) Transforms apply to a jitted function and inside it.
 
     Args:
         fun: a function of pytrees of arrays.
@@ -221,7 +219,7 @@ class jit:
                     if entry.results_may_share:
                         results = unshare_results(results, [*leaves, *entry.graph.captured.values()])
                     return pytree.unflatten(entry.structure, results)
-            return pytree.unflatten(entry.structure, entry.traced(*leaves))
+            return pytree.unflatten(entry.structure, release_all(entry.traced(*leaves)))
         except BaseException as error:  # as `api_boundary`, without its call
             leave_library(error, outer)
             raise
@@ -302,7 +300,7 @@ class CompiledGraph:
         while entry is not None and entry.tb_frame.f_code is not plain.__code__:
             entry = entry.tb_next
         equation = entry and plain.equations[entry.tb_lineno]
-        if equation is None or equation.primitive.runs_user_code or isinstance(error, FxgradError):
+        if equation is None or equation.primitive.errors_are_users or isinstance(error, FxgradError):
             raise error
         operands = [a.aval for a in equation.inputs]
         raise reword(error, equation.primitive.name, operands, equation.site) from error

@@ -6,43 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..core import pytree, source_info
-from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
+from ..core.aval import PLAIN, Aval, aval_of, dtype_of, is_differentiable
 from ..core.errors import StructureError
-from ..core.interpreter import CURRENT, Interpreter, Tracer, api_boundary, ensure_open, opened
+from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, api_boundary, opened
 from ..core.staging import GraphInterpreter
+from ..core.surface import release_all
 from .arguments import (
     admit_arguments,
-    admit_or_float0,
     admit_tangents,
-    float0_zeros,
     tangent_dtype,
     unshare_results,
+    zero_tangent,
 )
+from .flat_function import FlatFunction
 from .reverse import may_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class JVPTracer(Tracer):
+class JVPTracer(PrimalTracer):
     """A primal with its tangent (None stands for zero)."""
 
-    __slots__ = ("primal", "tangent")
+    __slots__ = ("tangent",)
 
     def __init__(self, interpreter: JVPInterpreter, primal: Any, tangent: Any):
         self.interpreter, self.primal, self.tangent = interpreter, primal, tangent
 
-    aval = property(lambda self: aval_of(self.primal))
     is_differentiated = property(lambda self: self.tangent is not None)
-    shape = property(lambda self: getattr(self.primal, "shape", ()))
 
     def contents(self) -> tuple:
         return self.primal, self.tangent
-
-    def concretize(self, operation: str) -> Any:
-        return self.primal
 
 
 class JVPInterpreter(Interpreter):
@@ -100,9 +95,7 @@ def jvp_flat(
 def instantiate_tangent(y: Any, t: Any) -> Any:
     """Return a tangent as the user gets it: zeros are made explicit, and integers have tangents of dtype
     float0."""
-    if not is_differentiable(aval_of(y).dtype):
-        return float0_zeros(y)
-    return ops.zeros_like(y) if t is None else t
+    return zero_tangent(y) if t is None or not is_differentiable(dtype_of(y)) else t
 
 
 @api_boundary
@@ -146,16 +139,7 @@ def jvp(
     given, tangent_structure = pytree.flatten(tuple(tangents))
     values = admit_arguments("jvp", values, structure)
     given = admit_tangents("jvp", "tangent", values, structure, given, tangent_structure)
-    box: dict[str, Any] = {}
-
-    def flat_fun(*tracers: Any) -> Sequence[Any]:
-        result = fun(*pytree.unflatten(structure, tracers))
-        if has_aux:
-            result, aux = split_aux(result, "jvp")
-            box["aux"] = strip_tracers(aux, CURRENT.get().interpreter)
-        results, box["structure"] = pytree.flatten(result)
-        return [r if type(r) is JVPTracer else admit_or_float0(r, "jvp: a result") for r in results]
-
+    flat_fun = FlatFunction(fun, structure, "jvp", has_aux=has_aux)
     active = [t if is_differentiable(aval_of(v).dtype) else None for v, t in zip(values, given)]
     ys, ts = jvp_flat(flat_fun, values, active, site)
     ys = [
@@ -163,36 +147,13 @@ def jvp(
     ]  # arrays closed over
     ts = [instantiate_tangent(y, t) for y, t in zip(ys, ts)]
     results = unshare_results([*ys, *ts], [*values, *given])
-    out = tuple(pytree.unflatten(box["structure"], part) for part in (results[: len(ys)], results[len(ys) :]))
+    parts = results[: len(ys)], results[len(ys) :]
+    out = tuple([pytree.unflatten(flat_fun.out_structure, part) for part in parts])
     if check:
         from ..checking.compare import check_jvp_result  # a program over the transforms
 
         check_jvp_result(fun, primals, tangents, has_aux)
-    return (*out, box["aux"]) if has_aux else out
-
-
-def strip_tracers(aux: Any, interpreter: Interpreter) -> Any:
-    """Replace the tracers of a forward- or reverse-mode level in auxiliary results by their primals; arrays
-    are copied, since they may be residuals as well."""
-
-    def strip_leaf(value: Any) -> Any:
-        if isinstance(value, Tracer) and value.interpreter is interpreter:
-            value = value.primal  # type: ignore[attr-defined]
-        elif isinstance(value, Tracer):
-            ensure_open(value, "an auxiliary result")
-        return value.copy() if type(value) is np.ndarray else value
-
-    return pytree.map(strip_leaf, aux)
-
-
-def split_aux(result: Any, name: str) -> tuple[Any, Any]:
-    """Split the result of a function with `has_aux` into the value and the auxiliary result."""
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        raise StructureError(
-            f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
-            f"{type(result).__name__}"
-        )
-    return result[0], result[1]
+    return (*out, flat_fun.aux) if has_aux else out
 
 
 @api_boundary
@@ -219,16 +180,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     values, structure = pytree.flatten(primals)
     values = admit_arguments("linearize", values, structure)
     staging = GraphInterpreter(site, "linearize")
-    box: dict[str, Any] = {}
-
-    def flat_fun(*tracers: Any) -> Sequence[Any]:
-        result = fun(*pytree.unflatten(structure, tracers))
-        if has_aux:
-            result, aux = split_aux(result, "linearize")
-            box["aux"] = strip_tracers(aux, CURRENT.get().interpreter)
-        results, box["structure"] = pytree.flatten(result)
-        return [r if type(r) is JVPTracer else admit_or_float0(r, "linearize: a result") for r in results]
-
+    flat_fun = FlatFunction(fun, structure, "linearize", has_aux=has_aux)
     avals = [aval_of(v) for v in values]
     values = [staging.snapshot(v) for v in values]
 
@@ -241,17 +193,18 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     with opened(staging):
         ys, ts = jvp_at_primals(inputs)
         outputs = [staging.atom(t) for t in ts]
-    graph = staging.graph(inputs, outputs, "linearized")
+    graph = staging.finish_graph(inputs, outputs, "linearized")
 
     @api_boundary
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = pytree.flatten(tangents)
         given = admit_tangents("linearized function", "tangent", avals, structure, given, tangent_structure)
-        # A level that watches is to see the user's operations rather than those that their rules left in the Graph.
+        # An observer is to see the user's operations rather than those that their rules left in the Graph.
         ts = graph(*given) if CURRENT.get().observer is None else jvp_at_primals(given)[1]
-        return pytree.unflatten(box["structure"], unshare_results(ts, [*given, *graph.captured.values()]))
+        results = unshare_results(ts, [*given, *graph.captured.values()])
+        return pytree.unflatten(flat_fun.out_structure, results)
 
     f_jvp.graph = graph
     ys = [y.copy() if hasattr(y, "copy") else y for y in ys]
-    out = pytree.unflatten(box["structure"], ys), f_jvp
-    return (*out, box["aux"]) if has_aux else out
+    out = pytree.unflatten(flat_fun.out_structure, release_all(ys)), f_jvp
+    return (*out, flat_fun.aux) if has_aux else out

@@ -17,35 +17,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
-from ..core.interpreter import CURRENT, Interpreter, Tracer, is_plain
+from ..core.aval import PLAIN, dtype_of, is_differentiable
+from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, is_plain
 from ..core.pullback import PullbackRule
 from ..core.snapshot import Snapshots
+from ..core.surface import release
 from ..ops.masked import Masked, add_cotangents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-class ReverseTracer(Tracer):
+class ReverseTracer(PrimalTracer):
     """A primal value with the node that made it (None: it is constant, and has no derivative)."""
 
-    __slots__ = ("node", "primal")
+    __slots__ = ("node",)
 
     def __init__(self, interpreter: ReverseInterpreter, primal: Any, node: list | None):
         self.interpreter, self.primal, self.node = interpreter, primal, node
 
-    aval = property(lambda self: aval_of(self.primal))
-    shape = property(lambda self: getattr(self.primal, "shape", ()))
-    dtype = property(lambda self: aval_of(self.primal).dtype)
-    weak = property(lambda self: type(self.primal) in SCALARS)
     is_differentiated = property(lambda self: self.node is not None)
-
-    def contents(self) -> tuple:
-        return (self.primal,)
-
-    def concretize(self, operation: str) -> Any:
-        return self.primal
 
 
 new_tracer = object.__new__
@@ -70,7 +61,7 @@ class ReverseInterpreter(Interpreter):
             value = value.copy()
         tracer = new_tracer(ReverseTracer)  # without __init__, for speed
         tracer.interpreter, tracer.primal = self, value
-        differentiable = type(value) is float or is_differentiable(aval_of(value).dtype)
+        differentiable = type(value) is float or is_differentiable(dtype_of(value))
         tracer.node = [self.count, None, None, None, None] if differentiable else None
         return tracer
 
@@ -113,7 +104,7 @@ class ReverseInterpreter(Interpreter):
             if all(node is None for node in parents):
                 return self.constant(primitive, values, params)
             plain = plain and is_plain(values)
-        if plain and not primitive.runs_user_code:
+        if plain and primitive.kernel_shortcut:
             y, rule, residuals = primitive.vjp(primitive.kernel, values, parents, params, self.snapshots)
         else:
             token = CURRENT.set(self.outer)
@@ -130,12 +121,12 @@ class ReverseInterpreter(Interpreter):
         self.count = order = self.count - 1
         node = [order, rule.pull_plain if plain else None, residuals, parents, rule]
         if primitive.multiple_results:
-            return [self.selected(v, i, node) for i, v in enumerate(y)]
+            return [self.select_result(v, i, node) for i, v in enumerate(y)]
         tracer = new_tracer(ReverseTracer)
         tracer.interpreter, tracer.primal, tracer.node = self, y, node
         return tracer
 
-    def selected(self, value: Any, index: int, node: list) -> ReverseTracer:
+    def select_result(self, value: Any, index: int, node: list) -> ReverseTracer:
         """Return the tracer of one result of an operation that has several."""
         self.count -= 1
         return ReverseTracer(self, value, [self.count, None, (index,), (node,), SELECTION])
@@ -237,4 +228,4 @@ def unshare_cotangent(ct: Any, seen: set[int]) -> Any:
         if ct.base is not None or not ct.flags.writeable or id(ct) in seen:
             ct = ct.copy()
         seen.add(id(ct))
-    return ct
+    return ct if type(ct) in PLAIN else release(ct)

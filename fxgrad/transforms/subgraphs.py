@@ -14,7 +14,7 @@ from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.cache import Cache
 from ..core.graph import Graph, Literal, Var
-from ..core.interpreter import Tracer, named_axes
+from ..core.interpreter import PrimalTracer, named_axes
 from ..core.key import key_of, params_key
 from ..core.staging import GraphTracer, stage
 from ..kernels.codegen.source import compile_graph
@@ -51,7 +51,7 @@ def intern_graph(graph: Graph) -> Graph:
     """Return an equal Graph met before, or this one: what was derived from a body serves the next call of the
     same loop, although a call stages its functions anew. Not where an equation will never be met again, nor
     is to be kept."""
-    if any(equation.has_trait("unique") for equation in graph.equations):
+    if any(equation.has_trait("identity_params") for equation in graph.equations):
         return graph
     key = graph_key(graph)
     try:
@@ -107,8 +107,8 @@ def without_effects(graph: Graph) -> Graph:
 
 def is_abstract(value: Any) -> bool:
     """Whether the value, below the levels of derivatives and batches, belongs to a Graph under construction."""
-    while isinstance(value, Tracer) and type(value) is not GraphTracer:
-        value = value.value if type(value) is BatchTracer else value.primal  # type: ignore[attr-defined]
+    while isinstance(value, PrimalTracer | BatchTracer):
+        value = value.primal if isinstance(value, PrimalTracer) else value.value
     return type(value) is GraphTracer
 
 
@@ -266,12 +266,12 @@ class PartialEval(NamedTuple):
     `linear_body`: (invariant, rows, residuals of the step, linear inputs) → linear outputs.
     """
 
-    linear: Flags
-    moved: Flags
+    linear_in: Flags
+    linear_out: Flags
     invariant_graph: Graph
-    forward: Graph
+    known_body: Graph
     residual_rows: Flags
-    backward: Graph
+    linear_body: Graph
 
 
 @cached_on_graph

@@ -10,11 +10,12 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree, source_info
-from ..core.aval import PLAIN, Aval, aval_of, float0, is_differentiable
+from ..core.aval import PLAIN, Aval, aval_of, dtype_of, float0, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
 from ..core.graph import Graph, Literal
 from ..core.interpreter import CURRENT, Context, Tracer, api_boundary, ensure_open, leave_library, opened
 from ..core.staging import stage
+from ..core.surface import OBJECTS, make_object, release, release_all
 from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import densify
 from ..ops.projection import project
@@ -26,10 +27,10 @@ from .arguments import (
     admit_arguments,
     admit_or_float0,
     admit_tangents,
-    float0_zeros,
-    path_at_positions,
+    path_in_arguments,
+    zero_tangent,
 )
-from .jvp import split_aux, strip_tracers
+from .flat_function import FlatFunction, split_aux, strip_tracers
 from .reverse import ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
 
 if TYPE_CHECKING:
@@ -55,13 +56,8 @@ def input_cotangents(
     results = backward(zip(nodes, cts), map(attrgetter("node"), inputs), consume)
     taken = set(map(id, cts))
     for i, ct in enumerate(results):
-        results[i] = zero_cotangent(inputs[i].primal) if ct is None else unshare_cotangent(ct, taken)
+        results[i] = zero_tangent(inputs[i].primal) if ct is None else unshare_cotangent(ct, taken)
     return results
-
-
-def zero_cotangent(primal: Any) -> Any:
-    """Return the cotangent of an input on which the result does not depend."""
-    return ops.zeros_like(primal) if is_differentiable(aval_of(primal).dtype) else float0_zeros(primal)
 
 
 @api_boundary
@@ -82,7 +78,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     Raises:
         DTypeError: an argument is no array or number.
         StructureError, ShapeError, DTypeError: by the pullback, where the cotangent does not fit the value.
-        CheckError, ConcretizationError: as for `grad`, with `check_term`.
+        CheckError, ConcretizationError: as for `grad`, with `check`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> y, pullback = fx.vjp(lambda a, b: a * b, 3.0, 4.0)
@@ -114,7 +110,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
         given = [as_cotangent(c, a) for c, a in zip(given, avals)]
         return pytree.unflatten(structure, input_cotangents(nodes, given, inputs, False))
 
-    out = pytree.unflatten(out_structure, ys), pullback
+    out = pytree.unflatten(out_structure, release_all(ys)), pullback
     if check:
         from ..checking.compare import check_vjp_result  # a program over the transforms
 
@@ -155,9 +151,9 @@ def grad(
     Raises:
         NonScalarError: the result is not a scalar.
         DTypeError: an argument is an integer or boolean, or the result is not real (see `allow_int`, `holomorphic`).
-        CheckError: with `check_term`, the gradient disagrees with the numerical derivative, or the point is a kink of
+        CheckError: with `check`, the gradient disagrees with the numerical derivative, or the point is a kink of
             `fun`, or `fun` is noisy, so that there is none.
-        ConcretizationError: with `check_term`, the values are not known (under `jit`, `vmap`, or another derivative).
+        ConcretizationError: with `check`, the values are not known (under `jit`, `vmap`, or another derivative).
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.sin(x) * x)(0.0))
@@ -246,24 +242,26 @@ def differentiator(
             if holomorphic or (
                 type(leaf) is not float and (type(leaf) is not np.ndarray or leaf.dtype is not FLOAT)
             ):
-                whole = pytree.structure((chosen[place],)) if single else structure
-                leaf_name = LeafName(f"{name}: the argument", path_at_positions, chosen, whole, index)
+                leaf_name = LeafName(f"{name}: the argument", path_in_arguments, chosen, index)
                 leaves[index] = admit_for_grad(leaf, leaf_name, holomorphic, allow_int)
         inputs = list(map(interpreter.new, leaves))
-        traced = structure.unflatten(inputs)
         traced_args = list(args)
-        for place, t in zip(chosen, (traced,) if single else traced):
-            traced_args[place] = t
         token = CURRENT.set(Context(interpreter, interpreter.outer.observer))
         try:
+            traced = structure.unflatten(inputs)
+            for place, t in zip(chosen, (traced,) if single else traced):
+                traced_args[place] = t
             result = fun(*traced_args, **kwargs)
         finally:
             CURRENT.reset(token)
         result, aux = split_aux(result, name) if has_aux else (result, None)
-        value, node = primal_and_node(interpreter, result)
+        kind = type(result)
+        value, node = primal_and_node(interpreter, result.__fxgrad_value__() if kind in OBJECTS else result)
         seed = ONE if type(value) is np.float64 and not holomorphic else scalar_seed(value, holomorphic, name)
         interpreter.snapshots.clear()
         gradients = input_cotangents([node], [seed], inputs, True)
+        if type(value) not in PLAIN or kind in OBJECTS:
+            value = make_object(kind, value) if kind in OBJECTS else release(value)
         return value, structure.unflatten(gradients), strip_tracers(aux, interpreter) if has_aux else None
 
     def compute_and_check(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
@@ -279,7 +277,7 @@ def differentiator(
 def admit_for_grad(leaf: Any, name: LeafName, holomorphic: bool, allow_int: bool) -> Any:
     """Admit an argument of `grad`; raise unless it can be differentiated."""
     leaf = admit(leaf, name)
-    dtype = aval_of(leaf).dtype
+    dtype = dtype_of(leaf)
     if holomorphic and dtype.kind != "c":
         raise DTypeError(f"{name} is {dtype}, holomorphic=True needs complex arguments")
     if not is_differentiable(dtype) and not allow_int:
@@ -342,12 +340,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     site = source_info.user_frame()
     leaves, structure = pytree.flatten(primals)
     avals = [aval_of(v) for v in leaves]
-    box: dict[str, Any] = {}
-
-    def flat_fun(*tracers: Any) -> Sequence[Any]:
-        results, box["structure"] = pytree.flatten(fun(*pytree.unflatten(structure, tracers)))
-        return results
-
+    flat_fun = FlatFunction(fun, structure, "linear_transpose")
     graph = stage(flat_fun, avals, "linear_transpose", site)
     dtypes = [a.dtype for a in (*avals, *graph.out_avals)]
     if not all(map(is_differentiable, dtypes)) and any(d.kind not in "iu" for d in dtypes):
@@ -361,7 +354,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
     @api_boundary
     def transposed_fun(ct: Any) -> tuple:
         given, given_structure = pytree.flatten(ct)
-        outs, places = graph.out_avals, (box["structure"], given, given_structure)
+        outs, places = graph.out_avals, (flat_fun.out_structure, given, given_structure)
         given = admit_tangents("linear_transpose", "cotangent", outs, *places, dtype_for=lambda dtype: dtype)
         cts = transpose_graph(graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, outs)])
         seen = {id(c) for c in given}

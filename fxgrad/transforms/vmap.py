@@ -10,34 +10,34 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree, source_info
-from ..core.aval import PLAIN, Aval, aval_of, float0
+from ..core.aval import PLAIN, STRONG, Aval, aval_of, float0
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import CURRENT, Interpreter, Tracer, api_boundary, ensure_open, opened
+from ..core.primitive import HigherOrder
+from ..core.surface import release_all
 from .arguments import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshare_results
+from .flat_function import FlatFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-# The name of its axis while a level batches an operation that has a body, which is mapped over the same axis.
+# The name of its axis while a level batches an operation, whose bodies are mapped over the same axis.
 MAPPED_AXIS: ContextVar[Any] = ContextVar("fxgrad mapped axis", default=None)
 
 
 class BatchTracer(Tracer):
     """A batch of values, stacked along the leading axis of `value`, that looks like one of them."""
 
-    __slots__ = ("value",)
+    __slots__ = ("dtype", "shape", "value")
     interpreter: BatchInterpreter
 
     def __init__(self, interpreter: BatchInterpreter, value: Any):
         self.interpreter, self.value = interpreter, value
+        have = value if type(value) in STRONG else aval_of(value)
+        self.shape, self.dtype = have.shape[1:], have.dtype
 
-    @property
-    def aval(self) -> Aval:
-        aval = aval_of(self.value)
-        return Aval(aval.shape[1:], aval.dtype)
-
-    shape = property(lambda self: self.value.shape[1:])
+    aval = property(lambda self: Aval(self.shape, self.dtype))
     weak = False
 
     def contents(self) -> tuple:
@@ -45,6 +45,9 @@ class BatchTracer(Tracer):
 
     def concretize(self, operation: str) -> Any:
         return self.interpreter.concretize(self, operation)
+
+
+STRONG.add(BatchTracer)
 
 
 class BatchInterpreter(Interpreter):
@@ -67,35 +70,29 @@ class BatchInterpreter(Interpreter):
             values.append(a)
             if type(a) not in PLAIN:
                 plain = False
-        collective = primitive.contextual and params["axis_name"] == self.axis_name
+        collective = primitive.bound_to_axis and params["axis_name"] == self.axis_name
         if True not in is_batched and not collective and not self.has_collectives(primitive, args, params):
             return self.bind_outer(primitive, args, params)
-        if primitive.runs_user_code:
+        if plain and primitive.kernel_shortcut:
+            out, flags = primitive.batch(values, is_batched, self.size, params)
+        else:
             rule = primitive.collect if collective else primitive.batch
-            tokens = CURRENT.set(self.outer), MAPPED_AXIS.set(self.axis_name)
+            token, axis_token = CURRENT.set(self.outer), MAPPED_AXIS.set(self.axis_name)
             try:
                 out, flags = rule(values, is_batched, self.size, params)
             finally:
-                CURRENT.reset(tokens[0])
-                MAPPED_AXIS.reset(tokens[1])
-        elif plain:
-            out, flags = primitive.batch(values, is_batched, self.size, params)
-        else:
-            token = CURRENT.set(self.outer)
-            try:
-                out, flags = primitive.batch(values, is_batched, self.size, params)
-            finally:
                 CURRENT.reset(token)
+                MAPPED_AXIS.reset(axis_token)
         if primitive.multiple_results:
             return [BatchTracer(self, v) if b else v for v, b in zip(out, flags)]
         return BatchTracer(self, out) if flags else out
 
     def has_collectives(self, primitive: Any, args: Sequence[Any], params: dict) -> bool:
         """Whether an operation on values that are not batched runs Graphs with collectives over this axis."""
-        if self.axis_name is None or primitive.contextual or not primitive.runs_user_code:
+        if self.axis_name is None or not isinstance(primitive, HigherOrder):
             return False
         bodies = primitive.subgraphs([aval_of(a) for a in args], params)
-        return any(equation.contextual for graph in bodies for equation in graph.equations)
+        return any(equation.bound_to_axis for graph in bodies for equation in graph.equations)
 
     def concretize(self, tracer: BatchTracer, operation: str) -> Any:
         """Raise an error: a batched value has no one plain value."""
@@ -204,47 +201,49 @@ def vmap(
         for i, leaf in enumerate(leaves):
             if is_float0(leaf) and axes[i] is not None:  # all entries are the same
                 leaves[i], axes[i] = np.zeros(np.delete(leaf.shape, axes[i]), float0), None
-        box: dict[str, Any] = {}
+        flat_fun = FlatFunction(fun, structure, "vmap", keywords=True)
+        out_places: list[Any] = []
 
-        def flat_fun(*values: Any) -> Sequence[Any]:
-            call_args, call_kwargs = pytree.unflatten(structure, values)
-            results, found = pytree.flatten(fun(*call_args, **call_kwargs))
-            if box.setdefault("structure", found) != found:
+        def map_entries(*values: Any) -> list[Any]:
+            before = flat_fun.out_structure
+            results = flat_fun(*values)
+            if before is not None and before != flat_fun.out_structure:
                 raise StructureError(
-                    f"vmap: the function returns {box['structure']} for some entries and {found} for others"
+                    f"vmap: the function returns {before} for some entries and {flat_fun.out_structure} for others"
                 )
-            return [admit_or_float0(r, "vmap: a result") for r in results]
+            return results
 
         def run_chunk(start: int, stop: int) -> list[Any]:
             values = [v if a is None else take_chunk(v, a, start, stop, size) for v, a in zip(leaves, axes)]
             is_batched, count = [a is not None for a in axes], stop - start
             if control is None:
-                name = axis_name if count == size else None  # a part of the axis has no collectives
-                results, flags = vmap_with(BatchInterpreter(site, count, name), flat_fun, values, is_batched)
+                # A part of the axis has no collectives.
+                interpreter = BatchInterpreter(site, count, axis_name if count == size else None)
+                results, flags = vmap_with(interpreter, map_entries, values, is_batched)
             else:
                 from .split import vmap_in_groups  # an interpreter made of this one
 
                 results, flags = vmap_in_groups(
-                    flat_fun, values, is_batched, count, site, lambda: box["structure"]
+                    map_entries, values, is_batched, count, site, lambda: flat_fun.out_structure
                 )
-            places = pytree.flatten_prefix(
-                out_axes, pytree.unflatten(box["structure"], results), "vmap: out_axes"
+            out_structure = flat_fun.out_structure
+            out_places[:] = pytree.flatten_prefix(
+                out_axes, pytree.unflatten(out_structure, results), "vmap: out_axes"
             )
-            box["places"] = places
             return [
-                place_batch_axis(r, f, p, count, box["structure"], i)
-                for i, (r, f, p) in enumerate(zip(results, flags, places))
+                place_batch_axis(r, f, p, count, out_structure, i)
+                for i, (r, f, p) in enumerate(zip(results, flags, out_places))
             ]
 
         step = chunk_size or max(size, 1)
         chunks = [run_chunk(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
         if len(chunks) == 1:
-            return pytree.unflatten(box["structure"], unshare_results(chunks[0], leaves))
+            return pytree.unflatten(flat_fun.out_structure, unshare_results(chunks[0], leaves))
         joined = [
             parts[0] if place is None else ops.concatenate(*parts, axis=place % parts[0].ndim)
-            for place, parts in zip(box["places"], zip(*chunks))
+            for place, parts in zip(out_places, zip(*chunks))
         ]
-        return pytree.unflatten(box["structure"], joined)
+        return pytree.unflatten(flat_fun.out_structure, release_all(joined))
 
     return mapped_fun
 
@@ -311,7 +310,7 @@ def place_batch_axis(result: Any, is_batched: bool, place: Any, size: int, struc
         result = ops.broadcast_to(result, shape=(size, *aval_of(result).shape))
         if type(result) in PLAIN:
             result = result.copy()  # a broadcast view is read-only
-    rank = aval_of(result).ndim
+    rank = len(result.shape)
     if isinstance(place, bool) or not hasattr(place, "__index__"):
         raise StructureError(f"vmap: out_axes has an entry {place!r}; axes are integers or None")
     if not -rank <= place < rank:

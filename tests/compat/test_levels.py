@@ -1,14 +1,12 @@
-"""Tensors across levels: history that flows out, `backward` inside transforms, Tensors that outlive theirs, NumPy's and
-this library's own functions of Tensors."""
+"""Tensors across levels: history that flows out, `backward` inside transforms, Tensors that outlive theirs. (In the
+transforms of `fxgrad` itself: test_functional_api.)"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import fxgrad as fx
 import fxgrad.compat as torch
-import fxgrad.numpy as fnp
 from fxgrad.core.errors import EscapedTracerError
 
 func = torch.func
@@ -197,34 +195,6 @@ def test_escaped_of_grad():
     w = tensor(requires_grad=True)
     func.grad(lambda z: (kept.append(z * w), z.sum())[1])(tensor())
     close(torch.autograd.grad(kept[1].sum(), w)[0], tensor())
-
-
-# -- other libraries' functions ----------------------------------------------------------------------------------------
-def test_functions_of_arrays_take_tensors():
-    assert isinstance(np.sin(tensor()), torch.Tensor)
-    np.testing.assert_array_equal(fnp.sin(tensor()), np.sin(X))
-    np.testing.assert_array_equal(fx.grad(lambda z: (z * z).sum())(tensor()), 2 * X)
-    np.testing.assert_array_equal(fx.jit(lambda z: z * tensor().numpy())(X), X * X)
-
-
-@pytest.mark.parametrize("way", ["alone", "grad", "fx.grad", "fx.jit", "fx.vmap"])
-def test_functions_of_arrays_do_not_lose_a_history(way):
-    w = tensor(requires_grad=True)
-    uses = {
-        "alone": lambda: fnp.sin(w),
-        "grad": lambda: func.grad(lambda z: fnp.sin(z).sum())(tensor()),
-        "fx.grad": lambda: fx.grad(lambda a: fnp.sum(a * w))(X),
-        "fx.jit": lambda: fx.jit(lambda a: a * w)(X),
-        "fx.vmap": lambda: fx.vmap(lambda a: fnp.multiply(a, w))(X),
-    }
-    with pytest.raises(RuntimeError, match="Can't call numpy"):
-        uses[way]()
-
-
-@pytest.mark.parametrize("transform", ["grad", "vmap", "jit"])
-def test_a_result_of_torch_is_none_of_this_librarys_transforms(transform):
-    with pytest.raises(RuntimeError, match="Cannot access data pointer of Tensor that doesn't have storage"):
-        getattr(fx, transform)(lambda a: torch.as_tensor(a).sin().sum())(X)
 
 
 # -- operands that overlap ---------------------------------------------------------------------------------------------

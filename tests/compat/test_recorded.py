@@ -16,6 +16,7 @@ from fxgrad.compat import func
 from fxgrad.compat._core.errors import TensorError
 from fxgrad.compat.autograd import functional
 from fxgrad.core.errors import CustomRuleError, EscapedTracerError
+from tests.compat.functions import doubled
 
 X = np.array([0.3, -0.7, 1.1, 0.4])
 ALONG = np.array([1.0, 0.5, -2.0, 0.25])
@@ -41,24 +42,7 @@ def close(ours, expected):
     np.testing.assert_allclose(ours.detach().numpy(), expected, rtol=1e-6, atol=1e-8)
 
 
-class Doubled(torch.autograd.Function):
-    """Twice its operand, in place."""
-
-    @staticmethod
-    def forward(x):
-        return x.mul_(2)
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.mark_dirty(inputs[0])
-
-    @staticmethod
-    def backward(ctx, g):
-        return 2 * g
-
-    @staticmethod
-    def jvp(ctx, t):
-        return t.mul_(2)
+Doubled = doubled(torch)
 
 
 class Passed(torch.autograd.Function):

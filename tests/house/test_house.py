@@ -2,6 +2,7 @@
 
 import ast
 import pkgutil
+import re
 import subprocess
 import sys
 from functools import cache
@@ -11,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import fxgrad
-from tests import conftest
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "fxgrad"
@@ -219,21 +219,21 @@ def test_a_module_is_what_its_name_gives():
         assert getattr(sys.modules[package], last).__doc__
 
 
-@pytest.mark.parametrize(("missing", "left"), [(["torch"], "test_jax_"), (["jax"], "test_torch")])
-def test_what_needs_an_oracle_that_is_missing_is_not_collected(missing, left, monkeypatch):
-    """Also where it is imported on the way."""
-    monkeypatch.setattr(conftest, "MISSING", missing)
-    conftest.lacks.cache_clear()
-    parity = ROOT / "tests" / "parity"
-    assert {conftest.lacks(f) for f in parity.glob(f"{left}*.py")} == {False}
-    for path in [
-        *parity.glob("test_torch*.py"),
-        *parity.glob("test_jax_*.py"),
-        parity / "compat" / "test_operations.py",
-    ]:
-        needed = {"jax" if path.stem.startswith("test_jax") else "torch"}
-        assert conftest.lacks(path) == bool(needed & set(missing))
-    conftest.lacks.cache_clear()
+def test_tests_lie_in_the_rooms_of_what_they_test():
+    rooms = {path.name for path in PACKAGE.iterdir()}
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
+    assert folders - rooms == {"house", "parity", "samples"}
+
+
+def test_every_program_of_the_benchmarks_is_listed():
+    listed = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert [p.name for p in (ROOT / "benchmarks").glob("*.py") if f"`{p.name}`" not in listed] == []
+
+
+def test_every_command_of_the_readme_is_run():
+    marks = re.findall(r"^<!-- (\w+) -->$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert [mark for mark in marks if f"$(readme {mark})" not in run] == []
 
 
 @pytest.mark.parametrize("name", ["compat", "debug", "lax", "numpy", "random", "testing", "tree"])

@@ -63,7 +63,7 @@ def test_every_collective_is_among_the_cases():
     linear = {
         n
         for n, f in vars(collective).items()
-        if isinstance(getattr(f, "primitive", None), Primitive) and f.primitive.contextual
+        if isinstance(getattr(f, "primitive", None), Primitive) and f.primitive.bound_to_axis
     }
     assert linear == {*PRIMITIVES, "axis_index"}
 

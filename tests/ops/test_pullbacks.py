@@ -68,7 +68,12 @@ def test_a_rule_that_says_nothing_has_to_be_made_again():
 # -- every primitive, recorded -----------------------------------------------------------------------------
 def on_tensors(f):
     """A function of values as one of Tensors: a primitive reaches the tape as it does from inside the library."""
-    return lambda *tensors: wrap(f(*map(unwrap, tensors)))
+
+    def apply(*tensors):
+        result = f(*map(unwrap, tensors))
+        return result if isinstance(result, torch.Tensor) else wrap(result)
+
+    return apply
 
 
 def gradients_of(results, tensors, seeds, create_graph=False):

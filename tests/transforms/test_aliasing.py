@@ -10,8 +10,7 @@ import pytest
 import fxgrad as fx
 import fxgrad.compat as torch
 import fxgrad.numpy as fnp
-from fxgrad import lax
-from fxgrad.core import pytree
+from fxgrad import lax, tree
 
 # Functions of two square matrices that hand values on: (x, c) → pytree. c is not differentiated, or closed over.
 FUNCTIONS = {
@@ -39,11 +38,11 @@ FUNCTIONS = {
 
 def total(result):
     """A scalar in which each part of a result is linear."""
-    return sum(fnp.sum(leaf) for leaf in pytree.leaves(result))
+    return sum(fnp.sum(leaf) for leaf in tree.leaves(result))
 
 
 def ones_for(result):
-    return pytree.map(lambda leaf: np.ones_like(leaf) * 1.5, result)
+    return tree.map(lambda leaf: np.ones_like(leaf) * 1.5, result)
 
 
 class Call:
@@ -53,7 +52,7 @@ class Call:
         self.results, self.given, self.again = results, given, again
 
     def arrays(self):
-        return [a for a in pytree.leaves((self.results, self.given)) if isinstance(a, np.ndarray)]
+        return [a for a in tree.leaves((self.results, self.given)) if isinstance(a, np.ndarray)]
 
 
 def matrix(k=0.0):
@@ -247,7 +246,7 @@ def check_apart(use):
                 f"writing into array {i} of {len(arrays)} changes {k}"
             )
         if call.again is not None:
-            after, expected = pytree.leaves(call.again()), pytree.leaves(use().again())
+            after, expected = tree.leaves(call.again()), tree.leaves(use().again())
             assert all(map(np.array_equal, after, expected)), f"writing into array {i} changes a later call"
 
 
@@ -310,7 +309,7 @@ TENSOR_FUNCTIONS = {
 
 
 def summed(result):
-    return sum((leaf * leaf).sum() for leaf in pytree.leaves(result))
+    return sum((leaf * leaf).sum() for leaf in tree.leaves(result))
 
 
 def drawn(k=0.0, grad=False):
@@ -318,7 +317,7 @@ def drawn(k=0.0, grad=False):
 
 
 def cotangents(result, grad=False):
-    return pytree.map(
+    return tree.map(
         lambda leaf: (torch.ones(leaf.shape, dtype=leaf.dtype) * 1.5).requires_grad_(grad), result
     )
 
@@ -374,7 +373,7 @@ def tensor_jacobians(f, grad):
 
 def tensor_gradients(f, grad):
     x, c = drawn(0, True), drawn(1, True)
-    y = [leaf for leaf in pytree.leaves(f(x, c)) if leaf.requires_grad]
+    y = [leaf for leaf in tree.leaves(f(x, c)) if leaf.requires_grad]
     cts = cotangents(y, grad)
     options = {"retain_graph": True, "create_graph": grad, "allow_unused": True}
     found = [torch.autograd.grad(y, (x, c), cts, **options) for _ in range(2)]
@@ -383,7 +382,7 @@ def tensor_gradients(f, grad):
 
 def tensor_backward(f, grad):
     x, c = torch.tensor(matrix(), requires_grad=True), torch.tensor(matrix(1), requires_grad=True)
-    y = [leaf for leaf in pytree.leaves(f(x * 1, c * 1)) if leaf.requires_grad]
+    y = [leaf for leaf in tree.leaves(f(x * 1, c * 1)) if leaf.requires_grad]
     for leaf in y:
         leaf.retain_grad()
     cts = cotangents(y, grad)
@@ -463,11 +462,11 @@ def test_tensors_apart(name, function, grad):
 
     def use():
         call = TENSOR_USES[name](TENSOR_FUNCTIONS[function], grad)
-        return call, [t for t in pytree.leaves((call.results, call.given)) if isinstance(t, torch.Tensor)]
+        return call, [t for t in tree.leaves((call.results, call.given)) if isinstance(t, torch.Tensor)]
 
     call, tensors = use()
     before = [t.detach().numpy().copy() for t in tensors]
-    again = None if call.again is None else [t.detach().numpy().copy() for t in pytree.leaves(call.again())]
+    again = None if call.again is None else [t.detach().numpy().copy() for t in tree.leaves(call.again())]
     for i in range(len(before)):
         call, tensors = use()
         overwrite(tensors[i])
@@ -477,7 +476,7 @@ def test_tensors_apart(name, function, grad):
         if again is None:
             continue
         try:
-            found = [t.detach().numpy() for t in pytree.leaves(call.again())]
+            found = [t.detach().numpy() for t in tree.leaves(call.again())]
         except RuntimeError as error:
             assert "has been modified by an inplace operation" in str(error)
         else:

@@ -1,7 +1,7 @@
 """Forward mode on Tensors: duals carry a tangent, and operations and backward propagate it.
 
 The tangent of a result is computed by the operation's own forward rule while the tape records, so it has a history:
-reverse over forward. Backward meets duals in what nodes have kept: while a level is open it runs inside a
+reverse over forward. Backward meets duals in what nodes have saved: while a level is open it runs inside a
 `DualInterpreter`, and the rule of a node with duals hands over pairs of a value and its tangent: forward over reverse.
 Plain nodes and plain operations pay nothing for it: a dual is recognized by its ViewMeta.
 """
@@ -19,7 +19,7 @@ from ...core.interpreter import Context, levels, use_context
 from ...core.pullback import PullbackRule
 from ...transforms.jvp import JVPInterpreter, JVPTracer
 from . import views
-from .errors import TensorError
+from .errors import ArgumentValueError, TensorError
 from .memory import is_array, memory_owner
 from .modes import current_modes
 from .tape import Edge, TapeTracer, current_tape
@@ -74,18 +74,18 @@ class TangentCell:
 
 def tangent_cell(tensor: Tensor) -> TangentCell | None:
     """Return the TangentCell of a dual; a view of a Tensor that became a dual by modification is a dual as well."""
-    aspect = tensor.view_meta
-    if aspect is None:
+    meta = tensor.view_meta
+    if meta is None:
         return None
-    cell = aspect.tangent
+    cell = meta.tangent
     if cell is not None:
         return None if cell.tensor is None else cell
-    if aspect.base is None or aspect.creation == "detached":
+    if meta.base is None or meta.creation == "detached":
         return None
-    above = tangent_cell(aspect.base)
+    above = tangent_cell(meta.base)
     if above is None:
         return None
-    return set_tangent(tensor, aspect.chain(above.tensor), above.level)
+    return set_tangent(tensor, meta.chain(above.tensor), above.level)
 
 
 def get_tangent(tensor: Tensor) -> Tensor | None:
@@ -101,6 +101,28 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None, level: DualLevel | None)
         tensor.view_meta = views.ViewMeta(None)
     tensor.view_meta.tangent = cell
     return cell
+
+
+def ensure_floating(tensor: Tensor, what: str) -> None:
+    """Raise unless a Tensor, the primal or the tangent of a dual, is of a dtype that has derivatives."""
+    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        raise ArgumentValueError(f"Expected {what} to be floating point or complex, but got: {tensor.dtype}")
+
+
+def check_tangent(tangent: Tensor, tensor: Tensor) -> None:
+    """Raise unless a Tensor may have this tangent: one of its own shape, complex only where it is complex.
+
+    Raises:
+        TensorError: it may not.
+    """
+    if tangent.shape != tensor.shape:
+        raise TensorError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if tangent.dtype.is_complex and not tensor.dtype.is_complex:
+        raise TensorError("Trying to set a complex forward gradient of a real Tensor, this is not supported.")
 
 
 # -- operations ------------------------------------------
@@ -126,7 +148,7 @@ def propagate_tangents(
         made = operation((cells[0].tensor, *operands[1:]), dict(params))
         tangents = [made] if operation.results is None else list(made)
     else:
-        tangents = jvp_results(operation.primitive(pattern), flat, next_edges, cells, params, results)
+        tangents = jvp_results(operation.primitive_for(pattern), flat, next_edges, cells, params, results)
     made_cells = [
         set_tangent(r, t, level) if is_differentiable(aval_of(r.value).dtype) else None
         for r, t in zip(results, tangents)
@@ -251,9 +273,7 @@ class DualPullback(PullbackRule):
 
 
 def add_dual_level(context: Context, tape, create_graph: bool) -> Context:
-    """Return the Context in which backward runs: the given one, with a DualInterpreter while a dual level is open."""
-    if DUAL_LEVEL.get() is None:
-        return context
+    """Return the Context in which backward runs while a dual level is open: the given one, with a DualInterpreter."""
     with use_context(context):
         interpreter = DualInterpreter()
     interpreter.tape, interpreter.is_recorded = tape, create_graph

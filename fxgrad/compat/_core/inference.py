@@ -21,7 +21,7 @@ def mark_inference_results(operation, flat: Sequence[Any], results: Sequence[Ten
     views of ordinary Tensors, and views of inference Tensors anywhere.
 
     Raises:
-        TensorError: an inference Tensor is among what was kept for backward.
+        TensorError: an inference Tensor is among what was saved for backward.
     """
     first = flat[0] if flat and isinstance(flat[0], Tensor) else None
     for result in results:

@@ -9,20 +9,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ... import ops
 from ...core import source_info
 from ...core.aval import aval_of, is_differentiable
 from ...core.errors import UnsupportedError
 from ...core.interpreter import CURRENT, Tracer, ensure_open, use_context
 from ...numpy import contraction
-from . import duals, inference, views
-from .dtypes import from_numpy_dtype
+from ...ops.indexing import ARRAY
+from . import duals, inference, strides, views
+from .dtypes import cast_number, from_numpy_dtype
 from .error_messages import check_result_dtype
 from .errors import TensorError
-from .memory import VERSIONS, ensure_no_overlap, is_array, memory_owner
-from .modes import current_modes, with_modes
+from .layout import order_of
+from .memory import (
+    VERSIONS,
+    copy_with_strides,
+    ensure_no_overlap,
+    is_array,
+    memory_address,
+    memory_owner,
+    restride,
+    shares_memory,
+)
+from .modes import DEFAULT_MODES, with_modes
 from .tape import FREED, AccumulateGrad, Edge, Node, StatelessPullback, TapeTracer, next_serial, node_name
-from .tensor import LEAF, Tensor, attach_retain_hook, gradient_edge, refresh, to_tracer, wrap
+from .tensor import LEAF, Tensor, attach_retain_hook, gradient_edge, make_tensor, refresh, to_tracer, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +45,9 @@ def apply_inplace(operation, operands: Sequence[Any], params: dict) -> Tensor:
     """Apply an operation and write its result into the first operand, which is returned."""
     target = operands[0]
     ensure_modifiable(target, operands)
-    if not operation.compute_into(target, operands, params):
-        operation.check_target(target, operands)
-        assign(target, operation((*operands,), params), operation.name + "_")
+    result = operation(operands, params, None, target)
+    if result is not target:
+        assign(target, result, operation.name + "_")
     return target
 
 
@@ -57,9 +70,9 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
 
     def method(self: Tensor, *args, **options) -> Tensor:
         ensure_modifiable(self, overlap=True)
-        aspect, view, context = self.view_meta, views.is_view(self), CURRENT.get()
+        meta, view, context = self.view_meta, views.is_view(self), CURRENT.get()
         follows = self.node is not None and self.node is not LEAF
-        follows = follows and not (view and aspect.creation in views.NO_REBASE_MESSAGES)
+        follows = follows and not (view and meta.creation in views.NO_REBASE_MESSAGES)
         if follows:  # a history is that of every shape, also where nothing is recorded
             context = with_modes(context, grad=True, inference=False)
         with use_context(context):
@@ -67,7 +80,7 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
         self.value = made.value
         if view:
             self.view_meta = made.view_meta
-            made.view_meta.creation, made.view_meta.is_inherited = aspect.creation, aspect.is_inherited
+            made.view_meta.creation, made.view_meta.is_inherited = meta.creation, meta.is_inherited
         tangent = duals.tangent_cell(made)
         if tangent is not None:
             duals.set_tangent(self, tangent.tensor, tangent.level)
@@ -86,12 +99,12 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
 def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: bool = False) -> None:
     """Raise where torch does: leaves that require a gradient and their views, views whose base cannot be given another
     history, memory that several entries share (unless `overlap`: they are all given the same value, or none)."""
-    inference.ensure_writable(target)
-    modes = current_modes()
-    refresh(target)
-    view = views.is_view(target)
-    base = views.base_tensor(target) if view else target
-    if modes.grad and (base.node is not None or any(any_requires_grad(x) for x in operands)):
+    if target.is_inference_tensor:
+        inference.ensure_writable(target)
+    view = views.is_view(refresh(target))
+    base = target.view_meta.base if view else target
+    modes = CURRENT.get().modes or DEFAULT_MODES
+    if modes.grad and (base.node is not None or any_requires_grad(operands)):
         if view and target.view_meta.creation in views.NO_REBASE_MESSAGES:
             raise views.rebase_error(target, "is being modified inplace")
         if view and base.node is LEAF:
@@ -103,7 +116,7 @@ def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: boo
                 "a leaf Variable that requires grad is being used in an in-place operation.",
                 hint="with torch.no_grad(): …, where the value is to change and not the history; or modify a clone",
             )
-        if view and target.grad_fn is not None and target.grad_fn.hooks is not None:
+        if view and isinstance(target.node, Node) and target.node.hooks is not None:
             target.view_meta.regenerate(target, base)  # hooks are those of the history that the view had
     if not overlap and is_array(target.value):
         ensure_no_overlap(target.value)
@@ -122,10 +135,10 @@ to_copy: Callable[[Tensor, Any], Tensor] | None = None
 
 def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) -> None:
     """Give `target` the value and the history of `result`, converted to its dtype. With `overwrites` that is not
-    computed from the target, whose former value then has a gradient of zeros."""
-    have, want = aval_of(result.value), aval_of(refresh(target).value)
-    tangent = duals.tangent_cell(result)
-    if have.shape != want.shape:
+    computed from the target, whose former value then has a gradient of zeros; it may be a number without axes."""
+    have, want = result.value, refresh(target).value
+    tangent = None if result.view_meta is None else duals.tangent_cell(result)
+    if have.shape != want.shape and not (overwrites and have.shape == () and is_array(want)):
         raise TensorError(
             f"output with shape {list(want.shape)} doesn't match the broadcast shape {list(have.shape)}"
         )
@@ -147,10 +160,24 @@ def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) 
         views.move_to_origin(further_out)
         refresh(target)
     write_value(target, result, name)
-    if current_modes().grad:
+    modes, meta = CURRENT.get().modes or DEFAULT_MODES, target.view_meta
+    if modes.grad and (result.node is not None or base.node is not None):
         rebase_history(target, result, name, overwrites)
-    if (tangent is not None or target.view_meta is not None) and current_modes().forward:
+    dual = (
+        tangent is not None or base.view_meta is not None or (meta is not None and meta.tangent is not None)
+    )
+    if dual and modes.forward:
         write_tangent(target, tangent, result.node)
+
+
+def fill_number(target: Tensor, number, name: str) -> None:
+    """Write a number into every entry."""
+    ensure_modifiable(target, overlap=True)
+    here = target.value
+    value = cast_number(number, here.dtype)
+    if not is_array(here):
+        value = np.broadcast_to(value, here.shape)
+    assign(target, make_tensor(target.tape, value), name, overwrites=True)
 
 
 def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
@@ -163,16 +190,11 @@ def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
     if have is None:
         if cell is None:
             return
-        aspect = target.view_meta
-        if (
-            aspect is None
-            or aspect.base is None
-            or aspect.creation == "detached"
-            or aspect.tangent is not None
-        ):
+        meta = target.view_meta
+        if meta is None or meta.base is None or meta.creation == "detached" or meta.tangent is not None:
             duals.set_tangent(target, cell.tensor.clone(), cell.level)
             return
-        duals.set_tangent(aspect.base, duals.zero_tangent_tensor(aspect.base), cell.level)
+        duals.set_tangent(meta.base, duals.zero_tangent_tensor(meta.base), cell.level)
         have = duals.tangent_cell(target)
     tangent = have.tensor
     node = node.node if type(node) is Edge else node
@@ -191,13 +213,13 @@ def write_value(target: Tensor, result: Tensor, name: str) -> None:
     if not is_array(memory) or not is_array(value):
         views.rebind_value(target, value.copy() if is_array(value) else value)
         return
-    node = result.grad_fn
+    node = None if result.node is None else result.grad_fn
     if node is not None:
         protect_residuals(node, memory, value)
     memory[...] = value
     VERSIONS.record_change(memory, name, source_info.user_frame())
     if node is not None and type(result.node) is not Edge:
-        node.order = next_serial()  # what it keeps of this memory is what is there now
+        node.order = next_serial()  # what it saved of this memory is what is there now
 
 
 def protect_residuals(node: Node, memory, value) -> None:
@@ -222,19 +244,50 @@ class CopySlices(StatelessPullback):
 
     node_name = "torch::autograd::CopySlices"
 
-    def __init__(self, replay: Callable[[Tensor], Tensor]):
+    def __init__(self, replay: Callable[[Tensor], Tensor], base):
         self.replay = replay
+        self.order = order_of(base.strides) if is_array(base) else ()
 
     def pull(self, ct) -> tuple[Any, Any]:
         """Return the cotangents of the base as it was, and of the view's new value."""
-        own = contraction.conjugate_complex(ct)
-        rest = wrap(own).clone() if own is ct else wrap(own)  # others hold the cotangent, too
+        own = strides.clone(contraction.conjugate_complex(ct), order=self.order)
+        rest = wrap(own)  # in the order of the base in memory, so that the steps make views of it
         view = self.replay(rest)
         part = view.clone()
         view.zero_()
         return contraction.conjugate_complex(rule_value(rest)), contraction.conjugate_complex(
             rule_value(part)
         )
+
+
+class CopyRegion(StatelessPullback):
+    """`CopySlices` where the base and the view are arrays of one dtype in one memory: strides say where the view is."""
+
+    node_name = CopySlices.node_name
+
+    def __init__(self, base: np.ndarray, view: np.ndarray):
+        self.dtype, self.strides = base.dtype, base.strides
+        self.region = view.shape, view.strides, memory_address(view) - memory_address(base)
+
+    def pull_plain(self, ct, residuals) -> tuple[Any, Any]:
+        """Return the cotangents of the base as it was, and of the view's new value."""
+        rest = copy_with_strides(np.asarray(ct, self.dtype), self.strides)
+        view = restride(rest, *self.region)
+        part = view.copy()
+        view[...] = 0
+        return rest, part
+
+    def pull(self, ct) -> tuple[Any, Any]:
+        """See `pull_plain`; of traced cotangents, which have no memory, by the positions of the view's entries."""
+        aval = aval_of(ct)
+        places = strides.strided_positions(aval, *self.region, self.strides)
+        inside = places >= 0
+        flat = ops.reshape(ct, shape=(aval.size,))
+        part = ops.getitem(flat, places, index=(ARRAY,))
+        if not inside.all():
+            part = ops.where(inside, part, 0)
+        rest = ops.update(flat, np.zeros(inside.sum(), aval.dtype), places[inside], index=(ARRAY,))
+        return ops.reshape(rest, shape=aval.shape), part
 
 
 def rule_value(tensor: Tensor) -> Any:
@@ -255,12 +308,12 @@ class OverwritePullback(StatelessPullback):
 
 def rebase_history(target: Tensor, result: Tensor, name: str, overwrites: bool = False) -> None:
     """Give the target, or the base of which it is a view, the history of the result."""
-    aspect = target.view_meta
-    new = gradient_edge(result)
+    meta = target.view_meta
+    new = None if result.node is None else gradient_edge(result)
     base = views.base_tensor(target)
-    if (new is None and base.node is None) or not is_differentiable(aval_of(target.value).dtype):
+    if (new is None and base.node is None) or not is_differentiable(target.value.dtype):
         return
-    if aspect is not None and aspect.creation == "detached":
+    if meta is not None and meta.creation == "detached":
         if new is not None:
             raise UnsupportedError(
                 f"{name}: a detached Tensor, which shares its memory, would be given a history of its own inside a "
@@ -269,8 +322,11 @@ def rebase_history(target: Tensor, result: Tensor, name: str, overwrites: bool =
             )
         return
     if base is not target:
-        rule = CopySlices(target.view_meta.chain)
-        base.node = Node(rule, rule, (), (gradient_edge(base), new))
+        whole, part = base.value, target.value
+        arrays = type(whole) is type(part) is np.ndarray and whole.dtype == part.dtype
+        known = arrays and shares_memory(part, whole)
+        rule = CopyRegion(whole, part) if known else CopySlices(target.view_meta.chain, whole)
+        base.node = Node(rule, rule, (), (gradient_edge(base), new), rule.pull_plain)
     elif new is None or (overwrites and base.node is not None):
         rule = OverwritePullback(name, result.grad_fn)
         base.node = Node(rule, rule, (), (gradient_edge(base), new))
@@ -279,4 +335,4 @@ def rebase_history(target: Tensor, result: Tensor, name: str, overwrites: bool =
     else:
         base.node = new
     attach_retain_hook(base)
-    views.invalidate_views(base)
+    base.history_version += 1

@@ -43,12 +43,12 @@ def layout_array(tensor: Tensor) -> np.ndarray:
     value = refresh(tensor).value
     if is_array(value):
         return value
-    aspect = tensor.view_meta
-    if aspect is None or aspect.base is None:
+    meta = tensor.view_meta
+    if meta is None or meta.base is None:
         return np.empty(value.shape, value.dtype)
     with use_context(with_modes(CURRENT.get(), grad=False)):
-        base = aspect.base.value
-        return aspect.chain(make_tensor(tensor.tape, np.empty(base.shape, base.dtype))).value
+        base = meta.base.value
+        return meta.chain(make_tensor(tensor.tape, np.empty(base.shape, base.dtype))).value
 
 
 def can_view_as(array, shape: Sequence[int]) -> bool:
@@ -88,6 +88,11 @@ def is_contiguous_in(array, order: Sequence[int] | None = None) -> bool:
         return True
     wanted = contiguous_strides(array.shape, order)
     return all(n == 1 or s == w for n, s, w in zip(array.shape, element_strides(array), wanted))
+
+
+def order_of(strides: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions by decreasing stride."""
+    return tuple(sorted(range(len(strides)), key=lambda d: -abs(strides[d])))
 
 
 def copy_in_order(array: np.ndarray, order: Sequence[int] | None) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Memory that Tensors share: how often it was modified in place, when, and by what.
 
-A node remembers its serial number, and modifications take theirs from the same series; so what a node kept was
+A node remembers its serial number, and modifications take theirs from the same series; so what a node saved was
 modified since if its memory has a later number. Nothing is written down while a node is recorded: backward looks
 here only if there was any modification after it.
 """
@@ -54,6 +54,14 @@ def memory_owner(value) -> Any:
     while type(base) is type(value):
         value, base = base, base.base
     return value
+
+
+def shares_memory(a, b) -> bool:
+    """Whether the memory of an array belongs to the owner of another's; `b` may be a traced value, which has none."""
+    base = a.base
+    if base is not None and (base is b or base is getattr(b, "base", None)):
+        return True
+    return memory_owner(a) is memory_owner(b)
 
 
 class VersionCounters:
@@ -178,6 +186,25 @@ def strided_view(
     if owner.dtype.kind == "V":  # of a dtype that cannot be exported
         owner = owner.reshape(-1).view(np.uint8)
     return np.ndarray(tuple(shape), array.dtype if dtype is None else dtype, owner, start, tuple(strides))
+
+
+def restride(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift: int = 0) -> np.ndarray:
+    """Return the array of these strides whose first entry is `shift` behind that of x, all in bytes. One without
+    entries is in the memory of x as well."""
+    start = memory_address(x) - memory_address(memory_owner(x))
+    return strided_view(x, shape, strides, start if 0 in shape else start + shift)
+
+
+def copy_with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """Copy an array into memory of its own, with these strides, in bytes."""
+    made = array.copy()
+    if made.strides != strides and made.size:
+        reaches = [s * (n - 1) for s, n in zip(strides, array.shape)]
+        start = -sum([r for r in reaches if r < 0])
+        memory = np.zeros(sum(map(abs, reaches)) + array.itemsize, np.uint8)
+        made = np.ndarray(array.shape, array.dtype, memory, start, strides)
+        made[...] = array
+    return made
 
 
 def alias_memory(array: np.ndarray) -> np.ndarray:

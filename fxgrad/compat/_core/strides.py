@@ -13,18 +13,11 @@ from ...ops.kinds import Linear
 from ...ops.shaping import broadcast_transpose
 from .errors import TensorError
 from .layout import copy_in_order
-from .memory import memory_address, memory_owner, strided_view
+from .memory import restride
 from .primitives import declare_primitive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-
-def restride(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift: int = 0) -> np.ndarray:
-    """Return the array of these strides whose first entry is `shift` behind that of x, all in bytes. One without
-    entries is in the memory of x as well."""
-    start = memory_address(x) - memory_address(memory_owner(x))
-    return strided_view(x, shape, strides, start if 0 in shape else start + shift)
 
 
 def make_numpy_kernel(kernel: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
@@ -183,7 +176,8 @@ def memory_extent(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, in
 
 
 def strided_positions(x, shape, strides, shift: int, layout) -> np.ndarray:
-    """The position in the flattened operand of every entry of the result; -1 where it is outside the operand."""
+    """The position in the flattened operand of every entry of the result; -1 where it is outside the operand. Strides
+    may be counted in any unit."""
     if 0 in shape:
         return np.zeros(shape, np.intp)
     (low, high), (first, last) = memory_extent(x.shape, layout), memory_extent(shape, strides)

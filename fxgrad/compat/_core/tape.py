@@ -13,8 +13,9 @@ import weakref
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import source_info
-from ...core.aval import PLAIN, SCALARS, aval_of
-from ...core.interpreter import CURRENT, EVAL, Context, Interpreter, Tracer
+from ...core.aval import PLAIN, aval_of
+from ...core.interpreter import CURRENT, EVAL, Context, Interpreter, PrimalTracer
+from ...core.primitive import HigherOrder
 from ...core.pullback import PullbackRule, RematPullback
 from ...core.source_info import code_kinds
 from .hooks import ensure_hooks
@@ -56,10 +57,13 @@ class Node:
     result_avals: Any = None  # of the results, where there are several
     runs_user_code = False  # whether its rule calls user code, which runs in the same modes as hooks
 
-    def __init__(self, operation, rule, residuals, next_edges: Sequence[Any], pull_plain=None):
+    def __init__(self, operation, rule, residuals, next_edges: Sequence[Any], pull_plain=None, results=None):
         self.order = next_serial()
         self.operation, self.rule, self.residuals, self.next_edges = operation, rule, residuals, next_edges
         self.pull_plain = pull_plain
+        if results is not None:  # several
+            self.result_avals = [aval_of(v) for v in results]
+            self.num_results = len(self.result_avals)
         frame = sys._getframe(1)
         while code_kinds[frame.f_code.co_filename] and frame.f_back is not None:
             frame = frame.f_back
@@ -196,26 +200,16 @@ FREED_MESSAGE = (
 )
 
 
-class TapeTracer(Tracer):
+class TapeTracer(PrimalTracer):
     """A value of the tape for other interpreters: `edge` is as in `Node.next_edges`."""
 
-    __slots__ = ("edge", "primal")
+    __slots__ = ("edge",)
     interpreter: TapeInterpreter
 
     def __init__(self, interpreter: TapeInterpreter, primal, edge):
         self.interpreter, self.primal, self.edge = interpreter, primal, edge
 
-    aval = property(lambda self: aval_of(self.primal))
-    shape = property(lambda self: getattr(self.primal, "shape", ()))
-    dtype = property(lambda self: aval_of(self.primal).dtype)
-    weak = property(lambda self: type(self.primal) in SCALARS)
     is_differentiated = property(lambda self: self.edge is not None)
-
-    def contents(self) -> tuple:
-        return (self.primal,)
-
-    def concretize(self, operation: str) -> Any:
-        return self.primal
 
 
 def no_copy(value) -> Any:
@@ -259,6 +253,10 @@ def node_name(name: str) -> str:
     return name.title().replace("_", "") + "Backward0"
 
 
+class TensorPrimitive(HigherOrder):
+    """A primitive that applies user code written for Tensors: a tape runs it, and records what it does."""
+
+
 class TapeInterpreter(Interpreter):
     """The level that records operations on its tracers while the modes say so, and only computes otherwise."""
 
@@ -273,7 +271,7 @@ class TapeInterpreter(Interpreter):
         self.site, self.permanent = site, permanent
 
     def process(self, primitive, args: tuple, params: dict) -> Any:
-        if primitive.on_tensors:
+        if isinstance(primitive, TensorPrimitive):
             return primitive.kernel(*args, **params)
         recording = current_modes().is_recording
         values, parents = [], []
@@ -291,7 +289,7 @@ class TapeInterpreter(Interpreter):
     def record(self, primitive, values: tuple, next_edges: tuple, params: dict, operation) -> Any:
         """Compute a primitive on values of outer levels: (result, Node or None)."""
         needed = False
-        plain = self.outer.observer is None and not primitive.runs_user_code
+        plain = self.outer.observer is None and primitive.kernel_shortcut
         for v, p in zip(values, next_edges):
             if p is not None:
                 needed = True
@@ -320,11 +318,8 @@ class TapeInterpreter(Interpreter):
             rule = RematPullback(primitive, next_edges, params, no_copy)
         if operation is PrimitiveName:
             operation = PrimitiveName.of(primitive)
-        node = Node(operation, rule, residuals, next_edges, rule.pull_plain if plain else None)
-        if primitive.multiple_results:
-            node.result_avals = [aval_of(v) for v in y]
-            node.num_results = len(node.result_avals)
-        return y, node
+        results = y if primitive.multiple_results else None
+        return y, Node(operation, rule, residuals, next_edges, rule.pull_plain if plain else None, results)
 
 
 BASE_TAPE = TapeInterpreter(outer=EVAL, permanent=True)

@@ -1,9 +1,9 @@
 """Tensor: a value of a tape with torch's manners.
 
-    value   an array, or a tracer of an outer level
-    node    None: no gradient; LEAF: a leaf that requires one; otherwise the Node or Edge that made it
-    tape    the level to which it belongs
-    meta    None, or what operations have to look at first: that it is a view, or carries a tangent (`views`)
+    value       an array, or a tracer of an outer level
+    node        None: no gradient; LEAF: a leaf that requires one; otherwise the Node or Edge that made it
+    tape        the level to which it belongs
+    view_meta   None, or what operations have to look at first: that it is a view, or carries a tangent (`views`)
 
 All else (gradient, hooks, names) is in its `__dict__`, which costs nothing until something is there.
 """
@@ -18,8 +18,10 @@ import numpy as np
 
 from ...core.aval import aval_of
 from ...core.interpreter import escaped_tracer_error, levels
+from ...core.surface import TRACERS, SurfaceObject
 from .dtypes import dtype as torch_dtype
 from .dtypes import from_numpy_dtype
+from .errors import TensorError
 from .hooks import ensure_hooks
 from .tape import (
     ALIAS_RULE,
@@ -58,7 +60,7 @@ class Size(tuple):
         return Size(found) if isinstance(index, slice) else found
 
 
-class Tensor:
+class Tensor(SurfaceObject):
     """A multi-dimensional array that records the operations on it."""
 
     __slots__ = ("__dict__", "__weakref__", "node", "tape", "value", "view_meta")
@@ -85,12 +87,13 @@ class Tensor:
 
     @property
     def shape(self) -> Size:
-        value = self.value if self.view_meta is None else refresh(self).value
-        return Size(value.shape)
+        value = self.value
+        return Size(value.shape if type(value) is np.ndarray else refresh(self).value.shape)
 
     @property
     def dtype(self) -> torch_dtype:
-        return from_numpy_dtype(aval_of(self.value).dtype)
+        value = self.value
+        return from_numpy_dtype(value.dtype if type(value) is np.ndarray else aval_of(value).dtype)
 
     @property
     def requires_grad(self) -> bool:
@@ -165,12 +168,13 @@ def as_subclass(tensor: Tensor, cls: type) -> Tensor:
 
 def make_tensor(tape: TapeInterpreter, value, node=None, meta=None) -> Tensor:
     """Make a Tensor of these parts. NumPy scalars become arrays without axes: Tensors have memory."""
-    if (not isinstance(value, np.ndarray) and not hasattr(value, "shape")) or isinstance(value, np.generic):
-        value = np.asarray(value)
-    if node is None and type(value) is TapeTracer:  # in which this level has no part
-        tensor = wrap(value, value.interpreter)
-        tensor.origin_tape = tape
-        return tensor
+    if type(value) is not np.ndarray:
+        if isinstance(value, np.generic) or not hasattr(value, "shape"):
+            value = np.asarray(value)
+        elif node is None and type(value) is TapeTracer:  # in which this level has no part
+            tensor = wrap(value, value.interpreter)
+            tensor.origin_tape = tape
+            return tensor
     tensor = allocate_tensor(Tensor)
     tensor.tape, tensor.value, tensor.node, tensor.view_meta = tape, value, node, meta
     return tensor
@@ -178,17 +182,17 @@ def make_tensor(tape: TapeInterpreter, value, node=None, meta=None) -> Tensor:
 
 def refresh(tensor: Tensor) -> Tensor:
     """Return the Tensor itself, brought up to date if it is a view of a Tensor that was modified in place."""
-    aspect = tensor.view_meta
-    if aspect is not None:
-        aspect.refresh(tensor)
+    meta = tensor.view_meta
+    if meta is not None:
+        meta.refresh(tensor)
     return tensor
 
 
 def refresh_history(tensor: Tensor) -> Tensor:
     """Return the Tensor itself, brought up to date before its history is asked for."""
-    aspect = tensor.view_meta
-    if aspect is not None:
-        aspect.refresh_history(tensor)
+    meta = tensor.view_meta
+    if meta is not None:
+        meta.refresh_history(tensor)
     return tensor
 
 
@@ -253,3 +257,33 @@ def unwrap(value) -> Any:
         value, tape = to_open_tape(refresh(value)), current_tape()
         return to_outer(value, tape) if tape is not value.tape or value.node is None else to_tracer(value)
     return value
+
+
+def to_operand(tensor: Tensor) -> Any:
+    """Return a Tensor as a value for this library's own functions and transforms.
+
+    Raises:
+        TensorError: it carries a forward-mode tangent, which they do not know of.
+    """
+    if tensor.view_meta is not None:
+        from .duals import get_tangent  # which is written in terms of Tensors
+
+        if get_tangent(tensor) is not None:
+            raise TensorError(
+                "a dual Tensor given to a function of fxgrad: its tangent would be lost",
+                hint="torch's functions; or torch.func.jvp, inside which all functions carry tangents",
+            )
+    return unwrap(tensor)
+
+
+def from_result(value, shared: bool = False) -> Tensor:
+    """Wrap a result of this library's own functions and transforms as a Tensor with memory of its own."""
+    tensor = wrap(value)
+    array = tensor.value
+    if type(array) is np.ndarray and (shared or array.base is not None or not array.flags.writeable):
+        tensor.value = array.copy()
+    return tensor
+
+
+Tensor.attach(__fxgrad_value__=to_operand, __fxgrad_object__=staticmethod(from_result))
+TRACERS[TapeTracer] = Tensor

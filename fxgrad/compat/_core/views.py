@@ -18,10 +18,10 @@ from ...core.aval import aval_of, is_differentiable
 from ...core.interpreter import CURRENT, use_context
 from ...ops.indexing import ARRAY
 from .errors import NotSupportedError, TensorError
-from .memory import VERSIONS, is_array, is_same_view, memory_owner
-from .modes import current_modes, with_modes
-from .tape import BASE_TAPE, LEAF, current_tape, node_and_index
-from .tensor import Tensor, attach_retain_hook, make_tensor, to_outer, to_tracer
+from .memory import VERSIONS, is_array, is_same_view, shares_memory
+from .modes import DEFAULT_MODES, current_modes, with_modes
+from .tape import BASE_TAPE, LEAF, Node, current_tape, node_and_index
+from .tensor import Tensor, attach_retain_hook, gradient_edge, make_tensor, to_outer, to_tracer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,14 +49,24 @@ class ViewMeta:
     """The view and forward-mode metadata of a Tensor: what operations look at besides its value and node.
 
     `base` is the Tensor of which it is a view (None: it is no view); `chain` makes it from the base; `history_version`
-    and `base_version` are those of the base when this was last done. `creation` says how the view was made: "default",
-    "no_grad", "inference", "multiple" or "detached", which takes no part in the history. `tangent` is the TangentCell
-    of forward mode.
+    and `base_version` are those of the base when this was last done, `arrays` the values of base and view when it was
+    first done. `creation` says how the view was made: "default", "no_grad", "inference", "multiple" or "detached",
+    which takes no part in the history. `tangent` is the TangentCell of forward mode.
     """
 
-    __slots__ = ("base", "base_version", "chain", "creation", "history_version", "is_inherited", "tangent")
+    __slots__ = (
+        "arrays",
+        "base",
+        "base_version",
+        "chain",
+        "creation",
+        "history_version",
+        "is_inherited",
+        "tangent",
+    )
     base: Any
     chain: Any
+    arrays: tuple[Any, Any] | None
 
     def __init__(
         self,
@@ -67,7 +77,7 @@ class ViewMeta:
         is_inherited: bool = False,
     ):
         self.base, self.chain, self.creation, self.tangent = base, chain, creation, tangent
-        self.is_inherited = is_inherited
+        self.is_inherited, self.arrays = is_inherited, None
         self.history_version = 0 if base is None else base.history_version
         self.base_version = tensor_version(base) if base is not None and creation in NO_REBASE_MESSAGES else 0
 
@@ -91,43 +101,50 @@ class ViewMeta:
         base = self.base
         if base is None:
             return
-        if self.history_version != view_history_version(base, view):
+        current = type(view.value) is np.ndarray and self.history_version == base.history_version
+        if not current and self.history_version != view_history_version(base, view):
             self.regenerate(view, base)
         cut = view.node is None and base.node is not None and self.creation != "detached"
         if cut and is_differentiable(aval_of(view.value).dtype):
             view.node = LEAF
 
     def regenerate(self, view: Tensor, base: Tensor) -> None:
-        """Make the view from its base again."""
-        with use_context(
-            with_modes(tensor_context(base), grad=True, unrecorded=self.creation != "default", forward=False)
-        ):
+        """Make the view from its base again: its history alone, where both are still the arrays that they were."""
+        arrays = self.arrays
+        unchanged = arrays is not None and arrays[0] is base.value and arrays[1] is view.value
+        if self.creation == "default":
+            node = self.chain.record(gradient_edge(base)) if unchanged else None
+            view.node = self.replay(view, base) if node is None else node
+            attach_retain_hook(view)
+        elif not unchanged:
+            self.replay(view, base)
+        self.history_version = view_history_version(base, view)
+
+    def replay(self, view: Tensor, base: Tensor) -> Any:
+        """Give the view the value that its steps make of its base, and return the history that goes with it."""
+        modes = {"grad": True, "inference": False, "forward": False, "unrecorded": self.creation != "default"}
+        with use_context(with_modes(tensor_context(base), **modes)):
             again = self.chain(base)
         if not is_array(view.value) or not is_array(again.value):
-            history = self.creation != "detached"
-            view.value, view.tape = (
-                again.value if history else stop_outer_gradient(again.value, again.tape),
-                again.tape,
-            )
+            view.value, view.tape = again.value, again.tape
+            if self.creation == "detached":
+                view.value = stop_outer_gradient(again.value, again.tape)
         elif not is_same_view(view.value, again.value):
             raise NotSupportedError(
                 "a view of a Tensor whose own shape was changed in place cannot be given a new history",
                 hint="make the view after t_(), transpose_(), squeeze_(), …, or use the functions without underscore",
             )
-        if self.creation == "default":
-            view.node = again.node
-            attach_retain_hook(view)
-        self.history_version = view_history_version(base, view)
+        return again.node
 
 
 def rebase_error(view: Tensor, event: str) -> TensorError:
     """Return the error for a view whose history would have to be rewritten and cannot be."""
-    aspect = view.view_meta
-    creation, node = aspect.creation, view.node
+    meta = view.view_meta
+    creation, node = meta.creation, view.node
     mode = "inference mode" if creation == "inference" else "no_grad mode"
     by_mode = creation in ("no_grad", "inference")
-    if by_mode and aspect.is_inherited:
-        maker = aspect.chain.last_step.operation.node_name.partition("Backward")[0]
+    if by_mode and meta.is_inherited:
+        maker = meta.chain.last_step.operation.node_name.partition("Backward")[0]
         subject = f"Output 0 of {maker} is a view of a view which was created in {mode}"
         event = f"{event} with grad mode enabled"
     elif by_mode or node is None or node is LEAF:
@@ -141,7 +158,7 @@ def rebase_error(view: Tensor, event: str) -> TensorError:
 
 def tensor_version(tensor: Tensor) -> int:
     """How often the memory of a Tensor was modified, or a traced value replaced."""
-    base = base_tensor(tensor)
+    base = tensor if tensor.view_meta is None else base_tensor(tensor)
     if base.version_counter is not None:
         return base.version_counter.version
     return VERSIONS.version(tensor.value) if is_array(tensor.value) else base.value_version
@@ -159,24 +176,10 @@ def replace_memory(tensor: Tensor, value) -> None:
     tensor.value = value
 
 
-def base_history_version(base: Tensor) -> int:
-    """How often the history of a Tensor was rewritten."""
-    return base.history_version
-
-
 def view_history_version(base: Tensor, view: Tensor) -> int:
-    """The history version of a base as one of its views sees it. A traced view of an array does not share its memory,
-    so modifications count as well."""
-    return (
-        base_history_version(base)
-        if is_array(view.value)
-        else base_history_version(base) + tensor_version(base)
-    )
-
-
-def invalidate_views(base: Tensor) -> None:
-    """Have all views of the base made again when they are next used."""
-    base.history_version += 1
+    """How often the history of a base was rewritten, as one of its views sees it. A traced view of an array does not
+    share its memory, so modifications count as well."""
+    return base.history_version if is_array(view.value) else base.history_version + tensor_version(base)
 
 
 def tensor_context(tensor: Tensor) -> Any:
@@ -211,14 +214,27 @@ class ViewChain:
             tensor = step(tensor)
         return tensor
 
+    def record(self, edge) -> Any:
+        """Record the steps anew from the gradient edge of a base, and return the view's node. Return None if there is
+        nothing to record, or a step cannot be recorded without being made again."""
+        for step in self.steps():
+            if edge is None or step.pullback is None:
+                return None
+            rule, residuals, pull_plain = step.pullback
+            edge = Node(step.operation, rule, residuals, (edge,), pull_plain)
+        return edge
+
 
 class ViewStep:
-    """One view operation as a function of its first operand."""
+    """One view operation as a function of its first operand. `pullback` is (rule, residuals, pull_plain) of the node
+    that recorded it, where these depend on no values."""
 
-    __slots__ = ("index", "operands", "operation", "params")
+    __slots__ = ("index", "operands", "operation", "params", "pullback")
 
-    def __init__(self, operation, operands: Sequence[Any], params: dict, index: int | None):
+    def __init__(self, operation, operands: Sequence[Any], params: dict, index: int | None, node):
         self.operation, self.operands, self.params, self.index = operation, operands, params, index
+        recordable = type(node) is Node and len(node.next_edges) == 1 and node.rule.saved_from == ()
+        self.pullback = (node.rule, node.residuals, node.pull_plain) if recordable else None
 
     def __call__(self, tensor: Tensor) -> Tensor:
         made = self.operation((tensor, *self.operands), dict(self.params))
@@ -241,6 +257,8 @@ class ViewStep:
 class IdentityStep:
     """The view step that returns a Tensor of the same value."""
 
+    pullback = None
+
     def __call__(self, tensor: Tensor) -> Tensor:
         return tensor
 
@@ -253,16 +271,24 @@ def record_view(
     result: Tensor, first, operation, operands: Sequence[Any], params: dict, index: int | None = None
 ) -> None:
     """Record that the result of a view operation is a view of its first operand, if the two share memory."""
-    if is_array(result.value) and memory_owner(result.value) is not memory_owner(first.value):
+    made, source = result.value, first.value
+    has_memory = type(made) is np.ndarray or is_array(made)
+    if has_memory and not shares_memory(made, source):
         return
-    modes = current_modes()
+    modes = CURRENT.get().modes or DEFAULT_MODES
     creation = (
         "inference" if modes.inference else "no_grad" if not modes.grad else "multiple" if index is not None
         else "default"
     )  # fmt: skip
-    result.view_meta = make_view_meta(first, ViewStep(operation, operands[1:], params, index), creation)
-    if not is_array(result.value):
-        result.view_meta.history_version = view_history_version(result.view_meta.base, result)
+    step = ViewStep(operation, operands[1:], params, index, result.node)
+    result.view_meta = meta = make_view_meta(first, step, creation)
+    above = first.view_meta
+    if not has_memory:
+        meta.history_version = view_history_version(meta.base, result)
+    elif meta.base is first:
+        meta.arrays = source, made
+    elif above.arrays is not None and above.arrays[1] is source:
+        meta.arrays = above.arrays[0], made
 
 
 def make_view_meta(first: Tensor, step: Callable[[Tensor], Tensor], creation: str = "default") -> ViewMeta:
@@ -278,10 +304,10 @@ def make_view_meta(first: Tensor, step: Callable[[Tensor], Tensor], creation: st
 def make_chain_meta(first: Tensor, chain: ViewChain, creation: str) -> ViewMeta:
     """Make the ViewMeta of a view that a whole chain of steps makes of `first`."""
     step, *rest = chain.steps()
-    aspect = make_view_meta(first, step, creation)
+    meta = make_view_meta(first, step, creation)
     for step in rest:
-        aspect.chain = ViewChain(aspect.chain, step)
-    return aspect
+        meta.chain = ViewChain(meta.chain, step)
+    return meta
 
 
 def make_detached(tensor: Tensor, value) -> Tensor:
@@ -306,8 +332,8 @@ def mark_inference(tensor: Tensor) -> None:
 
 def base_tensor(tensor: Tensor) -> Tensor:
     """Return the Tensor of which a Tensor is a view, or the Tensor itself."""
-    aspect = tensor.view_meta
-    return tensor if aspect is None or aspect.base is None else aspect.base
+    meta = tensor.view_meta
+    return tensor if meta is None or meta.base is None else meta.base
 
 
 def stop_outer_gradient(value, tape: TapeInterpreter) -> Any:
@@ -320,14 +346,14 @@ def stop_outer_gradient(value, tape: TapeInterpreter) -> Any:
 
 def is_view(tensor: Tensor) -> bool:
     """Whether the tape regards a Tensor as a view; detached views do not count."""
-    aspect = tensor.view_meta
-    return aspect is not None and aspect.base is not None and aspect.creation != "detached"
+    meta = tensor.view_meta
+    return meta is not None and meta.base is not None and meta.creation != "detached"
 
 
 def move_to_origin(base: Tensor) -> None:
     """Move a Tensor to the level at which it was made, away from the one from which its value comes."""
     base.value, base.node, base.tape = to_tracer(base), None, base.origin_tape
-    invalidate_views(base)
+    base.history_version += 1
 
 
 def keep_outer_history(base: Tensor, value) -> Any:
@@ -343,17 +369,17 @@ def keep_outer_history(base: Tensor, value) -> Any:
 
 def rebind_value(target: Tensor, value) -> None:
     """Bind a Tensor, or its base where it is a view, to a new value: traced values have no memory to overwrite."""
-    aspect, base = target.view_meta, base_tensor(target)
+    meta, base = target.view_meta, base_tensor(target)
     if base is not target:
-        steps, stages = aspect.chain.steps(), [make_tensor(base.tape, base.value)]
+        steps, stages = meta.chain.steps(), [make_tensor(base.tape, base.value)]
         with use_context(with_modes(CURRENT.get(), unrecorded=True)):
             for step in steps[:-1]:
                 stages.append(step(stages[-1]))
         for step, stage in zip(reversed(steps), reversed(stages)):
             value = step.write_back(to_outer(stage, base.tape), value, base.tape)
-        if aspect.creation == "detached":
+        if meta.creation == "detached":
             value = keep_outer_history(base, value)
     base.value = value
     base.value_version += 1
     base.was_replaced_with_grad = base.was_replaced_with_grad or current_modes().grad
-    invalidate_views(base)
+    base.history_version += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ops
-from ...core.aval import Aval, aval_of, is_differentiable
+from ...core.aval import SCALARS, Aval, aval_of, is_differentiable
 from ...core.cache import Cache
 from ...core.key import params_key
 from ...core.staging import stage
@@ -33,26 +33,8 @@ def zero_tangent_rule(y, primals: Sequence[Any], tangents: Sequence[Any], params
 
 
 class Plan:
-    """Compiled code for an operation on plain operands of known dtypes and shapes, some of which require a gradient."""
-
-    __slots__ = ("derive_pullback", "forward", "rule", "save_residuals")
-
-    def __init__(self, forward: Callable[..., list[Any]], derive_pullback: Callable[..., Any] | None):
-        self.forward, self.rule, self.save_residuals = forward, None, None
-        self.derive_pullback = derive_pullback  # what derives the rule once there is a result
-
-    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
-        """Return (result, pullback or None, residuals)."""
-        (y,) = self.forward(*values)
-        if self.derive_pullback is not None:
-            self.rule = self.derive_pullback(y, values, next_edges)
-            self.save_residuals = None if self.rule is None else self.rule.save_residuals
-            self.derive_pullback = None
-        return y, self.rule, () if self.save_residuals is None else self.save_residuals(no_copy, y, values)
-
-
-class PrimitivePlan:
-    """A Plan for an operation that is one primitive."""
+    """How an operation is computed on plain operands of known dtypes and shapes, some of which require a gradient: by
+    the kernel of a primitive and its rule."""
 
     __slots__ = ("finish", "params", "primitive", "wanted")
 
@@ -68,6 +50,50 @@ class PrimitivePlan:
         else:
             y, rule, residuals = kernel(*values, **self.params), None, ()
         return y if self.finish is None else self.finish(y), rule, residuals
+
+
+class InplacePlan(Plan):
+    """A Plan for an operation in place that is not recorded. It compiles nothing: its params may be others every time,
+    such as a learning rate."""
+
+    __slots__ = ("is_direct",)
+
+    def __init__(self, primitive, params: dict, values: Sequence[Any]):
+        super().__init__(primitive, params, ())
+        shape = values[0].shape
+        fits = all([type(v) in SCALARS or v.shape in ((), shape) for v in values])
+        self.is_direct = fits and type(primitive.kernel) is np.ufunc
+
+    def write(self, values: Sequence[Any]) -> Any:
+        """Compute the result in the memory of the first value, which is returned; return another array where the result
+        does not fit."""
+        memory, kernel = values[0], self.primitive.kernel
+        if self.is_direct:
+            return kernel(*values, out=memory)
+        y = kernel(*values, **self.params)
+        if y.shape != memory.shape or y.dtype is not memory.dtype:
+            return y
+        memory[...] = y
+        return memory
+
+
+class CompiledPlan:
+    """A Plan by code that was compiled for such operands, and a rule derived for them."""
+
+    __slots__ = ("derive_pullback", "forward", "rule", "save_residuals")
+
+    def __init__(self, forward: Callable[..., list[Any]], derive_pullback: Callable[..., Any] | None):
+        self.forward, self.rule, self.save_residuals = forward, None, None
+        self.derive_pullback = derive_pullback  # what derives the rule once there is a result
+
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return (result, pullback or None, residuals)."""
+        (y,) = self.forward(*values)
+        if self.derive_pullback is not None:
+            self.rule = self.derive_pullback(y, values, next_edges)
+            self.save_residuals = None if self.rule is None else self.rule.save_residuals
+            self.derive_pullback = None
+        return y, self.rule, () if self.save_residuals is None else self.save_residuals(no_copy, y, values)
 
 
 def needs_gradient(next_edges: Sequence[Any]) -> bool:
@@ -138,25 +164,17 @@ class Composite(General):
         return found
 
     def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
-        if self.multiple_results:
-            return super().vjp(apply, values, needed, params, snapshot)
-        if apply is self.kernel:
-            (y,) = self.forward(values, params)(*values)
-        else:
-            y = apply(*values, **params)
-        rule = self.pullback_for(y, values, needed, params)
-        return (
-            y,
-            rule,
-            () if rule is None or rule.save_residuals is None else rule.save_residuals(snapshot, y, values),
-        )
+        if apply is self.kernel and not self.multiple_results:
+            forward = self.forward(values, params)
+            return super().vjp(lambda *v, **_: forward(*v)[0], values, needed, params, snapshot)
+        return super().vjp(apply, values, needed, params, snapshot)
 
     def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
-        """Return the plan for plain operands like these, or None."""
-        return Plan(
-            self.forward(values, params),
-            partial(self.pullback_for, params=params) if needs_gradient(next_edges) else None,
-        )
+        """Return the plan for plain operands like these."""
+        if self.multiple_results:
+            return Plan(self, params, next_edges)
+        derive_pullback = partial(self.pullback_for, params=params) if needs_gradient(next_edges) else None
+        return CompiledPlan(self.forward(values, params), derive_pullback)
 
     def pullback_for(self, y, values, needed, params: dict) -> Any:
         """Return the Pullback for operands of these dtypes and shapes."""
@@ -275,7 +293,7 @@ def try_compile(
         graph = stage(function, avals, name, sites=False)
     except Exception:  # its own errors come again when it runs as it is
         return None
-    if not graph.equations or any(e.primitive.effect or e.contextual for e in graph.equations):
+    if not graph.equations or any(e.primitive.effectful or e.bound_to_axis for e in graph.equations):
         return None
     return compile_graph(graph, plain=True, quiet=True)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 def write_out(operation, y, node, out, operands: Sequence[Any]) -> Any:
     """Write the result of these operands, or each of several, into `out`, which is returned."""
+    operands = operation.arrange(operands)[1]
     if operation.results is None:
         write_out_result(operation.name, y, node, out, operands)
         return out

@@ -11,7 +11,7 @@ from ...ops.masked import densify
 from ...ops.slicing import zeros_of_shape
 from .._core.memory import is_array
 from .._core.tape import StatelessPullback
-from .composite import Composite, PrimitivePlan
+from .composite import Composite, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,14 +38,13 @@ class Rearrangement(Composite):
     finish: Any = None  # what is done to a result of the primitive
 
     def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
-        """Return the plan for plain operands like these, or None. Positions among the operands may be others next
-        time."""
-        if len(values) > 1 and not all([is_differentiable(aval_of(v).dtype) for v in values]):
-            return None
-        call, operands, given = self.arrangement(*values, **params)
-        if len(operands) != len(values) or any([o is not v for o, v in zip(operands, values)]):
-            return None
-        return PrimitivePlan(call.primitive, given, next_edges, self.finish)
+        """Return the plan for plain operands like these: that of its primitive, unless some of them are positions,
+        which may be others next time, or the primitive has other operands."""
+        if len(values) == 1 or all([is_differentiable(aval_of(v).dtype) for v in values]):
+            call, operands, given = self.arrangement(*values, **params)
+            if len(operands) == len(values) and all([o is v for o, v in zip(operands, values)]):
+                return Plan(call.primitive, given, next_edges, self.finish)
+        return Plan(self, params, next_edges)
 
 
 class Reordering(Rearrangement):

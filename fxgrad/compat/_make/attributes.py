@@ -8,7 +8,7 @@ from .._core.dtypes import dtype as torch_dtype
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.errors import ArgumentError, DimensionError
 from .._core.tensor import Tensor, unwrap
-from .._declare.operation import expose
+from .._declare.spaces import expose
 from .devices import device_of
 
 

@@ -29,8 +29,8 @@ from .._core.memory import alias_memory, is_array, strided_view
 from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import Size, Tensor, as_subclass, make_tensor, refresh
-from .._declare.operation import expose
 from .._declare.out import write_out_result
+from .._declare.spaces import expose
 from .data import as_shareable, copy_data
 from .devices import as_device, import_cupy, move_array
 

@@ -14,7 +14,8 @@ from ...ops import kinds
 from .._core.errors import ArgumentError, DeviceError, TensorError
 from .._core.memory import is_array
 from .._core.primitives import declare_primitive
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
+from .._declare.spaces import expose
 
 DEVICE_TYPES = ("cpu", "cuda")
 

@@ -17,7 +17,7 @@ from ...transforms.vmap import BatchTracer
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
-from .._declare.operation import expose
+from .._declare.spaces import expose
 from .devices import as_device, put_new_array
 
 if TYPE_CHECKING:
@@ -137,6 +137,16 @@ def draw(sample: Callable[[np.random.Generator, tuple[int, ...]], Any], shape, g
     for level in different:
         value = BatchTracer(level, value)
     return value
+
+
+def draw_tensor(sample, shape, generator=None, dtype=None) -> Tensor:
+    """Draw a Tensor, see `draw`; of a dtype of torch, if one is given."""
+
+    def convert(rng: np.random.Generator, shape) -> Any:
+        value = sample(rng, shape)
+        return value if dtype is None else np.asarray(value).astype(dtype.numpy)
+
+    return make_tensor(current_tape(), draw(convert, tuple(shape), generator))
 
 
 # -- the default generator ------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +17,12 @@ from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable
-from .._core.tape import current_tape
-from .._core.tensor import Tensor, make_tensor, refresh
+from .._core.tensor import Tensor, refresh
 from .._declare.composite import zero_tangent_rule
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
+from .._declare.spaces import expose
 from .creation import create_like, create_with_options, parse_size
-from .generators import draw
+from .generators import draw, draw_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +96,7 @@ def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
 
 
 # -- functions that make Tensors ------------------------------------------
-def create_sampled(sample: Callable[..., np.ndarray], name: str, size, default, options: dict) -> Tensor:
+def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, options: dict) -> Tensor:
     """Make a Tensor of sample(NumPy's generator, shape, dtype)."""
     generator = options.pop("generator", None)
     if "size" in options:
@@ -105,7 +107,7 @@ def create_sampled(sample: Callable[..., np.ndarray], name: str, size, default, 
     )
 
 
-def create_sampled_like(sample: Callable[..., np.ndarray], name: str, input, options: dict) -> Tensor:
+def create_samples_like(sample: Callable[..., np.ndarray], name: str, input, options: dict) -> Tensor:
     """Make a Tensor of samples in the shape, dtype and device of another."""
     generator = options.pop("generator", None)
     return create_like(
@@ -128,13 +130,13 @@ def rand(*size, **options) -> Tensor:
     >>> torch.rand(2, 3, generator=torch.Generator().manual_seed(0)).shape
     torch.Size([2, 3])
     """
-    return create_sampled(sample_uniform, "rand", size, default_numpy_dtype("f"), options)
+    return create_samples(sample_uniform, "rand", size, default_numpy_dtype("f"), options)
 
 
 @expose()
 def randn(*size, **options) -> Tensor:
     """Normal numbers of mean 0 and variance 1; see `rand`."""
-    return create_sampled(sample_normal, "randn", size, default_numpy_dtype("f"), options)
+    return create_samples(sample_normal, "randn", size, default_numpy_dtype("f"), options)
 
 
 def parse_bounds(bounds, low, high) -> tuple[Any, Any]:
@@ -157,7 +159,7 @@ def randint(*bounds, low: int = 0, high=None, size=None, **options) -> Tensor:
         raise ArgumentError(
             "randint() received an invalid combination of arguments", hint="randint(0, 10, (2, 3))"
         )
-    return create_sampled(
+    return create_samples(
         integer_sampler(int(low), int(high)), "randint", (size,), default_numpy_dtype("i"), options
     )
 
@@ -170,19 +172,19 @@ def randperm(n: int, **options) -> Tensor:
     def sample(rng: np.random.Generator, shape, numpy) -> np.ndarray:
         return rng.permuted(np.broadcast_to(np.arange(n), shape), axis=-1).astype(numpy)
 
-    return create_sampled(sample, "randperm", (shape,), default_numpy_dtype("i"), options)
+    return create_samples(sample, "randperm", (shape,), default_numpy_dtype("i"), options)
 
 
 @expose()
 def rand_like(input: Tensor, **options) -> Tensor:
     """`rand` in the shape, dtype and device of a Tensor."""
-    return create_sampled_like(sample_uniform, "rand_like", input, options)
+    return create_samples_like(sample_uniform, "rand_like", input, options)
 
 
 @expose()
 def randn_like(input: Tensor, **options) -> Tensor:
     """`randn` in the shape, dtype and device of a Tensor."""
-    return create_sampled_like(sample_normal, "randn_like", input, options)
+    return create_samples_like(sample_normal, "randn_like", input, options)
 
 
 @expose()
@@ -193,7 +195,7 @@ def randint_like(input: Tensor, *bounds, low=0, high=None, **options) -> Tensor:
         raise ArgumentError(
             "randint_like() received an invalid combination of arguments", hint="randint_like(x, 10)"
         )
-    return create_sampled_like(integer_sampler(int(low), int(high)), "randint_like", input, options)
+    return create_samples_like(integer_sampler(int(low), int(high)), "randint_like", input, options)
 
 
 # -- of parameters that are Tensors ------------------------------------------
@@ -213,19 +215,15 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator=None, out=None
     """A Tensor of ones, each with the probability of its entry (or `p`), and zeros."""
     aval = aval_of(refresh(input).value)
     if p is not None:
-        return create_like(
-            input,
-            lambda s, d: draw(lambda rng, s: (rng.random(s) < p).astype(d), s, generator),
-            "bernoulli",
-            {},
+        options = {"generator": generator}
+        return create_samples_like(
+            lambda rng, s, d: (rng.random(s) < p).astype(d), "bernoulli", input, options
         )
     ensure_floating(aval.dtype, "bernoulli_tensor_cpu_p_")
     probability = concrete_array(input.value)
     if probability is not None and not ((probability >= 0) & (probability <= 1)).all():
         raise TensorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    made = bernoulli_of_noise(
-        input, make_tensor(current_tape(), draw(lambda rng, s: rng.random(s), aval.shape, generator))
-    )
+    made = bernoulli_of_noise(input, draw_tensor(lambda rng, s: rng.random(s), aval.shape, generator))
     return made if out is None else out.copy_(made)
 
 
@@ -245,7 +243,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor
         def sample(rng: np.random.Generator, shape, numpy) -> np.ndarray:
             return (mean + std * sample_normal(rng, shape, numpy)).astype(numpy)
 
-        return create_sampled(
+        return create_samples(
             sample, "normal", (size,), default_numpy_dtype("f"), options | {"generator": generator}
         )
     given = [refresh(x).value for x in (mean, std) if isinstance(x, Tensor)]
@@ -257,12 +255,12 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor
     wrong = broadcast_error(given)
     if wrong is not None:
         raise wrong
-    noise = draw(
+    noise = draw_tensor(
         lambda rng, s: sample_standard_normal(rng, s, aval.dtype),
         np.broadcast_shapes(*(v.shape for v in given)),
         generator,
     )
-    made = normal_of_noise(mean, std, make_tensor(current_tape(), noise))
+    made = normal_of_noise(mean, std, noise)
     return made if out is None else out.copy_(made)
 
 
@@ -272,65 +270,41 @@ def check_std(std, message: str) -> None:
         raise TensorError(message)
 
 
-def draw_key(generator) -> Any:
+def draw_key(generator) -> Tensor:
     """Draw a key for fxgrad's own samplers."""
-    return draw(lambda rng, shape: rng.integers(0, 1 << 64, shape, np.uint64), (), generator)
+    return draw_tensor(lambda rng, shape: rng.integers(0, 1 << 64, shape, np.uint64), (), generator)
 
 
-@operation("input key", name="poisson", spaces="", out=False, tangent=zero_tangent_rule)
-def poisson_of_key(input, key) -> Any:
-    """Sample Poisson counts of these means."""
-    return ops.convert(keyed.poisson(key, input), dtype=aval_of(input).dtype)
-
-
-@expose()
-def poisson(input: Tensor, generator=None) -> Tensor:
-    """Poisson counts of the means that are the entries."""
+def poisson_arguments(input, generator=None) -> Any:
+    """The rates are checked, a key is drawn."""
     ensure_floating(aval_of(input.value).dtype, "poisson_cpu")
     rate = concrete_array(refresh(input).value)
     if rate is not None and not (rate >= 0).all():
         raise TensorError("invalid Poisson rate, expected rate to be non-negative")
-    return poisson_of_key(input, make_tensor(current_tape(), draw_key(generator)))
+    return (input, draw_key(generator)), {}
+
+
+@operation("input key", arguments=poisson_arguments, spaces="function", out=False, tangent=zero_tangent_rule)
+def poisson(input, key) -> Any:
+    """Poisson counts of the means that are the entries."""
+    return ops.convert(keyed.poisson(key, input), dtype=aval_of(input).dtype)
 
 
 @operation(
     "count prob key",
-    name="binomial",
-    spaces="",
+    arguments=lambda count, prob, generator=None: ((count, prob, draw_key(generator)), {}),
+    spaces="function",
     out=False,
     tangent=lambda ys, p, t, params: zero_tangent_rule(ys, p, t[:2], params),
 )
-def binomial_of_key(count, prob, key) -> Any:
-    """Sample numbers of successes in `count` trials of probability `prob`."""
+def binomial(count, prob, key) -> Any:
+    """The numbers of successes among `count` trials of the probability `prob`."""
     return ops.convert(keyed.binomial(key, count, prob), dtype=aval_of(count).dtype)
 
 
-@expose()
-def binomial(count: Tensor, prob: Tensor, generator=None) -> Tensor:
-    """The numbers of successes among `count` trials of the probability `prob`."""
-    return binomial_of_key(count, prob, make_tensor(current_tape(), draw_key(generator)))
-
-
-@operation("input noise", name="multinomial", spaces="", out=False)
-def multinomial_of_noise(input, noise, num_samples: int, replacement: bool) -> Any:
-    """Choose categories by noise. With replacement it is uniform, and looked up in the cumulated probabilities;
-    without, it is exponential: the categories whose clocks ring first, which run as fast as they are probable."""
-    if replacement:
-        cumulated = fnp.cumsum(input, axis=-1)
-        reached = noise * cumulated[..., -1:]
-        return fnp.sum(fnp.greater_equal(reached[..., :, None], cumulated[..., None, :]), axis=-1)
-    return fnp.argsort(noise / input, axis=-1)[..., :num_samples]
-
-
-@expose("function method")
-def multinomial(
-    input: Tensor, num_samples: int, replacement: bool = False, *, generator=None, out=None
-) -> Tensor:
-    """Categories drawn by the weights in each row of `input`, which need not add up to 1.
-
-    Raises:
-        RuntimeError: negative or infinite probabilities, or none positive; more samples than categories.
-    """
+def multinomial_arguments(input, num_samples: int, replacement: bool = False, *, generator=None) -> Any:
+    """With replacement the noise is uniform, and looked up in the cumulated probabilities; without, it is exponential:
+    the categories whose clocks ring first, which run as fast as they are probable."""
     aval = aval_of(refresh(input).value)
     if kind_of(aval.dtype) != "f":
         short = short_name(input.dtype)
@@ -347,15 +321,25 @@ def multinomial(
             raise TensorError("probability tensor contains either `inf`, `nan` or element < 0")
         if not (weights.sum(-1) > 0).all():
             raise TensorError("invalid multinomial distribution (sum of probabilities <= 0)")
-    shape = (*aval.shape[:-1], num_samples) if replacement else aval.shape
-    sample = (
-        (lambda rng, s: rng.random(s))
-        if replacement
-        else (lambda rng, s: -np.log(sample_positive_unit(rng, s)))
-    )
-    noise = make_tensor(current_tape(), draw(sample, shape, generator))
-    made = multinomial_of_noise(input.detach(), noise, num_samples, replacement)
-    return made if out is None else out.copy_(made)
+    if replacement:
+        noise = draw_tensor(lambda rng, s: rng.random(s), (*aval.shape[:-1], num_samples), generator)
+    else:
+        noise = draw_tensor(lambda rng, s: -np.log(sample_positive_unit(rng, s)), aval.shape, generator)
+    return (input.detach(), noise), {"num_samples": num_samples, "replacement": replacement}
+
+
+@operation("input noise", arguments=multinomial_arguments)
+def multinomial(input, noise, num_samples: int, replacement: bool) -> Any:
+    """Categories drawn by the weights in each row of `input`, which need not add up to 1.
+
+    Raises:
+        RuntimeError: negative or infinite probabilities, or none positive; more samples than categories.
+    """
+    if replacement:
+        cumulated = fnp.cumsum(input, axis=-1)
+        reached = noise * cumulated[..., -1:]
+        return fnp.sum(fnp.greater_equal(reached[..., :, None], cumulated[..., None, :]), axis=-1)
+    return fnp.argsort(noise / input, axis=-1)[..., :num_samples]
 
 
 # -- methods that fill ------------------------------------------
@@ -363,23 +347,42 @@ def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[...
     """Fill a Tensor with sample(NumPy's generator, shape, dtype)."""
     ensure_modifiable(tensor)
     numpy = aval_of(tensor.value).dtype
-    value = draw(lambda rng, shape: sample(rng, shape, numpy), tuple(tensor.shape), generator)
-    assign(tensor, make_tensor(current_tape(), value), name)
+    made = draw_tensor(
+        lambda rng, s: np.asarray(sample(rng, s, numpy)).astype(numpy, copy=False), tensor.shape, generator
+    )
+    assign(tensor, made, name)
     return tensor
 
 
-def continuous_sampler(name: str, sample: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Return a sampler for floating dtypes that computes in double precision."""
+def fill_method(sampler: Callable[..., Callable[..., Any]]) -> None:
+    """Declare a method that fills a Tensor by a function of its parameters, which returns what
+    `fill_with_samples` takes."""
 
-    def sample_checked(rng: np.random.Generator, shape, numpy) -> np.ndarray:
+    @wraps(sampler)
+    def fill(self: Tensor, *args, generator=None, **names) -> Tensor:
+        if "from" in names:
+            names["from_"] = names.pop("from")
+        return fill_with_samples(self, sampler.__name__, generator, sampler(*args, **names))
+
+    given = inspect.signature(sampler).parameters.values()
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    last = inspect.Parameter("generator", inspect.Parameter.KEYWORD_ONLY, default=None)
+    fill.__signature__ = inspect.Signature([own, *given, last])  # type: ignore[attr-defined]
+    expose("method")(fill)
+
+
+def continuous(name: str, sample: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the sampler of a continuous distribution, for floating dtypes, by one in double precision."""
+
+    def check_and_sample(rng: np.random.Generator, shape, numpy) -> Any:
         if kind_of(numpy) != "f":
             raise TensorError(
                 f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
                 f"specified {short_name(numpy)}"
             )
-        return np.asarray(sample(rng, shape)).astype(numpy)
+        return sample(rng, shape)
 
-    return sample_checked
+    return check_and_sample
 
 
 def check_condition(holds: bool, message: str) -> None:
@@ -387,39 +390,29 @@ def check_condition(holds: bool, message: str) -> None:
         raise TensorError(message)
 
 
-@expose("method")
-def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator=None, **names) -> Tensor:
+@fill_method
+def uniform_(from_: float = 0, to: float = 1) -> Any:
     """Fill the Tensor with numbers uniform in [from, to)."""
-    low = names.pop("from", from_)
     check_condition(
-        low <= to, f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
+        from_ <= to, f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}"
     )
-    return fill_with_samples(
-        self,
-        "uniform_",
-        generator,
-        lambda rng, s, d: (low + (to - low) * sample_uniform(rng, s, d)).astype(d),
-    )
+    return lambda rng, s, dtype: from_ + (to - from_) * sample_uniform(rng, s, dtype)
 
 
-@expose("method")
-def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator=None) -> Tensor:
+@fill_method
+def normal_(mean: float = 0, std: float = 1) -> Any:
     """Fill the Tensor with normal numbers."""
     check_condition(std >= 0, f"normal expects std >= 0.0, but found std {std}")
-    return fill_with_samples(
-        self, "normal_", generator, lambda rng, s, d: (mean + std * sample_normal(rng, s, d)).astype(d)
-    )
+    return lambda rng, s, dtype: mean + std * sample_normal(rng, s, dtype)
 
 
-@expose("method")
-def random_(self: Tensor, from_=0, to=None, *, generator=None, **names) -> Tensor:
+@fill_method
+def random_(from_=0, to=None) -> Any:
     """Fill the Tensor with whole numbers: random_(), of all that the dtype has; random_(to); random_(from, to)."""
-    low, high = names.pop("from", from_), to
-    if high is None and low:
-        low, high = 0, low
-    if high is None:
-        high = integer_limit(aval_of(self.value).dtype)
-    return fill_with_samples(self, "random_", generator, integer_sampler(int(low), int(high)))
+    low, high = (0, from_) if to is None and from_ else (from_, to)
+    if high is not None:
+        return integer_sampler(int(low), int(high))
+    return lambda rng, s, dtype: integer_sampler(0, integer_limit(dtype))(rng, s, dtype)
 
 
 def integer_limit(numpy) -> int:
@@ -441,43 +434,32 @@ def bernoulli_(self: Tensor, p=0.5, *, generator=None) -> Tensor:
         assign(self, made.to(self.dtype), "bernoulli_")
         return self
     check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return fill_with_samples(
-        self, "bernoulli_", generator, lambda rng, s, d: np.asarray(rng.random(s) < p).astype(d)
-    )
+    return fill_with_samples(self, "bernoulli_", generator, lambda rng, s, dtype: rng.random(s) < p)
 
 
-@expose("method")
-def exponential_(self: Tensor, lambd: float = 1, *, generator=None) -> Tensor:
+@fill_method
+def exponential_(lambd: float = 1) -> Any:
     """Fill the Tensor with numbers of the density λ·exp(-λx)."""
     check_condition(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    sample = continuous_sampler("Exponential", lambda rng, s: rng.standard_exponential(s) / lambd)
-    return fill_with_samples(self, "exponential_", generator, sample)
+    return continuous("Exponential", lambda rng, s: rng.standard_exponential(s) / lambd)
 
 
-@expose("method")
-def geometric_(self: Tensor, p: float, *, generator=None) -> Tensor:
+@fill_method
+def geometric_(p: float) -> Any:
     """Fill the Tensor with the number of trials of probability p up to the first success."""
     check_condition(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return fill_with_samples(
-        self, "geometric_", generator, lambda rng, s, d: np.asarray(rng.geometric(p, s)).astype(d)
-    )
+    return lambda rng, s, dtype: rng.geometric(p, s)
 
 
-@expose("method")
-def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator=None) -> Tensor:
+@fill_method
+def cauchy_(median: float = 0, sigma: float = 1) -> Any:
     """Fill the Tensor with numbers of the density σ / (π·((x - median)² + σ²))."""
     check_condition(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    sample = continuous_sampler("Cauchy", lambda rng, s: median + sigma * rng.standard_cauchy(s))
-    return fill_with_samples(self, "cauchy_", generator, sample)
+    return continuous("Cauchy", lambda rng, s: median + sigma * rng.standard_cauchy(s))
 
 
-@expose("method")
-def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator=None) -> Tensor:
+@fill_method
+def log_normal_(mean: float = 1, std: float = 2) -> Any:
     """Fill the Tensor with numbers whose logarithms are normal."""
     check_condition(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
-    return fill_with_samples(
-        self,
-        "log_normal_",
-        generator,
-        continuous_sampler("LogNormal", lambda rng, s: rng.lognormal(mean, std, s)),
-    )
+    return continuous("LogNormal", lambda rng, s: rng.lognormal(mean, std, s))

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.dtypes import default_numpy_dtype
 from .._core.errors import TensorError
-from .._declare.operation import expose
+from .._declare.spaces import expose
 from .creation import create_with_options
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from .._core.layout import (
     preserve_format,
 )
 from .._core.tensor import Tensor, as_subclass
-from .._declare.operation import expose
+from .._declare.spaces import expose
 from .._make.creation import TENSOR_TYPES, TensorType
 from .._make.devices import as_device, device_of, to_device
 from ..ops.casting import to_copy

@@ -15,7 +15,7 @@ from .._core.duals import get_tangent
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.tensor import Tensor, refresh
-from .._declare.operation import expose
+from .._declare.spaces import expose
 from .._make.devices import device_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from .._core.memory import is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import LEAF, Tensor, as_subclass, make_tensor, refresh
-from .._declare.operation import expose
+from .._declare.spaces import expose
 from .._make.devices import as_device, device_of, move_array
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if not is_array(self.value):
         raise TensorError(
             "Cannot access data pointer of Tensor that doesn't have storage",
-            hint="inside a transform it stands for values that are not known: compute with torch's functions",
+            hint="inside a transform its values are not known: compute with torch's functions or fxgrad.numpy",
         )
     return self.value
 

@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from .._core.errors import TensorError
-from .._declare.operation import expose
+from .._declare.spaces import expose
 
 SETTINGS: dict[str, Any] = {
     "threads": os.cpu_count() or 1,

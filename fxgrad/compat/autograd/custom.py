@@ -1,4 +1,4 @@
-"""The application of a `Function`: its forward, its node, its backward and its jvp.
+"""The application of a `Function`: its forward, the history of its outputs, and its jvp.
 
 At the bottom of the stack `forward` runs on the user's own Tensors. Inside transforms the levels further out are asked
 first: the whole application is an operation that each of them treats by its own rule (`APPLICATION`), so that every
@@ -14,17 +14,14 @@ import numpy as np
 
 from ... import ops
 from ...core import source_info
-from ...core.aval import aval_of, is_differentiable, kind_of
-from ...core.interpreter import CURRENT, EVAL, Context, levels, use_context
-from ...core.primitive import Primitive
-from ...ops.projection import project
+from ...core.aval import aval_of, is_differentiable
+from ...core.interpreter import CURRENT, use_context
 from .._core import duals
-from .._core.backward.accumulation import to_cotangent, to_gradient
 from .._core.errors import ArgumentError, TensorError
 from .._core.inplace import rebase_history, write_tangent
 from .._core.memory import VERSIONS, is_array
 from .._core.modes import current_modes, with_modes
-from .._core.tape import BASE_TAPE, Edge, TapeInterpreter, current_tape, next_serial
+from .._core.tape import BASE_TAPE, Edge, TapeInterpreter, TensorPrimitive, current_tape, next_serial
 from .._core.tensor import (
     LEAF,
     Tensor,
@@ -37,7 +34,7 @@ from .._core.tensor import (
     wrap,
 )
 from .._core.views import IdentityStep, ViewMeta, base_tensor, is_view, make_view_meta, tensor_version
-from .function import Ctx, Function, SavedOutput, has_setup_context
+from .function_node import Ctx, SavedOutput, SingleLevelFunction, has_setup_context
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +45,9 @@ NO_SETUP_MESSAGE = (
 )
 
 
-def apply_function(cls: type[Function], args: tuple, kwargs: dict, for_jvp: bool = False) -> tuple[Any, Any]:
+def apply_function(
+    cls: type[SingleLevelFunction], args: tuple, kwargs: dict, for_jvp: bool = False
+) -> tuple[Any, Any]:
     """Apply a Function in the current Context; return (Node, output). `for_jvp`: ctx is set up in any case."""
     tape = current_tape()
     node = cls._backward_cls(tape, tuple([isinstance(a, Tensor) and a.requires_grad for a in args]))
@@ -80,7 +79,7 @@ def apply_function(cls: type[Function], args: tuple, kwargs: dict, for_jvp: bool
     return node, tuple(finished) if isinstance(output, tuple) else finished[0]
 
 
-def apply_in_outer(tape: TapeInterpreter, cls: type[Function], args: tuple) -> tuple[Any, tuple]:
+def apply_in_outer(tape: TapeInterpreter, cls: type[SingleLevelFunction], args: tuple) -> tuple[Any, tuple]:
     """Apply a Function at the levels outside a tape; return (its output as Tensors of the tape, modified arguments)."""
     values = [to_outer(a, tape) for a in args if isinstance(a, Tensor)]
     box: dict[str, Any] = {}
@@ -174,26 +173,26 @@ def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
 
 def set_history(output: Tensor, edge, outputs: tuple) -> None:
     """Give an output its history."""
-    aspect = output.view_meta
-    if aspect is not None and aspect.base is not None:
+    meta = output.view_meta
+    if meta is not None and meta.base is not None:
         if edge is not None:
             several = sum(isinstance(t, Tensor) for t in outputs) > 1
             creation = "multiple" if several else "custom"
-            output.view_meta = ViewMeta(aspect.base, aspect.chain, creation, aspect.tangent)
-        elif aspect.creation != "detached":
+            output.view_meta = ViewMeta(meta.base, meta.chain, creation, meta.tangent)
+        elif meta.creation != "detached":
             return  # a view that was made under no_grad
     output.node = edge
 
 
 def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
     """Give an input that was modified in place its new history."""
-    aspect = target.view_meta
+    meta = target.view_meta
     if target.node is LEAF:
         raise TensorError(
             "a leaf Variable that requires grad has been used in an in-place operation.",
             hint="apply the Function to a clone",
         )
-    if aspect is not None and aspect.base is not None and sum(isinstance(t, Tensor) for t in outputs) > 1:
+    if meta is not None and meta.base is not None and sum(isinstance(t, Tensor) for t in outputs) > 1:
         raise TensorError(
             "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
             "return more than one Tensor. This is not supported by the current autograd engine. You should either "
@@ -213,78 +212,6 @@ def saved_entry(tensor, own: dict[int, int], position: int) -> Any:
             f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}"
         )
     return SavedOutput(own[id(tensor)], tensor.value) if id(tensor) in own else tensor
-
-
-# -- backward ------------------------------------------
-def apply_backward(node, cts: dict) -> list[Any]:
-    """Compute the cotangents of the Tensors among the inputs by the user's `backward`."""
-    context, tape = CURRENT.get(), node.tape
-    create = tape is not BASE_TAPE or any(level is BASE_TAPE for level in levels())
-    if (
-        tape is not BASE_TAPE
-    ):  # what was saved may belong to a tape that is closed, which operations have to look at
-        inside = Context(context.interpreter, context.observer, context.modes)
-    else:
-        at_base = context.interpreter is EVAL.interpreter or context.interpreter is BASE_TAPE
-        inside = with_modes(EVAL if at_base else context, grad=create)
-    with use_context(inside):
-        given = [as_grad_output(node, cts.get(i), aval) for i, aval in enumerate(node.result_avals)]
-        results = node.apply(*given)
-        results = results if isinstance(results, tuple) else (results,)
-        return check_cotangents(node, results, create)
-
-
-def as_grad_output(node, ct, aval) -> Tensor | None:
-    """Wrap a cotangent of an output for the user; zeros where there is none."""
-    if ct is not None:
-        return to_gradient(ct)
-    if aval is None or not node.materialize_grads:
-        return None
-    return make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype))
-
-
-def check_cotangents(node, results: tuple, create: bool) -> list[Any]:
-    """Check what `backward` returned, and convert it to cotangents of the inputs that need one."""
-    count = len(node.needs_input_grad)
-    if len(results) < count or any(r is not None for r in results[count:]):
-        raise TensorError(
-            f"function {node.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
-        )
-    for i, result in enumerate(results[:count]):
-        if i not in node.places and result is not None:
-            raise TensorError(
-                f"function {node.name()} returned a gradient different than None at position {i + 1}, but the "
-                "corresponding forward input was not a Variable"
-            )
-    found = []
-    for k, (place, parent, aval) in enumerate(zip(node.places, node.next_edges, node.operands)):
-        result = results[place]
-        if result is not None and not isinstance(result, Tensor):
-            raise TensorError(f"expected Variable or None (got {type(result).__name__})")
-        if result is None or parent is None:
-            found.append(None)
-            continue
-        if not is_expandable(aval.shape, result.shape):
-            raise TensorError(
-                f"Function {node.name()} returned an invalid gradient at index {k} - got {list(result.shape)} but "
-                f"expected shape compatible with {list(aval.shape)}"
-            )
-        if result.dtype.is_complex and kind_of(aval.dtype) != "c":
-            raise TensorError(
-                f"Function {node.name()} returned an invalid gradient at index {k} - it is complex, and the input is "
-                "real",
-                hint="return gradient.real, which is the gradient of a real input",
-            )
-        ct = to_cotangent(result, create)
-        have = aval_of(ct)
-        found.append(ct if have.shape == aval.shape and have.dtype == aval.dtype else project(ct, aval))
-    return found
-
-
-def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:
-    """Whether a Tensor of a shape could be expanded to another."""
-    extra = len(to) - len(shape)
-    return extra >= 0 and all(m in (1, n) for m, n in zip(shape, to[extra:]))
 
 
 # -- forward mode ------------------------------------------
@@ -351,29 +278,21 @@ def jvp_outputs(node, args: tuple, tangents: Sequence[Any], outputs: Sequence[An
             raise TensorError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
         if isinstance(output, Tensor):
             if t is not None:
-                check_tangent(t, output, i, i in node.constant)
+                check_output_tangent(t, output, i, i in node.constant)
             origin = node.origins[i]
             if origin in versions:
                 check_tangent_modified(t, tangents[origin], versions[origin])
     return [t if isinstance(o, Tensor) else None for t, o in zip(found, outputs)]
 
 
-def check_tangent(tangent: Tensor, output: Tensor, position: int, constant: bool) -> None:
+def check_output_tangent(tangent: Tensor, output: Tensor, position: int, constant: bool) -> None:
     """Raise unless an output may have this tangent."""
-    dtype = aval_of(output.value).dtype
-    if constant or not is_differentiable(dtype):
+    if constant or not is_differentiable(aval_of(output.value).dtype):
         raise TensorError(
             f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output is not "
             "a differentiable Tensor.You should return None at that position instead."
         )
-    if tangent.shape != output.shape:
-        raise TensorError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
-            f"is not supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
-    if tangent.dtype.is_complex and kind_of(dtype) != "c":
-        raise TensorError("Trying to set a complex forward gradient of a real Tensor, this is not supported.")
+    duals.check_tangent(tangent, output)
 
 
 def check_tangent_modified(found: Tensor | None, tangent: Tensor, before: int) -> None:
@@ -391,17 +310,14 @@ def check_tangent_modified(found: Tensor | None, tangent: Tensor, before: int) -
 
 
 # -- inside transforms ------------------------------------------
-class Application(Primitive):
+class Application(TensorPrimitive):
     """The primitive that applies a Function, for the levels that are not the innermost.
 
     Its params are the Function, the layout of its arguments (those that are no Tensors, in tuples), a box for the
     layout of its outputs, and the randomness of the level that maps.
     """
 
-    multiple_results = True
-    runs_user_code = True
-    unique = True
-    on_tensors = True
+    identity_params = True
 
     def kernel(self, *values, cls, layout, box: dict, randomness: str) -> list[Any]:
         """Apply it in the current Context, at the tape or at the bottom."""
@@ -425,12 +341,10 @@ class Application(Primitive):
     def batch(
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        from .vmapped import apply_to_entries  # which calls Functions
-
         args = merge_arguments(params["layout"], values)
         flags = iter(is_batched)
         dims = tuple([(0 if next(flags) else None) if isinstance(a, Tensor) else None for a in args])
-        output, out_dims = apply_to_entries(params["cls"], args, dims, size, params["randomness"])
+        output, out_dims = params["cls"]._apply_to_entries(args, dims, size, params["randomness"])
         moved = [None if d is None else d for d in out_dims]
         ys = split_outputs(output, args, params["box"])
         places = [

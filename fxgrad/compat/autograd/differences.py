@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import kind_of
+from ...checking.finite_differences import central_differences, random_like, to_host_array
+from ...core.aval import Aval
+from ...transforms.jacobian import unit_vectors
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.tensor import Tensor, refresh
-from .._make.creation import from_numpy
+from .._make.creation import from_numpy, zeros_like
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 
 class GradcheckError(TensorError):
@@ -34,7 +36,8 @@ class Problem:
     def __init__(self, func: Callable[..., Any], inputs, options: dict[str, Any]):
         self.func, self.options = func, options
         self.args = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
-        self.inputs = [x for x in self.args if isinstance(x, Tensor) and x.requires_grad]
+        self.positions = [i for i, x in enumerate(self.args) if isinstance(x, Tensor) and x.requires_grad]
+        self.inputs = [self.args[i] for i in self.positions]
         self.random = np.random.default_rng(0)
         self.check_inputs()
         results = self.results()
@@ -49,9 +52,7 @@ class Problem:
                 "gradcheck expects at least one input tensor to require gradient, but none of them have "
                 "requires_grad=True."
             )
-        for i, x in enumerate(self.args):
-            if not any(x is y for y in self.inputs):
-                continue
+        for i, x in zip(self.positions, self.inputs):
             if x.dtype.itemsize != (16 if x.dtype.is_complex else 8):
                 warnings.warn(
                     f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
@@ -76,23 +77,20 @@ class Problem:
         found = self.func(*(self.args if args is None else args))
         return list(found) if isinstance(found, tuple | list) else [found]
 
-    def values(self, places: Sequence[int]) -> list[np.ndarray]:
-        """Copies of some results as the inputs are now, each flat."""
-        results = self.results()
-        return [as_array(results[i]).reshape(-1) for i in places]
-
-    def central_differences(self, x: Tensor, step, places: Sequence[int]) -> list[np.ndarray]:
-        """The central differences of some results for a step of an input in memory, per eps."""
-        memory, eps = refresh(x).value, self.options["eps"]
+    def central_differences(self, x: Tensor, direction, places: Sequence[int]) -> list[np.ndarray]:
+        """The flat central differences of some results, of an input that moves along a direction in memory."""
+        memory = refresh(x).value
         before = memory.copy()
+
+        def values_at(step: float) -> list[np.ndarray]:
+            memory[...] = before + step * direction
+            results = self.results()
+            return [as_array(results[i]).reshape(-1) for i in places]
+
         try:
-            memory[...] = before + eps * step
-            above = self.values(places)
-            memory[...] = before - eps * step
-            below = self.values(places)
+            return central_differences(values_at, self.options["eps"])
         finally:
             memory[...] = before
-        return [(a - b) / (2 * eps) for a, b in zip(above, below)]
 
     def numerical_jacobians(
         self, places: Sequence[int], x: Tensor
@@ -109,24 +107,23 @@ class Problem:
         ]
 
     def draw(self, tensor: Tensor) -> np.ndarray:
-        """Random numbers of the shape and kind of a Tensor."""
-        found = self.random.standard_normal(tensor.shape)
-        return found + 1j * self.random.standard_normal(tensor.shape) if tensor.dtype.is_complex else found
+        """Random numbers like a Tensor."""
+        return random_like(self.random, refresh(tensor).value)[0]
 
     def is_close(self, analytical, numerical, slack: float = 1.0) -> bool:
         """Whether two Jacobians, or two products with them, are close enough."""
         atol, rtol = self.options["atol"] * slack, self.options["rtol"]
         return bool(np.allclose(analytical, numerical, rtol, atol, equal_nan=True))
 
-    def pulled(self, index: int, weight: np.ndarray, **options) -> list[np.ndarray]:
-        """The gradients of the inputs for a gradient of one output, as arrays; zeros where there is none."""
+    def vjp_arrays(self, index: int, weight: np.ndarray) -> list[np.ndarray]:
+        """The gradients of the inputs for a gradient of one output; zeros where there is none."""
         output = self.outputs[index]
-        found = grad(
-            output, self.inputs, tensor_like(weight, output), retain_graph=True, allow_unused=True, **options
-        )
-        return [np.zeros(x.shape) if g is None else self.checked(g, x) for g, x in zip(found, self.inputs)]
+        found = grad(output, self.inputs, tensor_like(weight, output), retain_graph=True, allow_unused=True)
+        return [
+            np.zeros(x.shape) if g is None else self.gradient_array(g, x) for g, x in zip(found, self.inputs)
+        ]
 
-    def checked(self, gradient: Tensor, x: Tensor) -> np.ndarray:
+    def gradient_array(self, gradient: Tensor, x: Tensor) -> np.ndarray:
         """Convert a gradient to an array, or raise unless it has the dtype and the shape of its input."""
         if self.options["check_grad_dtypes"] and gradient.dtype is not x.dtype:
             raise GradcheckError("Gradient has dtype mismatch")
@@ -134,23 +131,25 @@ class Problem:
             raise GradcheckError("Gradient has incorrect size")
         return as_array(gradient)
 
-    def jvp_arrays(self, tangents: dict[int, np.ndarray]) -> list[np.ndarray]:
-        """The flat tangents of the differentiable outputs, for tangents of the inputs at some positions."""
+    def jvp(self, tangents: dict[int, Tensor]) -> tuple[Tensor, ...]:
+        """The tangents of the differentiable outputs, for tangents of the inputs at some positions."""
         with dual_level():
-            duals = iter(
-                make_dual(x, tensor_like(tangents[i], x)) if i in tangents else x
-                for i, x in enumerate(self.inputs)
-            )
-            args = [next(duals) if any(x is y for y in self.inputs) else x for x in self.args]
+            args = list(self.args)
+            for i, t in tangents.items():
+                args[self.positions[i]] = make_dual(self.inputs[i], t)
             results = self.results(args)
             pairs = [unpack_dual(results[i]) for i in self.places]
-            return [np.zeros(p.shape.numel()) if t is None else as_array(t).reshape(-1) for p, t in pairs]
+            return tuple([zeros_like(p) if t is None else t for p, t in pairs])
+
+    def jvp_arrays(self, tangents: dict[int, np.ndarray]) -> list[np.ndarray]:
+        """The same of arrays, flat."""
+        given = {i: tensor_like(t, self.inputs[i]) for i, t in tangents.items()}
+        return [as_array(t).reshape(-1) for t in self.jvp(given)]
 
 
 def as_array(tensor: Tensor) -> np.ndarray:
     """A copy of the entries of a Tensor, in double precision."""
-    value = refresh(tensor).value
-    return np.array(value, dtype=complex if kind_of(value.dtype) == "c" else float)
+    return to_host_array(refresh(tensor).value)
 
 
 def tensor_like(array: np.ndarray, tensor: Tensor) -> Tensor:
@@ -159,12 +158,9 @@ def tensor_like(array: np.ndarray, tensor: Tensor) -> Tensor:
     return from_numpy(array.astype(refresh(tensor).value.dtype))
 
 
-def unit_arrays(x: Tensor) -> Iterator[np.ndarray]:
-    """Yield for every element an array that is 1 there and 0 elsewhere."""
-    for k in range(x.shape.numel()):
-        step = np.zeros(x.shape.numel())
-        step[k] = 1
-        yield step.reshape(x.shape)
+def unit_arrays(x: Tensor) -> np.ndarray:
+    """For every element an array that is 1 there and 0 elsewhere."""
+    return unit_vectors([Aval(x.shape, np.dtype(float))])[0]
 
 
 def stack_entries(rows: Sequence[Sequence[np.ndarray]], k: int) -> np.ndarray:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...core.interpreter import CURRENT, api_boundary, use_context
-from .._core.duals import DUAL_LEVEL, DualLevel, ensure_no_dual_level, get_tangent, set_tangent
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.duals import (
+    DUAL_LEVEL,
+    DualLevel,
+    check_tangent,
+    ensure_floating,
+    ensure_no_dual_level,
+    get_tangent,
+    set_tangent,
+)
+from .._core.errors import ArgumentError, TensorError
 from .._core.memory import is_array, memory_address, memory_owner
 from .._core.modes import current_modes, with_modes
 from .._core.tensor import Tensor
@@ -90,27 +98,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for given, name in ((tensor, "primal"), (tangent, "tangent")):
         if not isinstance(given, Tensor):
             raise ArgumentError(f"make_dual: the {name} must be a Tensor, not {type(given).__name__}")
-        if not (given.dtype.is_floating_point or given.dtype.is_complex):
-            raise ArgumentValueError(
-                f"Expected {name} to be floating point or complex, but got: {given.dtype}"
-            )
+        ensure_floating(given, name)
     if get_tangent(tensor) is not None or get_tangent(tangent) is not None:
         raise TensorError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported.",
             hint="unpack_dual(x).primal is without it",
         )
-    if tensor.shape != tangent.shape:
-        raise TensorError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
+    check_tangent(tangent, tensor)
     if tangent.dtype is not tensor.dtype:
-        if tangent.dtype.is_complex and not tensor.dtype.is_complex:
-            raise TensorError(
-                "Trying to set a complex forward gradient of a real Tensor, this is not supported."
-            )
         tangent = tangent.to(tensor.dtype)
     dual = alias(tensor)
     if current_modes().forward:

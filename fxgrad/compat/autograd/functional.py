@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...core.interpreter import CURRENT, api_boundary, use_context
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.modes import current_modes, with_modes
 from .._core.tape import BASE_TAPE, current_tape
 from .._core.tensor import Tensor
-from .._make.creation import from_numpy, ones_like, zeros_like
+from .._make.creation import ones_like, zeros_like
+from ..func.forward import jvp_at
+from ..func.jacobian import split_columns, split_rows, unit_tensors
+from ..func.vectorize import vmap
 from ..ops.joining import stack
-from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ STRICT = {
 }
 
 
+SCALAR = ("hessian", "hvp", "vhp")  # they are of functions with one number as their output
+
+
 def check_recorded(tensors: Sequence[Tensor | None], kind: str, output: int = 0) -> None:
     """Raise the error of strict mode about the first of some Tensors that has no history, or is none."""
     for i, tensor in enumerate(tensors):
@@ -62,6 +65,11 @@ def tensor_tuple(given, what: str, name: str) -> tuple[Tensor, ...]:
     return tensors
 
 
+def output_tuple(returned, name: str) -> tuple[Tensor, ...]:
+    """Convert what the user's function returned to a tuple."""
+    return tensor_tuple(returned, "outputs of the user-provided function", name)
+
+
 def match_structure(given, tensors: Sequence[Any]) -> Any:
     """Return a tuple where a tuple was given, otherwise the one Tensor."""
     return tuple(tensors) if isinstance(given, tuple) else tensors[0]
@@ -79,14 +87,6 @@ def prepare_inputs(tensors: Sequence[Tensor], keep: bool, required: bool = True)
         own = x.view_as(x) if keep else x.detach()
         made.append(own.requires_grad_() if required and not own.requires_grad else own)
     return tuple(made)
-
-
-def call_function(
-    func: Callable[..., Any], inputs: Sequence[Tensor], name: str
-) -> tuple[Any, tuple[Tensor, ...]]:
-    """Call the function; return (its result, the result as a tuple)."""
-    returned = func(*inputs)
-    return returned, tensor_tuple(returned, "outputs of the user-provided function", name)
 
 
 def detach_results(tensors: Sequence[Tensor], keep: bool) -> list[Tensor]:
@@ -158,6 +158,52 @@ def enable_recording() -> Any:
     return use_context(with_modes(CURRENT.get(), grad=True))
 
 
+class FunctionCall:
+    """A call of the user's function with inputs `xs` and outputs `ys` that stand for the given ones. Results keep
+    their history where `keep`."""
+
+    returned: Any
+    ys: tuple[Tensor, ...]
+
+    def __init__(self, name: str, inputs, keep: bool, strict: bool):
+        self.name, self.inputs, self.keep, self.strict = name, inputs, keep, strict
+        self.xs = prepare_inputs(tensor_tuple(inputs, "inputs", name), keep)
+
+    def run(self, func: Callable[..., Any]) -> None:
+        """Call the function; with `strict` all its outputs must depend on something."""
+        self.returned = func(*self.xs)
+        self.ys = output_tuple(self.returned, self.name)
+        if self.name in SCALAR:
+            self.check_number()
+        if self.strict:
+            check_recorded(self.ys, "constant")
+
+    def check_number(self) -> None:
+        """Raise unless the function returned one Tensor with one element."""
+        if isinstance(self.returned, tuple):
+            raise TensorError(f"The function given to {self.name} should return a single Tensor")
+        if self.ys[0].shape.numel() != 1:
+            raise TensorError(
+                f"The Tensor returned by the function given to {self.name} should contain a single element"
+            )
+
+    def gradients(self, kind: str) -> list[Tensor]:
+        """The gradients of the outputs, with their history; `kind` is the error of strict mode where there is none."""
+        found = grad_or_none(self.ys, self.xs, None, True)
+        if self.strict:
+            check_connected(found, kind)
+            check_recorded(found, "linear")
+        return replace_none(found, self.xs)
+
+    def like_inputs(self, found: Sequence[Any]) -> Any:
+        """Results, one for each input, in the structure of the inputs."""
+        return match_structure(self.inputs, detach_results(replace_none(found, self.xs), self.keep))
+
+    def like_outputs(self, found: Sequence[Any]) -> Any:
+        """Results, one for each output, in the structure of the outputs."""
+        return match_structure(self.returned, detach_results(replace_none(found, self.ys), self.keep))
+
+
 @api_boundary
 def vjp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
@@ -178,16 +224,13 @@ def vjp(
     """
     keep = is_history_kept(create_graph)
     with enable_recording():
-        xs = prepare_inputs(tensor_tuple(inputs, "inputs", "vjp"), keep)
-        returned, ys = call_function(func, xs, "vjp")
-        if strict:
-            check_outputs(ys)
-        vectors = vectors_for(v, ys, keep, "vjp", OF_OUTPUT)
-        found = grad_or_none(ys, xs, vectors, keep)
+        call = FunctionCall("vjp", inputs, keep, strict)
+        call.run(func)
+        vectors = vectors_for(v, call.ys, keep, "vjp", OF_OUTPUT)
+        found = grad_or_none(call.ys, call.xs, vectors, keep)
         if strict:
             check_connected(found, "input", "jacobian" * create_graph)
-        results = detach_results(replace_none(found, xs), keep)
-        return match_structure(returned, detach_results(ys, keep)), match_structure(inputs, results)
+        return call.like_outputs(call.ys), call.like_inputs(found)
 
 
 @api_boundary
@@ -200,17 +243,14 @@ def jvp(
     """
     keep = is_history_kept(create_graph)
     with enable_recording():
-        xs = prepare_inputs(tensor_tuple(inputs, "inputs", "jvp"), keep)
-        vectors = vectors_for(v, xs, keep, "jvp", OF_INPUT)
-        returned, ys = call_function(func, xs, "jvp")
-        if strict:
-            check_outputs(ys)
-        pulled, found = jvp_by_reverse(ys, xs, vectors, keep)
+        call = FunctionCall("jvp", inputs, keep, strict)
+        vectors = vectors_for(v, call.xs, keep, "jvp", OF_INPUT)
+        call.run(func)
+        pulled, found = jvp_by_reverse(call.ys, call.xs, vectors, keep)
         if strict:
             check_connected(pulled, "input")
             check_recorded(found if create_graph else (), "jacobian")
-        results = detach_results(replace_none(found, ys), keep)
-        return match_structure(returned, detach_results(ys, keep)), match_structure(returned, results)
+        return call.like_outputs(call.ys), call.like_outputs(found)
 
 
 @api_boundary
@@ -219,10 +259,7 @@ def vhp(
 ) -> tuple[Any, Any]:
     """(output, vᵀH) of a function with one number as its output and its Hessian. Args are those of `jvp`."""
 
-    def product(slopes: list, xs: tuple, vectors: tuple, keep: bool) -> list:
-        return grad_or_none(replace_none(slopes, xs), xs, vectors, keep)
-
-    return hessian_product("vhp", product, func, inputs, v, create_graph, strict)
+    return hessian_product("vhp", grad_or_none, func, inputs, v, create_graph, strict)
 
 
 @api_boundary
@@ -232,55 +269,31 @@ def hvp(
     """(output, Hv) of a function with one number as its output and its Hessian. Args are those of `jvp`; `vhp` gives
     the same at less cost where second derivatives are continuous."""
 
-    def product(slopes: list, xs: tuple, vectors: tuple, keep: bool) -> list:
-        return jvp_by_reverse(replace_none(slopes, xs), xs, vectors, keep)[1]
+    def product(*args) -> list[Any]:
+        return jvp_by_reverse(*args)[1]
 
     return hessian_product("hvp", product, func, inputs, v, create_graph, strict)
 
 
 def hessian_product(
     name: str,
-    product: Callable[[list, tuple, tuple, bool], list],
+    product: Callable[[Sequence, Sequence, Sequence, bool], list],
     func: Callable[..., Any],
     inputs,
     v,
     create_graph: bool,
     strict: bool,
 ) -> tuple[Any, Any]:
-    """Return (output, a product with the Hessian), where `product` makes that of the gradients."""
+    """Return (output, a product with the Hessian), which `product` makes of the gradients, the inputs and vectors."""
     keep = is_history_kept(create_graph)
     with enable_recording():
-        xs = prepare_inputs(tensor_tuple(inputs, "inputs", name), keep)
-        vectors = vectors_for(v, xs, keep, name, OF_INPUT)
-        returned, ys = call_function(func, xs, name)
-        check_number(returned, ys, name)
-        if strict:
-            check_outputs(ys)
-        slopes = grad_or_none(ys, xs, None, True)
-        if strict:
-            check_connected(slopes, "input")
-            check_recorded(slopes, "linear")
-        found = product(slopes, xs, vectors, keep)
+        call = FunctionCall(name, inputs, keep, strict)
+        vectors = vectors_for(v, call.xs, keep, name, OF_INPUT)
+        call.run(func)
+        found = product(call.gradients("input"), call.xs, vectors, keep)
         if strict:
             check_connected(found, "pair", "hessian" * create_graph)
-        return detach_results(ys, keep)[0], match_structure(
-            inputs, detach_results(replace_none(found, xs), keep)
-        )
-
-
-def check_number(returned, outputs: Sequence[Tensor], name: str) -> None:
-    """Raise unless the function returned one Tensor with one element."""
-    if isinstance(returned, tuple):
-        raise TensorError(f"The function given to {name} should return a single Tensor")
-    if outputs[0].shape.numel() != 1:
-        raise TensorError(
-            f"The Tensor returned by the function given to {name} should contain a single element"
-        )
-
-
-def check_outputs(outputs: Sequence[Tensor]) -> None:
-    """Raise, in strict mode, unless all outputs depend on something."""
-    check_recorded(outputs, "constant")
+        return call.like_outputs(call.ys), call.like_inputs(found)
 
 
 def check_connected(found: Sequence[Any], kind: str, order: str = "", output: int = 0) -> None:
@@ -338,27 +351,34 @@ def jacobian(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
             "Please either set `strict=False` or `vectorize=False`."
         )
-    given, keep = tensor_tuple(inputs, "inputs", "jacobian"), is_history_kept(create_graph)
+    keep = is_history_kept(create_graph)
     with enable_recording():
         if strategy == "forward-mode":
-            returned, blocks = jacobian_forward(func, prepare_inputs(given, keep, required=False))
+            xs = prepare_inputs(tensor_tuple(inputs, "inputs", "jacobian"), keep, required=False)
+            returned, blocks = jacobian_by_columns(func, xs)
         else:
-            xs = prepare_inputs(given, keep)
-            returned, ys = call_function(func, xs, "jacobian")
-            if strict:
-                check_outputs(ys)
+            call = FunctionCall("jacobian", inputs, keep, strict)
+            call.run(func)
+            returned = call.returned
             if vectorize:
-                blocks = vectorized_jacobian(ys, xs, keep)
+                rows = grad_or_none(call.ys, call.xs, unit_tensors(call.ys), keep, is_grads_batched=True)
+                total = sum(y.shape.numel() for y in call.ys)
+                rows = [expand_zeros(x, total) if g is None else g for g, x in zip(rows, call.xs)]
+                blocks = split_rows(rows, call.ys, call.xs)
             else:
-                blocks = [jacobian_rows(i, y, xs, keep, strict, create_graph) for i, y in enumerate(ys)]
-        blocks = [detach_results(row, keep) for row in blocks]
-    return match_structure(returned, [match_structure(inputs, row) for row in blocks])
+                blocks = [jacobian_by_rows(call, i, create_graph) for i in range(len(call.ys))]
+        blocks = [match_structure(inputs, detach_results(row, keep)) for row in blocks]
+    return match_structure(returned, blocks)
 
 
-def jacobian_rows(
-    position: int, output: Tensor, inputs: Sequence[Tensor], keep: bool, strict: bool, create_graph: bool
-) -> list[Tensor]:
-    """The Jacobian of the output at a position, a row after the other."""
+def expand_zeros(tensor: Tensor, size: int) -> Tensor:
+    """So many zeros like a Tensor, along a new first dimension."""
+    return zeros_like(tensor).expand(size, *tensor.shape)
+
+
+def jacobian_by_rows(call: FunctionCall, position: int, create_graph: bool) -> list[Tensor]:
+    """The Jacobian of the output at a position by all inputs, one row after the other."""
+    output = call.ys[position]
     if output.dtype.is_complex and output.requires_grad:
         raise TensorError(
             f"grad can be implicitly created only for real scalar outputs but got {output.dtype}",
@@ -366,63 +386,28 @@ def jacobian_rows(
         )
     rows: list[list[Tensor]] = []
     for element in output.reshape(-1).unbind():
-        found = grad_or_none([element], inputs, None, keep, retain_graph=True)
-        if strict:
+        found = grad_or_none([element], call.xs, None, call.keep, retain_graph=True)
+        if call.strict:
             check_connected(found, "pair", "jacobian" * create_graph, position)
-        rows.append(replace_none(found, inputs))
-    if not rows:
-        return [zeros_like(x).expand(0, *x.shape).reshape(*output.shape, *x.shape) for x in inputs]
-    return [
-        stack(column).reshape(tuple(output.shape) + tuple(x.shape)) for column, x in zip(zip(*rows), inputs)
-    ]
+        rows.append(replace_none(found, call.xs))
+    columns = map(stack, zip(*rows)) if rows else [expand_zeros(x, 0) for x in call.xs]
+    return [column.reshape(output.shape + x.shape) for column, x in zip(columns, call.xs)]
 
 
-def basis_batches(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """For each Tensor a batch of Tensors like it: among them all, every element is 1 once."""
-    sizes = [t.shape.numel() for t in tensors]
-    columns = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
-    return [
-        from_numpy(part.reshape((-1, *t.shape)).astype(t.dtype.numpy)) for part, t in zip(columns, tensors)
-    ]
-
-
-def vectorized_jacobian(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], keep: bool
-) -> list[list[Tensor]]:
-    """The Jacobian of all outputs from one backward pass, batched over their elements."""
-    found = grad_or_none(outputs, inputs, basis_batches(outputs), keep, is_grads_batched=True)
-    sizes = [y.shape.numel() for y in outputs]
-    blocks: list[list[Tensor]] = [[] for _ in outputs]
-    for g, x in zip(found, inputs):
-        rows = zeros_like(x).expand(sum(sizes), *x.shape) if g is None else g
-        for block, part, y in zip(blocks, rows.split(sizes), outputs):
-            block.append(part.reshape(tuple(y.shape) + tuple(x.shape)))
-    return blocks
-
-
-def jacobian_forward(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Any, list[list[Tensor]]]:
-    """The Jacobian from one forward pass, batched over the elements of the inputs."""
-    from ..func import vmap
-
-    shapes: list[Any] = []
+def jacobian_by_columns(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Any, list[list[Tensor]]]:
+    """(what the function returned, the Jacobian), by forward mode, mapped over the elements of the inputs."""
     returned: Any = None
 
-    def jvp_along(*tangents: Tensor) -> tuple[Tensor, ...]:
+    def call_function(*xs: Tensor) -> tuple[Tensor, ...]:
         nonlocal returned
-        with dual_level():
-            duals = [make_dual(x, t) for x, t in zip(inputs, tangents)]
-            returned, ys = call_function(func, duals, "jacobian")
-            shapes[:] = [y.shape for y in ys]
-            pairs = [unpack_dual(y) for y in ys]
-            return tuple(zeros_like(p) if t is None else t for p, t in pairs)
+        returned = func(*xs)
+        return output_tuple(returned, "jacobian")
 
-    columns = vmap(jvp_along)(*basis_batches(inputs))
-    sizes = [x.shape.numel() for x in inputs]
-    blocks = []
-    for column, shape in zip(columns, shapes):
-        parts = column.movedim(0, -1).split(sizes, -1)
-        blocks.append([p.reshape(tuple(shape) + tuple(x.shape)) for p, x in zip(parts, inputs)])
-    return returned, blocks
+    def jvp_column(*tangents: Tensor) -> tuple[Tensor, ...]:
+        return jvp_at(call_function, tuple(inputs), {}, range(len(inputs)), tangents)[1]
+
+    columns = vmap(jvp_column)(*unit_tensors(inputs))
+    return returned, split_columns(columns, inputs)
 
 
 @api_boundary
@@ -448,15 +433,9 @@ def hessian(
     tensor_tuple(inputs, "inputs", "hessian")
 
     def gradients_of_inputs(*xs: Tensor) -> tuple[Tensor, ...]:
-        xs = tuple(x if x.requires_grad else x.view_as(x).requires_grad_() for x in xs)
-        returned, ys = call_function(func, xs, "hessian")
-        check_number(returned, ys, "hessian")
-        if strict:
-            check_outputs(ys)
-        slopes = grad_or_none(ys, xs, None, True)
-        if strict:
-            check_recorded(slopes, "linear")
-        return tuple(replace_none(slopes, xs))
+        call = FunctionCall("hessian", xs, True, strict)
+        call.run(func)
+        return tuple(call.gradients("linear"))
 
     blocks = jacobian(gradients_of_inputs, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return blocks if isinstance(inputs, tuple) else blocks[0]

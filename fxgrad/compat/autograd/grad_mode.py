@@ -15,7 +15,7 @@ from ...core.interpreter import CURRENT
 from .._core.errors import ArgumentError
 from .._core.modes import current_modes, with_modes
 from .._core.tensor import Tensor
-from .._declare.operation import expose
+from .._declare.spaces import expose
 
 if TYPE_CHECKING:
     from collections.abc import Callable

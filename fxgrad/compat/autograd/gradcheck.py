@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...checking.finite_differences import random_like
 from ...core.interpreter import CURRENT, api_boundary, use_context
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, refresh
-from .._make.creation import from_numpy, zeros_like
+from .._make.creation import from_numpy
+from ..func.vectorize import vmap
 from ..ops.joining import stack
 from .differences import (
     GradcheckError,
@@ -21,7 +23,6 @@ from .differences import (
     tensor_like,
     unit_arrays,
 )
-from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def check_constant(problem: Problem) -> None:
 def backward_jacobian(problem: Problem, index: int, unit) -> list[np.ndarray]:
     """The Jacobians of one output by all inputs, or of its imaginary part (unit=1j)."""
     steps = unit_arrays(problem.outputs[index])
-    columns = [problem.pulled(index, unit * step) for step in steps]
+    columns = [problem.vjp_arrays(index, unit * step) for step in steps]
     return [
         np.array([column[j] for column in columns]).reshape(len(columns), x.shape.numel()).T
         for j, x in enumerate(problem.inputs)
@@ -141,7 +142,7 @@ def check_backward_fast(problem: Problem) -> None:
     for part, name, chosen in parts_to_check(problem.outputs, "outputs"):
         for i in chosen:
             weight = problem.random.standard_normal(problem.outputs[i].shape)
-            found, again = (problem.pulled(i, UNITS[part] * weight) for _ in range(2))
+            found, again = (problem.vjp_arrays(i, UNITS[part] * weight) for _ in range(2))
             for j, u in enumerate(directions):
                 analytical = float(np.real(np.vdot(found[j], u)))
                 expected = float(weight.reshape(-1) @ complex_part(numerical[j][i], part))
@@ -221,7 +222,7 @@ def check_batched_backward(problem: Problem) -> None:
     """Check that a batch of gradients gives the batch of what each of them gives."""
     for i, output in enumerate(problem.outputs):
         weights = [problem.draw(output) for _ in range(2)]
-        expected = [problem.pulled(i, w) for w in weights]
+        expected = [problem.vjp_arrays(i, w) for w in weights]
         batch = stack([tensor_like(w, output) for w in weights])
         try:
             found = grad(
@@ -239,21 +240,12 @@ def check_batched_backward(problem: Problem) -> None:
 
 def check_batched_forward(problem: Problem) -> None:
     """Check that a batch of tangents gives the batch of what each of them gives."""
-    from ..func import vmap
-
     for j, x in enumerate(problem.inputs):
         tangents = [problem.draw(x) for _ in range(2)]
         expected = [problem.jvp_arrays({j: t}) for t in tangents]
 
-        def jvp_along(tangent: Tensor, x: Tensor = x) -> tuple[Tensor, ...]:
-            with dual_level():
-                dual = make_dual(x, tangent)
-                results = problem.results([dual if a is x else a for a in problem.args])
-                pairs = [unpack_dual(results[i]) for i in problem.places]
-                return tuple([zeros_like(p) if t is None else t for p, t in pairs])
-
         try:
-            found = vmap(jvp_along)(stack([tensor_like(t, x) for t in tangents]))
+            found = vmap(lambda t, j=j: problem.jvp({j: t}))(stack([tensor_like(t, x) for t in tangents]))
         except RuntimeError as error:
             raise GradcheckError(
                 f"While computing batched gradients, got: {error}\n\n{BATCHED['forward']}"
@@ -427,16 +419,8 @@ def random_weights(outputs: Sequence[Tensor], scattered: bool) -> tuple[Tensor, 
     """Random gradients of the outputs, of which the gradient is taken as well; `scattered`: every other element of a
     larger memory."""
     random = np.random.default_rng(0)
-    made = []
-    for y in outputs:
-        shape = (*y.shape, 2)
-        values = random.standard_normal(shape)
-        if y.dtype.is_complex:
-            values = values + 1j * random.standard_normal(shape)
-        values = values.astype(refresh(y).value.dtype)[..., 0]
-        array = values if scattered else values.copy()
-        made.append(from_numpy(array).requires_grad_())
-    return tuple(made)
+    drawn = [random_like(random, np.empty((*y.shape, 2), refresh(y).value.dtype))[0][..., 0] for y in outputs]
+    return tuple([from_numpy(w if scattered else w.copy()).requires_grad_() for w in drawn])
 
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

@@ -7,22 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import Aval, aval_of, kind_of
+from ...core.aval import Aval, aval_of
 from ...core.interpreter import api_boundary
-from .._core.backward.accumulation import (
-    cast_to_output,
-    memory_ids,
-    separate_memory,
-    take_tensor,
-    to_cotangent,
-)
+from .._core.backward.accumulation import memory_ids, separate_memory, take_tensor
 from .._core.backward.engine import run_backward
-from .._core.dtypes import from_numpy_dtype
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent
+from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes
 from .._core.tape import BASE_TAPE, LEAF, Edge, current_tape, node_and_index
-from .._core.tensor import Size, Tensor, gradient_edge, make_tensor, refresh
-from .._declare.operation import expose
+from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
+from .._declare.spaces import expose
 from .graph import GradientEdge
 
 if TYPE_CHECKING:
@@ -42,11 +36,8 @@ def as_gradients(given, count: int) -> list[Any]:
         return [None] * count
     gradients = [given] if isinstance(given, Tensor) else list(given)
     for gradient in gradients:
-        if gradient is not None and not isinstance(gradient, Tensor):
-            raise ArgumentError(
-                f"gradients can be either Tensors or None, but got {type(gradient).__name__}",
-                hint="torch.from_numpy(…), torch.tensor(…)",
-            )
+        if gradient is not None:
+            ensure_gradient(gradient)
     if len(gradients) != count:
         raise TensorError(f"got {count} tensors and {len(gradients)} gradients")
     return gradients
@@ -78,60 +69,19 @@ def make_seeds(
     """Make the seeds of backward: (edge, cotangent) for each output."""
     seeds = []
     for i, (output, gradient) in enumerate(zip(outputs, gradients)):
-        aval = aval_at(output)
+        aval, edge = aval_at(output), edge_at(output)
         if gradient is None:
-            ct = implicit_cotangent(aval, is_grads_batched) if edge_at(output) is not None else None
+            ct = None if edge is None else implicit_cotangent(aval, is_grads_batched)
         else:
             ct = output_cotangent(i, aval, gradient, create_graph, is_grads_batched)
-        seeds.append((edge_at(output), ct))
-    for i, (parent, _) in enumerate(seeds):
-        if parent is None:
+        seeds.append((edge, ct))
+    for i, (edge, _) in enumerate(seeds):
+        if edge is None:
             raise TensorError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn",
                 hint="requires_grad_() on a leaf that it is computed from, outside no_grad",
             )
     return seeds
-
-
-def implicit_cotangent(aval, is_grads_batched: bool) -> Any:
-    """The cotangent 1 of an output for which none was given."""
-    if is_grads_batched:
-        raise ArgumentValueError(
-            "is_grads_batched=True: every output needs a grad_output with a batch axis in front"
-        )
-    if aval.size != 1:
-        raise TensorError(
-            "grad can be implicitly created only for scalar outputs",
-            hint="reduce it (.sum(), .mean()), or give the gradient: y.backward(torch.ones_like(y))",
-        )
-    if kind_of(aval.dtype) != "f":
-        raise TensorError(
-            f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(aval.dtype)}"
-        )
-    return np.ones(aval.shape, aval.dtype)
-
-
-def output_cotangent(
-    position: int, aval, gradient: Tensor, create_graph: bool, is_grads_batched: bool
-) -> Any:
-    """Convert a given gradient to the cotangent of an output, whose shape it must have."""
-    ct = to_cotangent(gradient, create_graph)
-    have = aval_of(ct)
-    shape = have.shape[1:] if is_grads_batched else have.shape
-    if shape != aval.shape:
-        shapes = (
-            f"grad_output[{position}] has a shape of {Size(shape)} and output[{position}] has a shape of "
-            f"{Size(aval.shape)}."
-        )
-        if not is_grads_batched:
-            raise TensorError(f"Mismatch in shape: {shapes}")
-        raise TensorError(
-            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
-            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-            f"mismatch was detected: {shapes} If you only want some tensors in `grad_output` to be considered batched, "
-            "consider using vmap."
-        )
-    return cast_to_output(ct, aval.dtype, position)
 
 
 def tape_of(given: Sequence[Any]) -> Any:

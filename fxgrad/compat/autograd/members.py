@@ -16,7 +16,7 @@ from .._core.modes import current_modes
 from .._core.tape import LEAF, grad_accumulator, node_and_index
 from .._core.tensor import Tensor, attach_retain_hook, gradient_edge, refresh
 from .._core.views import make_detached, rebind_value, replace_memory, stop_outer_gradient
-from .._declare.operation import expose
+from .._declare.spaces import expose
 
 if TYPE_CHECKING:
     from collections.abc import Callable

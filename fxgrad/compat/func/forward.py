@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import ops
-from ...core import pytree, source_info
+from ...core import source_info
 from ...core.aval import aval_of
 from ...core.interpreter import api_boundary, opened
 from ...transforms import jvp as forward
 from ...transforms.jvp import JVPTracer
 from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.dtypes import from_numpy_dtype
-from .._core.duals import ensure_no_dual_level
+from .._core.duals import check_tangent, ensure_floating, ensure_no_dual_level
 from .._core.errors import TensorError
 from .._core.memory import VERSIONS, ensure_unmodified
 from .._core.tape import next_serial
-from .._core.tensor import Size, Tensor, make_tensor, to_outer, unwrap, wrap
+from .._core.tensor import Size, Tensor, make_tensor, unwrap, wrap
+from .arguments import ensure_tensors, flatten_primals, flatten_tree
 from .sharing import OuterTensors
-from .transform_levels import (
-    InnerTape,
-    TangentInterpreter,
-    ensure_tensors,
-    enter_tape,
-    flatten_tree,
-    is_none,
-    leave_tape,
-    output_and_aux,
-    wrap_tree,
-)
+from .transform_levels import InnerTape, TangentInterpreter, wrap_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+JVP = "jvp(f, primals, tangents)"  # its name in messages
 
 
 @api_boundary
@@ -53,31 +45,36 @@ def jvp(
 
     Raises:
         RuntimeError: structures or shapes do not fit, or what must be Tensors are none.
+        ValueError: Tensors of integers or booleans.
 
     >>> import fxgrad.compat as torch
     >>> y, t = torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     >>> y.numpy(), t.numpy()
     (array(0., dtype=float32), array(2., dtype=float32))
     """
-    return jvp_with_constants(func, primals, tangents, strict, has_aux)
+    if not isinstance(primals, tuple):
+        raise TensorError(
+            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    return jvp_at(func, primals, {}, range(len(primals)), tangents, strict, has_aux)
 
 
-def jvp_with_constants(
+def jvp_at(
     func: Callable[..., Any],
-    primals: tuple,
+    args: tuple,
+    kwargs: dict,
+    places: Sequence[int],
     tangents: tuple,
     strict: bool = False,
     has_aux: bool = False,
-    constants: tuple = (),
 ) -> Any:
-    """Compute `jvp`; `constants` are arguments in front of the primals that are not differentiated."""
+    """Compute `jvp` with respect to the arguments at some places."""
     ensure_no_dual_level()
-    name = "jvp(f, primals, tangents)"
-    leaves, structure = flatten_primals(primals, name)
+    leaves, structure = flatten_primals(tuple([args[i] for i in places]), JVP)
     given, tangent_structure = flatten_tree(tangents)
     if tangent_structure != structure:
         raise TensorError(
-            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"{JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
             f"structure {tangent_structure}"
         )
@@ -85,36 +82,22 @@ def jvp_with_constants(
     duals = [JVPTracer(interpreter, unwrap(x), match_tangent(t, x)) for x, t in zip(leaves, given)]
     with opened(interpreter):
         tape = InnerTape(interpreter.site)
+        outside = OuterPrimals(tape, [*leaves, *given], interpreter)
         with opened(tape):
-            inputs = [make_tensor(tape, d) for d in duals]
-            others = pytree.map(partial(enter_tape, tape), constants, is_leaf=is_none)
-            outside = OuterPrimals(tape, [*leaves, *given, *flatten_tree(constants)[0]], interpreter)
-            for x, stand_in in zip(
-                [*leaves, *flatten_tree(constants)[0]], [*inputs, *flatten_tree(others)[0]]
-            ):
-                outside.note(stand_in, x)
-            result = func(*others, *structure.unflatten(inputs))
-            result, aux = output_and_aux(result, name) if has_aux else (result, None)
-            results, out_structure = flatten_tree(result)
-            ensure_tensors(results, f"{name}: expected f(*primals) to return only tensors")
-            values, aux_values = [to_outer(r, tape) for r in results], leave_tape(tape, aux)
+            inputs = [outside.note(make_tensor(tape, d), x) for d, x in zip(duals, leaves)]
+            call = outside.restrict(func, args, kwargs, places)
+            result = outside.collect(call(*structure.unflatten(inputs)), JVP, has_aux)
+            ensure_tensors(result.leaves, JVP)
     outside.write_back_arguments()
-    ts = [interpreter.primal_and_tangent(v)[1] for v in values]
-    if strict and any(t is None for t in ts):
+    pairs = [interpreter.primal_and_tangent(v) for v in result.values]
+    if strict and any(t is None for _, t in pairs):
         raise TensorError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    ys = [outside.release(r, v) for r, v in zip(results, values)]
-    ts = [
-        separate_memory(
-            wrap_tree(ops.zeros_like(interpreter.primal_and_tangent(v)[0]) if t is None else t),
-            outside.used_ids,
-        )
-        for v, t in zip(values, ts)
-    ]
-    out = out_structure.unflatten(ys), out_structure.unflatten(ts)
-    return (*out, outside.release_tree(aux, aux_values)) if has_aux else out
+    output, *aux = outside.release_results()
+    ts = [wrap_tree(ops.zeros_like(y) if t is None else t) for y, t in pairs]
+    return output, result.structure.unflatten([separate_memory(t, outside.used_ids) for t in ts]), *aux
 
 
 class OuterPrimals(OuterTensors):
@@ -128,35 +111,13 @@ class OuterPrimals(OuterTensors):
         return wrap_tree(self.interpreter.primal_and_tangent(value)[0])
 
 
-def flatten_primals(primals, name: str) -> tuple[list[Tensor], Any]:
-    """Flatten a tuple of arguments, all of which must be Tensors, to its leaves and its structure."""
-    if not isinstance(primals, tuple):
-        raise TensorError(
-            f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
-        )
-    leaves, structure = flatten_tree(primals)
-    for x in leaves:
-        if not isinstance(x, Tensor):
-            raise TensorError(f"{name}: Expected primals to only contain Tensors, got {type(x)}")
-    if not leaves:
-        raise TensorError(f"{name}: Expected primals to contain at least one Tensor.")
-    return leaves, structure
-
-
 def match_tangent(tangent, primal: Tensor) -> Any:
     """Check a tangent against its primal, and convert it to the primal's dtype."""
     if not isinstance(tangent, Tensor):
-        raise TensorError(
-            f"jvp(f, primals, tangents): Expected tangents to only contain Tensors, got {type(tangent)}"
-        )
-    if tangent.shape != primal.shape:
-        raise TensorError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
-    if tangent.dtype.is_complex and not primal.dtype.is_complex:
-        raise TensorError("Trying to set a complex forward gradient of a real Tensor, this is not supported.")
+        raise TensorError(f"{JVP}: Expected tangents to only contain Tensors, got {type(tangent)}")
+    ensure_floating(primal, "primal")
+    ensure_floating(tangent, "tangent")
+    check_tangent(tangent, primal)
     value, dtype = unwrap(tangent), aval_of(primal.value).dtype
     return value if aval_of(value).dtype == dtype else ops.convert(value, dtype=dtype)
 
@@ -176,6 +137,7 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
 
     Raises:
         RuntimeError: by `jvp_fn`, the tangents have another structure, shape or dtype than the primals.
+        ValueError: Tensors of integers or booleans.
 
     >>> import fxgrad.compat as torch
     >>> y, jvp_fn = torch.func.linearize(torch.mul, torch.tensor(3.0), torch.tensor(4.0))
@@ -183,12 +145,15 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
     array(4., dtype=float32)
     """
     ensure_no_dual_level()
-    leaves, structure = flatten_primals(primals, "linearize(f, *primals)")
+    name = "linearize(f, *primals)"
+    leaves, structure = flatten_primals(primals, name)
+    for x in leaves:
+        ensure_floating(x, "primal")
     box: dict[str, Any] = {}
 
     def call_on_values(*values) -> list[Any]:
         results, box["structure"] = flatten_tree(func(*structure.unflatten([wrap(v) for v in values])))
-        ensure_tensors(results, "linearize(f, *primals): expected f(*primals) to return only tensors")
+        ensure_tensors(results, name)
         return [unwrap(r) for r in results]
 
     outputs, push = forward.linearize(call_on_values, *[unwrap(x) for x in leaves])

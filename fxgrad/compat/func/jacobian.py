@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 from functools import wraps
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ... import numpy as fnp
 from ...core.aval import aval_of
+from ...transforms.jacobian import unit_vectors
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, make_tensor, unwrap
-from .forward import jvp_with_constants
-from .reverse import pullback_of
-from .transform_levels import flatten_tree, partial_call, select_arguments, wrap_tree
+from .._core.tensor import Tensor, make_tensor
+from ..ops.joining import stack
+from .arguments import argnum_positions, flatten_tree, match_argnums
+from .forward import jvp_at
+from .reverse import vjp_at
 from .vectorize import vmap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def tensor_basis(tensors: Sequence[Tensor]) -> list[Tensor]:
+def unit_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
     """The standard basis of the space of all these Tensors' entries together, a row for each of its vectors."""
-    avals = [aval_of(x.value) for x in tensors]
-    sizes = [prod(a.shape) for a in avals]
-    total, start, rows = sum(sizes), 0, []
-    for aval, size in zip(avals, sizes):
-        part = np.zeros((total, size), aval.dtype)
-        part[start : start + size] = np.eye(size, dtype=aval.dtype)
-        rows.append(make_tensor(current_tape(), part.reshape(total, *aval.shape)))
-        start += size
-    return rows
+    return [make_tensor(current_tape(), v) for v in unit_vectors([aval_of(x.value) for x in tensors])]
+
+
+def split_rows(
+    found: Sequence[Tensor], outputs: Sequence[Tensor], inputs: Sequence[Tensor]
+) -> list[list[Tensor]]:
+    """Cut derivatives by the inputs, whose first dimension runs over the entries of all outputs, to blocks: a list for
+    each output."""
+    pieces = [g.split([y.numel() for y in outputs]) for g in found]
+    return [
+        [piece[i].reshape(y.shape + x.shape) for piece, x in zip(pieces, inputs)]
+        for i, y in enumerate(outputs)
+    ]
+
+
+def split_columns(found: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[list[Tensor]]:
+    """Cut derivatives of the outputs, whose first dimension runs over the entries of all inputs, to blocks: a list for
+    each output."""
+    sizes = [x.numel() for x in inputs]
+    return [
+        [piece.reshape(t.shape[1:] + x.shape) for piece, x in zip(t.movedim(0, -1).split(sizes, -1), inputs)]
+        for t in found
+    ]
 
 
 def ensure_real(tensors: Sequence[Tensor], name: str, what: str) -> None:
@@ -74,30 +86,23 @@ def jacrev(
 
     @wraps(func)
     def jacobian(*args, **kwargs) -> Any:
-        output, pullback, *aux = pullback_of(lambda *a: func(*a, **kwargs), args, argnums, has_aux)
+        places = argnum_positions(argnums, len(args))
+        output, vjp_fn, *aux = vjp_at(func, args, kwargs, places, has_aux)
         results, structure = flatten_tree(output)
-        columns, inputs = flatten_tree(select_arguments(args, argnums))
-        ensure_real(columns, "jacrev", "inputs")
+        leaves, inputs = flatten_tree(match_argnums(argnums, [args[i] for i in places]))
+        ensure_real(leaves, "jacrev", "inputs")
         ensure_real(results, "jacrev", "outputs")
-        rows = tensor_basis(results)
+        basis = unit_tensors(results)
 
         def vjp_row(*cts: Tensor) -> list[Tensor]:
-            return flatten_tree(pullback(structure.unflatten(cts)))[0]
+            return flatten_tree(vjp_fn(structure.unflatten(cts)))[0]
 
         if chunk_size == 1:
-            each = [vjp_row(*[row.select(0, i) for row in rows]) for i in range(len(rows[0]))]
-            found = [wrap_tree(fnp.stack([unwrap(g) for g in column])) for column in zip(*each)]
+            rows = [vjp_row(*[b.select(0, i) for b in basis]) for i in range(len(basis[0]))]
+            found = [stack(column) for column in zip(*rows)]
         else:
-            found = vmap(vjp_row, chunk_size=chunk_size)(*rows)
-        blocks, start = [], 0
-        for y in results:
-            stop = start + y.numel()
-            parts = [
-                g.narrow(0, start, stop - start).reshape(y.shape + x.shape) for g, x in zip(found, columns)
-            ]
-            blocks.append(inputs.unflatten(parts))
-            start = stop
-        jacobians = structure.unflatten(blocks)
+            found = vmap(vjp_row, chunk_size=chunk_size)(*basis)
+        jacobians = structure.unflatten([inputs.unflatten(row) for row in split_rows(found, results, leaves)])
         return (jacobians, *aux) if has_aux else jacobians
 
     return jacobian
@@ -124,35 +129,22 @@ def jacfwd(
 
     @wraps(func)
     def jacobian(*args, **kwargs) -> Any:
-        chosen = select_arguments(args, argnums)
-        primals = chosen if isinstance(argnums, tuple) else (chosen,)
-        columns, inputs = flatten_tree(primals)
-        ensure_real(columns, "jacfwd", "inputs")
+        places = argnum_positions(argnums, len(args))
+        primals = tuple([args[i] for i in places])
+        leaves, structure = flatten_tree(primals)
+        ensure_real(leaves, "jacfwd", "inputs")
         box: dict[str, Any] = {}
 
-        def call(given: tuple, *chosen) -> Any:
-            return partial_call(func, given, argnums, kwargs)(*chosen)
-
-        def jvp_along(*tangents: Tensor) -> Any:
-            along = inputs.unflatten(tangents)
-            _, derivative, *box["aux"] = jvp_with_constants(
-                call, primals, along, has_aux=has_aux, constants=(args,)
-            )
+        def jvp_column(*tangents: Tensor) -> Any:
+            along = structure.unflatten(tangents)
+            _, derivative, *box["aux"] = jvp_at(func, args, kwargs, places, along, has_aux=has_aux)
             return derivative
 
-        derivative = vmap(jvp_along, randomness=randomness)(*tensor_basis(columns))
-        outputs, structure = flatten_tree(derivative)
-        ensure_real(outputs, "jacfwd", "outputs")
-        inner = flatten_tree(chosen)[1]
-        blocks = []
-        for t in outputs:
-            parts, start = [], 0
-            for x in columns:
-                part = t.narrow(0, start, x.numel()).movedim(0, -1)
-                parts.append(part.reshape((*part.shape[:-1], *x.shape)))
-                start += x.numel()
-            blocks.append(inner.unflatten(parts))
-        jacobians = structure.unflatten(blocks)
+        derivative = vmap(jvp_column, randomness=randomness)(*unit_tensors(leaves))
+        found, out_structure = flatten_tree(derivative)
+        ensure_real(found, "jacfwd", "outputs")
+        inputs = flatten_tree(match_argnums(argnums, primals))[1]
+        jacobians = out_structure.unflatten([inputs.unflatten(row) for row in split_columns(found, leaves)])
         return (jacobians, *box["aux"]) if has_aux else jacobians
 
     return jacobian

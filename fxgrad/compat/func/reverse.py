@@ -9,32 +9,20 @@ import numpy as np
 
 from ... import ops
 from ...core import pytree, source_info
-from ...core.aval import aval_of, kind_of
+from ...core.aval import aval_of
 from ...core.interpreter import CURRENT, api_boundary
 from ...numpy import contraction
-from .._core.backward.accumulation import cast_to_output, memory_ids, separate_memory
+from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.backward.engine import run_backward
-from .._core.dtypes import from_numpy_dtype
-from .._core.duals import dual_cotangent, dual_gradient, map_cotangent
+from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent
+from .._core.duals import dual_gradient
 from .._core.errors import TensorError
 from .._core.memory import is_array
 from .._core.tape import grad_accumulator
-from .._core.tensor import Tensor, gradient_edge, refresh, unwrap
+from .._core.tensor import Tensor, gradient_edge, refresh
+from .arguments import argnum_positions, ensure_tensors, flatten_tree, is_leaf, match_argnums
 from .sharing import OuterTensors
-from .transform_levels import (
-    GradTape,
-    as_leaf,
-    ensure_tensors,
-    enter_tape,
-    flatten_tree,
-    is_none,
-    leave_tape,
-    output_and_aux,
-    partial_call,
-    record_in_thread,
-    select_arguments,
-    wrap_tree,
-)
+from .transform_levels import GradTape, as_leaf, record_in_thread, wrap_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,8 +76,8 @@ def grad_and_value(
     @api_boundary
     @wraps(func)
     def compute(*args, **kwargs) -> tuple[Any, Any]:
-        pulled = RecordedCall(name, lambda *a: func(*a, **kwargs), args, argnums, has_aux)
-        output = pulled.result
+        call = RecordedCall(name, func, args, kwargs, argnum_positions(argnums, len(args)), has_aux)
+        output = call.result.whole
         if not isinstance(output, Tensor):
             raise TensorError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
         if output.shape != ():
@@ -97,64 +85,47 @@ def grad_and_value(
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {len(output.shape)} dims. Maybe "
                 "you wanted to use the vjp or jacrev APIs instead?"
             )
-        dtype = pulled.avals[0].dtype
-        if kind_of(dtype) == "c":
-            raise TensorError(
-                f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)}"
-            )
-        gradients = pulled.apply([np.ones((), dtype)], retain=False)
-        value = pulled.results(has_aux)
-        return gradients, value if has_aux else value[0]
+        seeds = [] if call.edges[0] is None else [implicit_cotangent(call.avals[0])]
+        gradients = match_argnums(argnums, call.pull_back(seeds, retain=False))
+        value = call.outside.release_results()
+        return gradients, tuple(value) if has_aux else value[0]
 
     return compute
 
 
 class RecordedCall:
-    """A call of a function that was recorded on a tape of its own: its results and its pullback."""
+    """A call of a function, recorded on a tape of its own: its results, and their pullback to the arguments at some
+    places."""
 
-    def __init__(self, name: str, func: Callable[..., Any], args: tuple, argnums, has_aux: bool):
+    def __init__(
+        self,
+        name: str,
+        func: Callable[..., Any],
+        args: tuple,
+        kwargs: dict,
+        places: Sequence[int],
+        has_aux: bool,
+    ):
         self.tape = tape = GradTape(source_info.user_frame())
-        chosen, self.structure = flatten_tree(select_arguments(args, argnums))
-        self.leaves = [as_leaf(tape, x) for x in chosen]
-        given, structure = flatten_tree(args)
-        others = [enter_tape(tape, x) for x in given]
-        self.outside = OuterTensors(tape, given)
-        for x, stand_in in zip([*given, *chosen], [*others, *self.leaves]):
-            self.outside.note(stand_in, x)
-        inputs = self.structure.unflatten(self.leaves)
-        call = partial_call(func, structure.unflatten(others), argnums)
+        chosen, self.structure = flatten_tree(tuple([args[i] for i in places]))
+        self.outside = outside = OuterTensors(tape, chosen)
+        self.leaves = [outside.note(as_leaf(tape, x), x) for x in chosen]
+        call = outside.restrict(func, args, kwargs, places)
         with record_in_thread(tape):
-            result = call(*inputs) if isinstance(argnums, tuple) else call(inputs)
-            self.result, self.aux = output_and_aux(result, name) if has_aux else (result, None)
-            self.values, self.outer_aux = leave_tape(tape, self.result), leave_tape(tape, self.aux)
-            results, self.out_structure = flatten_tree(self.result)
-            tensors = [refresh(r) for r in results if isinstance(r, Tensor)]
+            self.result = outside.collect(call(*self.structure.unflatten(self.leaves)), name, has_aux)
+            tensors = [refresh(r) for r in self.result.leaves if isinstance(r, Tensor)]
             self.edges = [gradient_edge(r) if r.tape is tape else None for r in tensors]
             self.avals = [aval_of(r.value) for r in tensors]
-        self.outside.write_back_arguments()
+        outside.write_back_arguments()
 
-    def results(self, has_aux: bool) -> tuple:
-        """Return (output,), or (output, aux), as outer Tensors: only once, since they belong to the caller then."""
-        found = [self.outside.release_tree(self.result, self.values)]
-        if has_aux:
-            found.append(self.outside.release_tree(self.aux, self.outer_aux))
-        del self.outside, self.result, self.values, self.aux, self.outer_aux
-        return tuple(found)
-
-    def apply(self, cts: Sequence[Any], retain: bool) -> Any:
-        """Pull cotangents of the results back to gradients, by torch's convention for complex ones."""
-        seeds = [
-            (p, map_cotangent(ct, contraction.conjugate_complex))
-            for p, ct in zip(self.edges, cts)
-            if p is not None
-        ]
-        wanted = [(grad_accumulator(x), 0) for x in self.leaves]
+    def pull_back(self, cts: Sequence[Any], retain: bool) -> tuple[Any, ...]:
+        """Pull cotangents of the results back to gradients, one for each of the chosen arguments."""
         found = run_backward(
             self.tape,
-            seeds,
+            [(edge, ct) for edge, ct in zip(self.edges, cts) if edge is not None],
             retain_graph=retain,
             create_graph=False,
-            targets=wanted,
+            targets=[(grad_accumulator(x), 0) for x in self.leaves],
             capture=True,
             context=CURRENT.get(),
         )
@@ -195,14 +166,15 @@ def vjp(func: Callable[..., Any], *primals, has_aux: bool = False) -> Any:
     >>> [g.numpy() for g in pullback(torch.tensor(1.0))]
     [array(4., dtype=float32), array(3., dtype=float32)]
     """
-    return pullback_of(func, primals, tuple(range(len(primals))), has_aux)
+    return vjp_at(func, primals, {}, range(len(primals)), has_aux)
 
 
-def pullback_of(func: Callable[..., Any], primals: tuple, argnums, has_aux: bool) -> Any:
-    """Compute `vjp` with respect to some of the arguments."""
-    pulled = RecordedCall("vjp(f, *primals)", func, primals, argnums, has_aux)
-    results, structure = flatten_tree(pulled.result)
-    ensure_tensors(results, "vjp(f, *primals): expected f(*primals) to return only tensors")
+def vjp_at(func: Callable[..., Any], args: tuple, kwargs: dict, places: Sequence[int], has_aux: bool) -> Any:
+    """Compute `vjp` with respect to the arguments at some places."""
+    name = "vjp(f, *primals)"
+    call = RecordedCall(name, func, args, kwargs, places, has_aux)
+    ensure_tensors(call.result.leaves, name)
+    structure = call.result.structure
 
     @api_boundary
     def vjp_fn(cotangents, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -212,20 +184,13 @@ def pullback_of(func: Callable[..., Any], primals: tuple, argnums, has_aux: bool
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {given_structure}, primal output: {structure}"
             )
-        for i, (ct, aval) in enumerate(zip(given, pulled.avals)):
-            if not isinstance(ct, Tensor):
-                raise TypeError(f"gradients can be either Tensors or None, but got {type(ct).__name__}")
-            if ct.shape != aval.shape:
-                raise TensorError(
-                    f"Mismatch in shape: grad_output[{i}] has a shape of {ct.shape} and output[{i}] has a shape of "
-                    f"torch.Size({list(aval.shape)})."
-                )
-        values = [
-            dual_cotangent(ct, lambda t, dtype=aval.dtype, i=i: cast_to_output(unwrap(t), dtype, i))
-            for i, (ct, aval) in enumerate(zip(given, pulled.avals))
-        ]
-        gradients = pulled.apply(values, retain=retain_graph)
-        return pytree.map(partial(separate_memory, used_ids=memory_ids(given)), gradients, is_leaf=is_none)
+        cts = []
+        for i, (gradient, aval) in enumerate(zip(given, call.avals)):
+            ensure_gradient(gradient)
+            cts.append(output_cotangent(i, aval, gradient, create_graph=True))
+        gradients = call.pull_back(cts, retain=retain_graph)
+        return pytree.map(partial(separate_memory, used_ids=memory_ids(given)), gradients, is_leaf=is_leaf)
 
-    output, *aux = pulled.results(has_aux)
+    output, *aux = call.outside.release_results()
+    del call.outside, call.result  # they belong to the caller now
     return output, vjp_fn, *aux

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...core import pytree
 from ...core.interpreter import CURRENT, levels, use_context
+from ...transforms.arguments import restrict_arguments
 from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.inplace import assign, ensure_modifiable
 from .._core.memory import is_array, memory_owner
@@ -24,10 +26,11 @@ from .._core.views import (
     tensor_version,
     view_history_version,
 )
-from .transform_levels import flatten_tree, to_outer_result, wrap_tree
+from .arguments import flatten_tree, is_leaf, split_aux
+from .transform_levels import enter_tape, to_outer_result, wrap_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from .._core.tape import TapeInterpreter
 
@@ -47,21 +50,65 @@ class StandIn(NamedTuple):
     stamp: tuple[int, int] | None
 
 
+class Result:
+    """What a function has returned: its leaves, and their values for the levels outside the tape, which outlive it."""
+
+    __slots__ = ("leaves", "structure", "values", "whole")
+
+    def __init__(self, whole, tape: TapeInterpreter):
+        self.whole = whole
+        self.leaves, self.structure = flatten_tree(whole)
+        self.values = [to_outer_result(r, tape) for r in self.leaves]
+
+
 class OuterTensors:
     """The outer Tensors for which Tensors of a tape stand, and the memories that are already in use.
 
-    One outside may have a dimension more, `dim`, over which it is mapped.
+    One outside may have a dimension more, `dim`, over which it is mapped. Of the function that is called inside, they
+    bring in the arguments, and hand out the results.
     """
+
+    results: list[Result]  # the output, and aux
 
     def __init__(self, tape: TapeInterpreter, given: Iterable[Any] = ()):
         self.tape = tape
         self.found: dict[int, StandIn] = {}  # by the id of the one inside
         self.used_ids = memory_ids(given)
 
-    def note(self, inside, outside, dim: int | None = None) -> None:
-        """Record that an inner Tensor stands for an outer one."""
+    def note(self, inside, outside, dim: int | None = None) -> Any:
+        """Record that an inner Tensor stands for an outer one; return the inner one."""
         if isinstance(inside, Tensor):
             self.found[id(inside)] = StandIn(inside, outside, dim, inside.value, change_stamp(outside))
+        return inside
+
+    def enter(self, x) -> Any:
+        """Wrap the Tensors of a pytree for the tape, and record what they stand for."""
+
+        def enter_leaf(leaf) -> Any:
+            self.used_ids |= memory_ids((leaf,))
+            return self.note(enter_tape(self.tape, leaf), leaf)
+
+        return pytree.map(enter_leaf, x, is_leaf=is_leaf)
+
+    def restrict(
+        self, func: Callable[..., Any], args: tuple, kwargs: dict, places: Sequence[int]
+    ) -> Callable[..., Any]:
+        """Return `func` as a function of the arguments at some places; it is given stand-ins for the others."""
+        entered = tuple([x if i in places else self.enter(x) for i, x in enumerate(args)])
+        return restrict_arguments(func, entered, kwargs, places)
+
+    def collect(self, result, name: str = "", has_aux: bool = False) -> Result:
+        """Take what the function has returned, while the tape is the innermost level; return the output."""
+        parts = split_aux(result, name) if has_aux else (result,)
+        self.results = [Result(part, self.tape) for part in parts]
+        return self.results[0]
+
+    def release_results(self) -> list[Any]:
+        """Return [output], or [output, aux], as outer Tensors."""
+        return [
+            result.structure.unflatten([self.release(r, v) for r, v in zip(result.leaves, result.values)])
+            for result in self.results
+        ]
 
     def write_back_arguments(self) -> None:
         """Write into arguments what a function wrote into the Tensors that stood for them: traced values share no
@@ -89,11 +136,6 @@ class OuterTensors:
     def steps(self, chain: ViewChain, dim: int | None, place: int | None) -> ViewChain:
         """Translate the chain of a view to outer Tensors."""
         return chain
-
-    def release_tree(self, result, values) -> Any:
-        """Release a pytree of results; `values` are their values for the outer levels."""
-        leaves, structure = flatten_tree(result)
-        return structure.unflatten([self.release(r, v) for r, v in zip(leaves, flatten_tree(values)[0])])
 
     def release(self, result, value, place: int | None = None) -> Any:
         """Return the outer Tensor for one result, with the mapped dimension at `place`."""

@@ -7,7 +7,7 @@ they may be given `requires_grad_()`, and `backward()` is then that of one entry
 from __future__ import annotations
 
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core import pytree
 from ...core.aval import aval_of, is_differentiable
@@ -18,11 +18,9 @@ from ...transforms.vmap import BatchInterpreter, BatchTracer
 from .._core.duals import carry_tangent, dual_cotangent, dual_gradient
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import DEFAULT_MODES, Modes, with_modes
-from .._core.tape import TapeInterpreter, current_tape
+from .._core.tape import TapeInterpreter, TensorPrimitive, current_tape
 from .._core.tensor import LEAF, Tensor, make_tensor, refresh, to_outer, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from .arguments import is_leaf
 
 OUTER: Any = Interpreter.__dict__["outer"]
 
@@ -32,7 +30,7 @@ class SharesModes:
 
     __slots__ = ()
 
-    def passed(self, modes: Modes, inside: Modes) -> Modes:
+    def modes_outside(self, modes: Modes, inside: Modes) -> Modes:
         """The modes one level further out, where they were `modes`, while `inside` hold here."""
         return inside
 
@@ -43,10 +41,10 @@ class SharesModes:
         modes, inside = context.modes, CURRENT.get().modes
         if modes is inside:
             return context
-        passed = self.passed(modes or DEFAULT_MODES, inside or DEFAULT_MODES)
+        found = self.modes_outside(modes or DEFAULT_MODES, inside or DEFAULT_MODES)
         # The tape of `grad` differentiates also the gradients that `backward` inside a batch leaves.
-        suspended = passed.suspended and not isinstance(context.interpreter, GradTape)
-        return with_modes(context, **passed._asdict() | {"unrecorded": False, "suspended": suspended})
+        suspended = found.suspended and not isinstance(context.interpreter, GradTape)
+        return with_modes(context, **found._asdict() | {"unrecorded": False, "suspended": suspended})
 
     @outer.setter
     def outer(self, context: Context) -> None:
@@ -72,7 +70,7 @@ class GradTape(InnerTape):
         super().__init__(site)
         self.thread = 0
 
-    def passed(self, modes: Modes, inside: Modes) -> Modes:
+    def modes_outside(self, modes: Modes, inside: Modes) -> Modes:
         return modes._replace(grad=modes.grad and inside.grad)
 
 
@@ -86,7 +84,7 @@ class VmapInterpreter(SharesModes, BatchInterpreter):
         self.randomness = randomness
 
     def process(self, primitive, args: tuple, params: dict) -> Any:
-        if primitive.on_tensors:
+        if isinstance(primitive, TensorPrimitive):
             params = params | {"randomness": self.randomness}
         return super().process(primitive, args, params)
 
@@ -146,15 +144,6 @@ class record_in_thread(use_context):
 
 
 # -- Tensors in and out ------------------------------------------
-def is_none(x) -> bool:
-    return x is None
-
-
-def flatten_tree(structure) -> tuple[list[Any], Any]:
-    """The leaves of a pytree and its structure; None is a leaf, as it is to torch."""
-    return pytree.flatten(structure, is_none)
-
-
 def enter_tape(tape: TapeInterpreter, x) -> Any:
     """Wrap a Tensor for a tape that was just opened, in which it may get a history. A Tensor with a history further
     out, and anything else, is returned as it is."""
@@ -175,74 +164,18 @@ def as_leaf(tape: TapeInterpreter, x) -> Tensor:
     return carry_tangent(x, make_tensor(tape, value, LEAF), lambda t: make_tensor(tape, to_outer(t, tape)))
 
 
-def leave_tape(tape: TapeInterpreter, result) -> Any:
-    """Convert the Tensors of a pytree to values for the levels outside a tape."""
-    return pytree.map(lambda r: to_outer_result(r, tape), result, is_leaf=is_none)
-
-
 def to_outer_result(result, tape: TapeInterpreter) -> Any:
     """Convert a result to a value for the levels outside a tape; a dual keeps its tangent."""
     return dual_cotangent(result, lambda r: to_outer(r, tape)) if isinstance(result, Tensor) else result
 
 
 def wrap_tree(values) -> Any:
-    """Wrap the values of a pytree as Tensors of the current tape; numbers and None stay as they are."""
+    """Wrap the values of a pytree as Tensors of the current tape; numbers, None and Tensors stay as they are."""
     tape = current_tape()
 
     def wrap_leaf(value) -> Any:
-        return dual_gradient(value, lambda v: wrap(v, tape)) if hasattr(value, "shape") else value
+        if isinstance(value, Tensor) or not hasattr(value, "shape"):
+            return value
+        return dual_gradient(value, lambda v: wrap(v, tape))
 
-    return pytree.map(wrap_leaf, values, is_leaf=is_none)
-
-
-def ensure_tensors(results: Sequence[Any], message: str) -> None:
-    """Raise for results that are no Tensors."""
-    for r in results:
-        if not isinstance(r, Tensor):
-            raise TensorError(f"{message}, got unsupported type {type(r)}")
-
-
-def output_and_aux(result, name: str) -> tuple[Any, Any]:
-    """Check that a function with `has_aux` returned (output, aux), and return that."""
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise TensorError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
-    return result
-
-
-def argnum_positions(argnums, count: int) -> tuple[int, ...]:
-    """The non-negative positions of the arguments that `argnums` names."""
-    if isinstance(argnums, int):
-        chosen: tuple[int, ...] = (argnums,)
-    elif isinstance(argnums, tuple) and all(isinstance(i, int) for i in argnums):
-        chosen = argnums
-    else:
-        raise TensorError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
-    if not chosen:
-        raise TensorError("argnums must be non-empty")
-    for i in chosen:
-        if not -count <= i < count:
-            raise TensorError(f"Got argnum={i}, but only {count} positional inputs")
-    if len({i % count for i in chosen}) < len(chosen):
-        raise TensorError(f"argnums elements must be unique, got {argnums}")
-    return tuple([i % count for i in chosen])
-
-
-def select_arguments(args: Sequence[Any], argnums) -> Any:
-    """The arguments that `argnums` names: one for an int, a tuple of them for a tuple."""
-    chosen = tuple([args[i] for i in argnum_positions(argnums, len(args))])
-    return chosen if isinstance(argnums, tuple) else chosen[0]
-
-
-def partial_call(
-    func: Callable[..., Any], args: Sequence[Any], argnums, kwargs: dict | None = None
-) -> Callable[..., Any]:
-    """`func` as a function of the arguments that `argnums` names."""
-    places = argnum_positions(argnums, len(args))
-
-    def call(*chosen) -> Any:
-        filled = list(args)
-        for place, x in zip(places, chosen):
-            filled[place] = x
-        return func(*filled, **(kwargs or {}))
-
-    return call
+    return pytree.map(wrap_leaf, values, is_leaf=is_leaf)

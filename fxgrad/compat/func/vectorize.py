@@ -17,10 +17,11 @@ from .._core.memory import is_array
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, make_tensor, refresh, to_outer, unwrap
 from .._core.views import ViewChain, tensor_context
-from .._declare.operation import expose
+from .._declare.spaces import expose
 from .._make import generators
+from .arguments import flatten_tree
 from .sharing import OuterTensors
-from .transform_levels import InnerTape, VmapInterpreter, enter_tape, flatten_tree, to_outer_result, wrap_tree
+from .transform_levels import InnerTape, VmapInterpreter, enter_tape, wrap_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,12 +118,14 @@ def run_mapped(
     name: str,
 ) -> tuple[list[Any], list[Any], Any]:
     """Map a function of flat arguments; return (results, their mapped dimensions, their structure)."""
-    outside, result, values = call_in_batch(func, leaves, dims, size, randomness, name)
-    results, structure = flatten_tree(result)
-    if isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(result, Tensor):
+    outside = call_in_batch(func, leaves, dims, size, randomness, name)
+    (result,) = outside.results
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(result.whole, Tensor):
         (out_dims,) = out_dims
-    places = broadcast_dims(out_dims, result, results, out_dims_error(out_dims, result, name))
-    return [outside.release(r, v, p) for r, v, p in zip(results, values, places)], places, structure
+    misfit_error = out_dims_error(out_dims, result.whole, name)
+    places = broadcast_dims(out_dims, result.whole, result.leaves, misfit_error)
+    released = [outside.release(r, v, p) for r, v, p in zip(result.leaves, result.values, places)]
+    return released, places, result.structure
 
 
 def call_in_batch(
@@ -132,9 +135,8 @@ def call_in_batch(
     size: int,
     randomness: str,
     name: str = "f",
-) -> tuple[OuterBatches, Any, list[Any]]:
-    """Call a function of flat arguments inside a batch level; return (the outer Tensors, the result, its leaves as
-    values of the level)."""
+) -> OuterBatches:
+    """Call a function of flat arguments inside a batch level; return the outer Tensors, with its result."""
     interpreter = VmapInterpreter(source_info.user_frame(), size, randomness)
     batches = [
         None if d is None else BatchTracer(interpreter, ops.move_axis(unwrap(x), d, 0))
@@ -147,10 +149,8 @@ def call_in_batch(
         with opened(tape):
             for x, d, b in zip(leaves, dims, batches):
                 if (id(x), d) not in entries:
-                    entries[id(x), d] = entry = enter_entry(tape, interpreter, x, d, b)
-                    outside.note(entry, x, d)
-            result = func(*[entries[id(x), d] for x, d in zip(leaves, dims)])
-            values = [to_outer_result(r, tape) for r in flatten_tree(result)[0]]
+                    entries[id(x), d] = outside.note(enter_entry(tape, interpreter, x, d, b), x, d)
+            outside.collect(func(*[entries[id(x), d] for x, d in zip(leaves, dims)]))
     for (_, d), entry in entries.items():
         if d is None and isinstance(entry, Tensor) and interpreter.owns(refresh(entry).value):
             raise TensorError(
@@ -159,7 +159,7 @@ def call_in_batch(
                 hint="map over it as well, or modify a clone",
             )
     outside.write_back_arguments()
-    return outside, result, values
+    return outside
 
 
 def enter_entry(tape, interpreter: VmapInterpreter, x, dim: int | None, batch) -> Any:
@@ -229,6 +229,7 @@ class MappedStep:
     """A view step that applies a chain of view steps to every entry along a dimension."""
 
     __slots__ = ("chain", "dim", "place")
+    pullback = None
 
     def __init__(self, chain: ViewChain, dim: int, place: int | None):
         self.chain, self.dim, self.place = chain, dim, place
@@ -281,45 +282,48 @@ def broadcast_dims(dims, whole, leaves: Sequence[Any], error: Callable[[], Excep
     return found
 
 
+IN_DIMS = {  # what is wrong with them, in torch's words
+    "type": "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {}.",
+    "structure": "in_dims is not compatible with the structure of `inputs`. in_dims has structure {} but inputs has "
+    "structure {}.",
+    "entry": "Got in_dim={} for an input but in_dim must be either an integer dimension or None.",
+    "input": "Got in_dim={} for an input but the input is of type {}. We cannot vmap over non-Tensor arguments, please "
+    "use None as the respective in_dim",
+    "range": "Got in_dim={0} for some input, but that input is a Tensor of dimensionality {1} so expected in_dim to "
+    "satisfy -{1} <= in_dim < {1}.",
+}
+
+
 def mapped_dims(in_dims, args: tuple, leaves: Sequence[Any], name: str) -> list[int | None]:
     """The mapped dimension of each leaf of the arguments, none of them negative."""
-    call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+
+    def make_error(kind: str, *facts) -> ArgumentValueError:
+        message = IN_DIMS[kind].format(*facts)
+        return ArgumentValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): {message}")
+
     if not isinstance(in_dims, int | tuple):
-        raise ArgumentValueError(
-            f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
-            f"got: {type(in_dims)}."
-        )
+        raise make_error("type", type(in_dims))
     if not args:
         raise ArgumentValueError(
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
             "function with no inputs. The latter is unsupported."
         )
-
-    def misfit_error() -> Exception:
-        return ArgumentValueError(
-            f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{flatten_tree(in_dims)[1]} but inputs has structure {flatten_tree(args)[1]}."
-        )
-
-    dims = broadcast_dims(in_dims, args, leaves, misfit_error)
+    dims = broadcast_dims(
+        in_dims,
+        args,
+        leaves,
+        lambda: make_error("structure", flatten_tree(in_dims)[1], flatten_tree(args)[1]),
+    )
     for i, (x, d) in enumerate(zip(leaves, dims)):
         if d is None:
             continue
         if not isinstance(d, int):
-            raise ArgumentValueError(
-                f"{call}: Got in_dim={d} for an input but in_dim must be either an integer dimension or None."
-            )
+            raise make_error("entry", d)
         if not isinstance(x, Tensor):
-            raise ArgumentValueError(
-                f"{call}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over "
-                "non-Tensor arguments, please use None as the respective in_dim"
-            )
+            raise make_error("input", d, type(x))
         rank = len(x.shape)
         if not -rank <= d < rank:
-            raise ArgumentValueError(
-                f"{call}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {rank} so "
-                f"expected in_dim to satisfy -{rank} <= in_dim < {rank}."
-            )
+            raise make_error("range", d, rank)
         dims[i] = d % rank
     return dims
 

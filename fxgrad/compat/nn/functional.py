@@ -3,7 +3,7 @@
 from typing import Any
 
 from .. import _surface  # noqa: F401  where they are declared
-from .._declare.operation import SPACES
+from .._declare.spaces import SPACES
 
 globals().update(SPACES["nn.functional"])
 globals().update({name: SPACES["function"][name] for name in ("sigmoid", "tanh")})

@@ -53,4 +53,13 @@ class Buffer(Tensor):
 
 TENSOR_CLASSES.update({Parameter, Buffer})
 
+
+def create_parameters(module, device, dtype, **sizes) -> None:
+    """Register parameters of these sizes by their names, None for those without a size, and draw their entries."""
+    for name, size in sizes.items():
+        made = None if size is None else Parameter(empty(size, device=device, dtype=dtype))
+        module.register_parameter(name, made)
+    module.reset_parameters()
+
+
 __all__ = ["Buffer", "Parameter"]

@@ -1,6 +1,6 @@
 """This module imports all files of operations, which declares what is in them."""
 
-from .._declare.operation import SPACES, expose
+from .._declare.spaces import SPACES, expose
 from . import (
     arithmetic,
     arrangement,

@@ -13,10 +13,12 @@ from ...ops.masked import Masked
 from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
-from .._declare.operation import operation, promote_values
+from .._declare.operation import operation
+from .._declare.promotion import promote_values
 from .declarers import (
     add_aliases,
     binary,
+    check_same_dtype,
     kind,
     number_like,
     refuse,
@@ -329,8 +331,8 @@ copysign = binary(
 @operation("input values", inplace=True)
 def heaviside(input, values) -> Any:
     """0 of negative numbers, 1 of positive ones, `values` of 0."""
-    if aval_of(input).dtype != aval_of(values).dtype:
-        raise TensorError("heaviside is not yet implemented for tensors with different dtypes.")
+    words = "heaviside is not yet implemented for tensors with different dtypes."
+    check_same_dtype(input, values, words)
     a, b = ops.convert(ops.greater(input, 0), dtype=aval_of(input).dtype), values
     return ops.where(ops.equal(input, 0), b, ops.where(ops.isnan(input), input, a))
 
@@ -406,41 +408,31 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Any:
     return ops.add(input, ops.divide(scale_by_value(value, tensor1), tensor2))
 
 
-def product_with_log(log, slope) -> Any:
-    """Declare the primitive x·log(y), which is 0 where x is; `slope` is the derivative of the logarithm."""
-    return declare_primitive(
+def declare_product_with_log(name: str, log: str, slope, doc: str, **options) -> Any:
+    """Declare x·log(y), which is 0 where x is; `slope` is the derivative of the logarithm."""
+    log_of = getattr(ops, log)
+
+    def support(x, factor) -> Any:
+        return ops.logical_or(ops.not_equal(x, 0), ops.isfinite(factor))
+
+    primitive = declare_primitive(
         Elementwise,
         f"x{log}y",
         lambda xp: lambda x, y: xp.where((x == 0) & ~xp.isnan(y), 0, x * getattr(xp, log)(y)),
         (
-            lambda t, z, x, y: Masked(
-                t * getattr(ops, log)(y),
-                ops.logical_or(ops.not_equal(x, 0), ops.isfinite(getattr(ops, log)(y))),
-            ),
-            lambda t, z, x, y: Masked(
-                t * (x * slope(y)), ops.logical_or(ops.not_equal(x, 0), ops.isfinite(slope(y)))
-            ),
+            lambda t, z, x, y: Masked(t * log_of(y), support(x, log_of(y))),
+            lambda t, z, x, y: Masked(t * (x * slope(y)), support(x, slope(y))),
         ),
     )
+    return binary(name, primitive, doc, promote="float", primitive=None, numbers=True, kinds="f", **options)
 
 
-xlogy = binary(
-    "xlogy",
-    product_with_log("log", ops.reciprocal),
-    "x·log(y), 0 where x is.",
-    promote="float",
-    primitive=None,
-    numbers=True,
-    kinds="f",
-)
-xlog1py = binary(
+xlogy = declare_product_with_log("xlogy", "log", ops.reciprocal, "x·log(y), 0 where x is.")
+xlog1py = declare_product_with_log(
     "special_xlog1py",
-    product_with_log("log1p", lambda y: 1 / (1 + y)),
+    "log1p",
+    lambda y: 1 / (1 + y),
     "x·log(1 + y), 0 where x is.",
-    promote="float",
-    primitive=None,
-    numbers=True,
-    kinds="f",
     inplace=False,
     spaces="special",
 )

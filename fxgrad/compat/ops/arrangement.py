@@ -9,33 +9,29 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
-from ...core.aval import aval_of, kind_of
+from ...core.aval import aval_of
 from .._core.dtypes import as_numpy_dtype
 from .._core.errors import TensorError
 from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Reordering
-from .dimensions import normalize_dim, normalize_dims
-from .sizes import add_variadic_method, as_sizes, dim_index
+from .._declare.spaces import expose
+from .arguments import add_variadic_method, as_sizes, dim_index, normalize_dim, normalize_dims
+from .declarers import kind
 from .viewing import movedim, reshape
 
 COPY: dict[str, Any] = {"out": False, "composite": Reordering}
 
 
 # -- reversed and rolled ------------------------------------------
-@operation("input", spaces="", name="flip", **COPY)
-def flip_values(input, dims) -> Any:
-    """The entries in reverse order along some dimensions."""
-    return ops.flip, (input,), {"axes": normalize_dims(dims, input.ndim) if dims and input.ndim else ()}
-
-
-@expose()
-def flip(input: Tensor, dims) -> Tensor:
+@operation("input", spaces="function", **COPY)
+def flip(input, dims) -> Any:
     """A copy with the entries in reverse order along some dimensions."""
-    return flip_values(input, as_sizes(dims))
+    dims = as_sizes(dims)
+    return ops.flip, (input,), {"axes": normalize_dims(dims, input.ndim) if dims and input.ndim else ()}
 
 
 add_variadic_method(flip)
@@ -46,7 +42,7 @@ def fliplr(input: Tensor) -> Tensor:
     """`flip` along the second dimension."""
     if len(input.shape) < 2:
         raise TensorError("Input must be >= 2-d.")
-    return flip_values(input, (1,))
+    return flip(input, (1,))
 
 
 @expose("function method")
@@ -54,7 +50,7 @@ def flipud(input: Tensor) -> Tensor:
     """`flip` along the first dimension."""
     if not input.shape:
         raise TensorError("Input must be >= 1-d.")
-    return flip_values(input, (0,))
+    return flip(input, (0,))
 
 
 @operation("input", out=False)
@@ -64,15 +60,10 @@ def roll(input, shifts, dims=()) -> Any:
     if not shifts:
         raise TensorError("`shifts` required")
     if not dims and len(shifts) == 1:
-        return fnp.roll(input, shifts[0]) if prod(input.shape) else input + 0
+        return fnp.roll(input, shifts[0])
     if len(shifts) != len(dims):
         raise TensorError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    result = input
-    for shift, dim in zip(shifts, dims):
-        d = normalize_dim(dim, input.ndim)
-        if input.shape[d]:
-            result = fnp.roll(result, shift, d)
-    return result
+    return fnp.roll(input, shifts, [normalize_dim(d, input.ndim) for d in dims])
 
 
 @expose("function method")
@@ -90,27 +81,16 @@ def rot90(input: Tensor, k: int = 1, dims=(0, 1)) -> Tensor:
         )
     turns = k % 4
     if turns == 2:
-        return flip_values(input, (a, b))
+        return flip(input, (a, b))
     if turns == 0:
         return input.clone()
-    turned = flip_values(input, (b,) if turns == 1 else (a,))
+    turned = flip(input, (b,) if turns == 1 else (a,))
     return turned.transpose(a, b)
 
 
 # -- repeated ------------------------------------------
-@operation("input", spaces="", name="repeat", out=False)
-def repeat_values(input, sizes) -> Any:
-    """Copies beside one another, so many along each dimension."""
-    extra = len(sizes) - len(input.shape)
-    shape = (*(1,) * extra, *input.shape)
-    apart = tuple([n for size in shape for n in (1, size)])
-    spread = tuple([n for pair in zip(sizes, shape) for n in pair])
-    wide = ops.broadcast_to(ops.reshape(input, shape=apart), shape=spread)
-    result = ops.reshape(wide, shape=tuple([k * n for k, n in zip(sizes, shape)]))
-    return result.copy() if is_array(result) else result
-
-
-def repeat(self: Tensor, repeats) -> Tensor:
+@operation("self", spaces="", out=False)
+def repeat(self, repeats) -> Any:
     """Copies beside one another, so many along each dimension.
 
     >>> import fxgrad.compat as torch
@@ -118,13 +98,19 @@ def repeat(self: Tensor, repeats) -> Tensor:
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     sizes = as_sizes(repeats)
-    if len(sizes) < len(self.shape):
+    extra = len(sizes) - len(self.shape)
+    if extra < 0:
         raise TensorError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
     if any(n < 0 for n in sizes):
         raise TensorError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
-    return repeat_values(self, sizes)
+    shape = (*(1,) * extra, *self.shape)
+    apart = tuple([n for size in shape for n in (1, size)])
+    spread = tuple([n for pair in zip(sizes, shape) for n in pair])
+    wide = ops.broadcast_to(ops.reshape(self, shape=apart), shape=spread)
+    result = ops.reshape(wide, shape=tuple([k * n for k, n in zip(sizes, shape)]))
+    return result.copy() if is_array(result) else result
 
 
 add_variadic_method(repeat)
@@ -140,23 +126,14 @@ def tile(input: Tensor, dims) -> Tensor:
 add_variadic_method(tile)
 
 
-@operation("input", spaces="", name="repeat_interleave", **COPY)
-def repeat_interleave_values(input, places, dim: int) -> Any:
-    """The entries at these places along a dimension."""
-    return ops.getitem, (input, places), {"index": dim_index(dim, ops.ARRAY)}
-
-
-@expose("function method")
-def repeat_interleave(input, repeats=None, dim: int | None = None, *, output_size=None) -> Tensor:
-    """Every entry along a dimension (of the flattened Tensor, without one) repeated so many times; of counts alone,
-    every place as often as its count says."""
+def repeat_interleave_arguments(input, repeats=None, dim: int | None = None, *, output_size=None) -> Any:
+    """The counts must be known; of counts alone the places are repeated."""
     if repeats is None:
-        counts = np.asarray(concrete_values(input))
-        return make_tensor(current_tape(), np.repeat(np.arange(counts.size), counts))
+        input, repeats = make_tensor(current_tape(), np.arange(input.numel())), input
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
     d = normalize_dim(dim, len(input.shape))
-    counts = np.asarray(concrete_values(repeats))
+    counts = np.asarray(repeats.numpy() if isinstance(repeats, Tensor) else repeats)
     if counts.ndim > 1 or counts.dtype.kind not in "iu":
         raise TensorError(
             "repeat_interleave only accept 1D vector as repeat"
@@ -171,13 +148,14 @@ def repeat_interleave(input, repeats=None, dim: int | None = None, *, output_siz
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({d}) = {size}"
         )
-    places = np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))
-    return repeat_interleave_values(input, places, d)
+    return (input, np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))), {"dim": d}
 
 
-def concrete_values(value) -> Any:
-    """The concrete numbers of a Tensor; anything else is returned as it is."""
-    return value.numpy() if isinstance(value, Tensor) else value
+@operation("input places", arguments=repeat_interleave_arguments, **COPY)
+def repeat_interleave(input, places, dim: int) -> Any:
+    """Every entry along a dimension (of the flattened Tensor, without one) repeated so many times; of counts alone,
+    every place as often as its count says."""
+    return ops.getitem, (input, places), {"index": dim_index(dim, ops.ARRAY)}
 
 
 # -- diagonals ------------------------------------------
@@ -224,35 +202,27 @@ def trace(input) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise TensorError("trace: expected a matrix")
-    places = np.arange(min(input.shape))
-    entries = ops.getitem(input, places, places, index=(ops.ARRAY, ops.ARRAY))
-    dtype = as_numpy_dtype(int) if kind_of(aval_of(input).dtype) in "biu" else None
-    return fnp.sum(entries, dtype=dtype)
+    return fnp.trace(input, dtype=as_numpy_dtype(int) if kind(input) in "biu" else None)
 
 
 # -- triangles ------------------------------------------
-def triangle_mask(input, diagonal: int) -> np.ndarray:
-    """A mask of the entries of a matrix that are not above a diagonal."""
-    rows, columns = input.shape[-2:] if input.ndim > 1 else (0, 0)
-    return np.tri(rows, columns, diagonal, dtype=bool)
-
-
-def mask_matrix(input, keep: np.ndarray) -> Any:
-    if input.ndim < 2:
+def mask_matrices(x, keep) -> Any:
+    """Replace the entries of matrices by 0 but where keep(rows, columns), a mask, is set."""
+    if x.ndim < 2:
         raise TensorError("tril/triu: input tensor must have at least 2 dimensions")
-    return ops.where(keep, input, np.zeros((), aval_of(input).dtype))
+    return ops.where(keep(*x.shape[-2:]), x, np.zeros((), aval_of(x).dtype))
 
 
 @operation("input", inplace=True)
 def tril(input, diagonal: int = 0) -> Any:
     """Matrices with zeros above a diagonal."""
-    return mask_matrix(input, triangle_mask(input, diagonal))
+    return mask_matrices(input, lambda n, m: np.tri(n, m, diagonal, dtype=bool))
 
 
 @operation("input", inplace=True)
 def triu(input, diagonal: int = 0) -> Any:
     """Matrices with zeros below a diagonal."""
-    return mask_matrix(input, ~triangle_mask(input, diagonal - 1))
+    return mask_matrices(input, lambda n, m: ~np.tri(n, m, diagonal - 1, dtype=bool))
 
 
 def declare_indices(name: str, places) -> Any:

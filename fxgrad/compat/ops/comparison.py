@@ -14,62 +14,43 @@ from .._core.dtypes import cast_number, from_numpy_dtype, short_name
 from .._core.error_messages import reword_error
 from .._core.errors import TensorError
 from .._core.tensor import Tensor, unwrap
-from .._declare.operation import convert_value, expose, operation, promote_values
-from .declarers import add_aliases, binary, kind, refuse, unary
-from .dimensions import flatten_value
+from .._declare.operation import operation
+from .._declare.promotion import convert_value, promote_values
+from .._declare.spaces import expose
+from .declarers import add_aliases, binary, check_same_dtype, kind, refuse, unary
 
 
 # -- order ------------------------------------------
-def require_ordered(name: str, function) -> Any:
-    """Wrap a comparison, so that it raises for complex numbers, which have no order."""
+def declare_order(name: str, function, doc: str) -> Any:
+    """Declare a comparison that raises for complex numbers, which have no order."""
 
     def call(a, b) -> Any:
         refuse("c", a, b, operation=name)
         return function(a, b)
 
     call.primitive = function.primitive
-    return call
+    return binary(name, call, doc, promote="comparison", complex=False)
 
 
 eq = binary("eq", ops.equal, "input = other.", promote="comparison")
 ne = binary("ne", ops.not_equal, "input ≠ other.", promote="comparison")
-lt = binary("lt", require_ordered("lt", ops.less), "input < other.", promote="comparison", complex=False)
-le = binary(
-    "le", require_ordered("le", ops.less_equal), "input ≤ other.", promote="comparison", complex=False
-)
-gt = binary("gt", require_ordered("gt", ops.greater), "input > other.", promote="comparison", complex=False)
-ge = binary(
-    "ge", require_ordered("ge", ops.greater_equal), "input ≥ other.", promote="comparison", complex=False
-)
+lt = declare_order("lt", ops.less, "input < other.")
+le = declare_order("le", ops.less_equal, "input ≤ other.")
+gt = declare_order("gt", ops.greater, "input > other.")
+ge = declare_order("ge", ops.greater_equal, "input ≥ other.")
 add_aliases(not_equal=ne, less=lt, less_equal=le, greater=gt, greater_equal=ge)
 
 
 @operation("input other", out=False)
 def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether |input - other| ≤ atol + rtol · |other|, or both are the same infinity."""
-    ensure_same_dtype(input, other)
+    check_same_dtype(input, other, "{} did not match {}")
     for name, least in (("rtol", rtol), ("atol", atol)):
         if not least >= 0:
             raise TensorError(f"{name} must be greater than or equal to zero, but got {least}")
-    near = ops.equal(input, other)
-    if kind(input) in "fc":
-        limit = ops.add(atol, ops.multiply(rtol, ops.absolute(other)))
-        within = ops.less_equal(ops.absolute(ops.subtract(input, other)), limit)
-        near = ops.logical_or(near, ops.logical_and(within, ops.isfinite(other)))
-    elif rtol or atol:
-        a, b = (ops.convert(v, dtype=np.dtype(float)) for v in (input, other))
-        limit = ops.add(atol, ops.absolute(ops.multiply(rtol, b)))
-        near = ops.logical_or(near, ops.less_equal(ops.absolute(ops.subtract(a, b)), limit))
-    if equal_nan:
-        near = ops.logical_or(near, ops.logical_and(ops.isnan(input), ops.isnan(other)))
-    return near
-
-
-def ensure_same_dtype(input, other) -> None:
-    """Raise unless both have one dtype."""
-    have, want = (aval_of(v).dtype for v in (input, other))
-    if have != want:
-        raise TensorError(f"{short_name(have)} did not match {short_name(want)}")
+    if kind(input) in "biu" and not (rtol or atol):  # there are more integers than floats
+        return ops.equal(input, other)
+    return fnp.isclose(input, other, rtol, atol, equal_nan)
 
 
 @expose("function method")
@@ -113,32 +94,21 @@ def require_integers(name: str, function, kinds: str = "fc") -> Any:
     return call
 
 
-bitwise_and = binary(
-    "bitwise_and", require_integers("bitwise_and", ops.bitwise_and), "The bits that both have.", numbers=True
-)
-bitwise_or = binary(
-    "bitwise_or", require_integers("bitwise_or", ops.bitwise_or), "The bits that one has.", numbers=True
-)
-bitwise_xor = binary(
-    "bitwise_xor",
-    require_integers("bitwise_xor", ops.bitwise_xor),
-    "The bits that one of them has.",
-    numbers=True,
-)
+def declare_bits(name: str, function, doc: str, called: str | None = None, kinds: str = "fc") -> Any:
+    """Declare a function of the bits of two operands; errors may have another name for it."""
+    return binary(name, require_integers(called or name, function, kinds), doc, numbers=True)
+
+
+bitwise_and = declare_bits("bitwise_and", ops.bitwise_and, "The bits that both have.")
+bitwise_or = declare_bits("bitwise_or", ops.bitwise_or, "The bits that one has.")
+bitwise_xor = declare_bits("bitwise_xor", ops.bitwise_xor, "The bits that one of them has.")
 bitwise_not = unary(
     "bitwise_not", require_integers("bitwise_not", ops.bitwise_not), "The bits that it has not.", **LOGIC
 )
-bitwise_left_shift = binary(
-    "bitwise_left_shift",
-    require_integers("lshift", ops.left_shift, "bfc"),
-    "input · 2 to the power of other.",
-    numbers=True,
-)
-bitwise_right_shift = binary(
-    "bitwise_right_shift",
-    require_integers("rshift", ops.right_shift, "bfc"),
-    "input over 2 to the power of other.",
-    numbers=True,
+SHIFT = "input {} 2 to the power of other."
+bitwise_left_shift = declare_bits("bitwise_left_shift", ops.left_shift, SHIFT.format("·"), "lshift", "bfc")
+bitwise_right_shift = declare_bits(
+    "bitwise_right_shift", ops.right_shift, SHIFT.format("over"), "rshift", "bfc"
 )
 
 
@@ -200,23 +170,22 @@ def ensure_mask(operation: str, mask) -> None:
         )
 
 
-@operation("input places", name="masked_select", spaces="")
-def masked_select_values(input, places, shape: tuple[int, ...]) -> Any:
-    """The elements of the Tensor, broadcast to a shape and flattened, at the given places."""
-    return ops.take_along(flatten_value(ops.broadcast_to(input, shape=shape)), places, 0)
-
-
-@expose("function method")
-def masked_select(input: Tensor, mask: Tensor, *, out=None) -> Tensor:
-    """The elements where the mask, which must be known, is set, in a row."""
+def masked_select_arguments(input, mask) -> Any:
+    """The mask must be known; the places where it is set are those in the flattened order of both, broadcast."""
     if kind(mask) != "b":
         raise TensorError("masked_select: expected BoolTensor for mask")
     known = concretize(unwrap(mask), "masked_select")
     try:
         shape = np.broadcast_shapes(input.shape, known.shape)
     except ValueError as error:
-        raise reword_error("masked_select", (input, mask), error) from None
-    return masked_select_values(input, np.flatnonzero(np.broadcast_to(known, shape)), shape, out=out)
+        raise reword_error("masked_select", (mask, input), error) from None
+    return (input, np.flatnonzero(np.broadcast_to(known, shape))), {"shape": shape}
+
+
+@operation("input places", arguments=masked_select_arguments)
+def masked_select(input, places, shape: tuple[int, ...]) -> Any:
+    """The elements where the mask, which must be known, is set, in a row."""
+    return ops.take_along(fnp.ravel(ops.broadcast_to(input, shape=shape)), places, 0)
 
 
 @operation("input mask source", inplace=True, out=False)
@@ -224,15 +193,14 @@ def masked_scatter(input, mask, source) -> Any:
     """The elements of `source`, one after the other, where the mask is set."""
     ensure_mask("masked_scatter", mask)
     shape = np.broadcast_shapes(aval_of(input).shape, aval_of(mask).shape)
-    if aval_of(input).dtype != aval_of(source).dtype:
-        raise TensorError("masked_scatter: expected self and source to have same dtypes")
+    check_same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes")
     mask, input = ops.broadcast_to(mask, shape=shape), ops.broadcast_to(input, shape=shape)
-    row = flatten_value(mask)
+    row = fnp.ravel(mask)
     order = ops.cumsum(ops.convert(row, dtype=np.dtype(np.int64)), axis=0) - 1
     have = aval_of(source).size
     if type(order) is np.ndarray and order.size and order[-1] >= have:
         raise TensorError(
             "masked_scatter: expected self and source to have same number of elements as the mask"
         )
-    taken = ops.take_along(flatten_value(source), ops.maximum(ops.minimum(order, have - 1), 0), 0)
+    taken = ops.take_along(fnp.ravel(source), ops.maximum(ops.minimum(order, have - 1), 0), 0)
     return ops.where(mask, ops.reshape(taken, shape=shape), input)

@@ -13,8 +13,9 @@ from ... import ops
 from ...core.aval import aval_of
 from .._core.dtypes import short_name
 from .._core.errors import TensorError
-from .._declare.operation import expose, operation
-from .declarers import kind, unary
+from .._declare.operation import operation
+from .._declare.spaces import expose
+from .declarers import check_same_dtype, kind, unary
 
 
 def check_parts(first, second) -> None:
@@ -24,10 +25,8 @@ def check_parts(first, second) -> None:
         raise TensorError(
             f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}"
         )
-    if names[0] != names[1]:
-        raise TensorError(
-            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument"
-        )
+    words = "Expected object of scalar type {} but got scalar type {} for second argument"
+    check_same_dtype(first, second, words)
 
 
 @operation("real imag", spaces="function")

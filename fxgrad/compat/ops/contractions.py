@@ -13,8 +13,9 @@ from ...numpy import contraction
 from ...numpy.linalg import norms, solving
 from .._core.dtypes import default_numpy_dtype
 from .._core.errors import ArgumentValueError, TensorError
-from .._declare.operation import expose, operation
-from .declarers import kind
+from .._declare.operation import operation
+from .._declare.spaces import expose
+from .declarers import add_aliases, expose_with, kind
 from .matmul import check_product_dtypes
 
 if TYPE_CHECKING:
@@ -22,9 +23,45 @@ if TYPE_CHECKING:
 
 
 # -- Einstein's convention ------------------------------------------
-@operation("*operands", name="einsum", spaces="", out=False)
-def einsum_values(operands, equation: str) -> Any:
-    """Compute the contraction that an equation describes."""
+def einsum_arguments(*args) -> Any:
+    """An equation and operands, or operands, each before its sublist, and perhaps that of the result."""
+    if len(args) < 2:
+        raise ArgumentValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    if isinstance(args[0], str):
+        equation, operands = args[0], args[1:]
+    else:
+        operands = args[: len(args) // 2 * 2 : 2]
+        lists = [subscripts(entries) for entries in (*args[1::2], *args[len(args) // 2 * 2 :])]
+        equation = ",".join(lists[: len(operands)]) + "".join(f"->{s}" for s in lists[len(operands) :])
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    return (operands,), {"equation": equation.replace(" ", "")}
+
+
+def subscripts(entries) -> str:
+    """Convert a sublist of numbers below 52 to letters."""
+    for entry in entries:
+        if entry is not Ellipsis and not 0 <= entry < 52:
+            raise TensorError(f"einsum(): subscript {entry} is not within the valid range [0, 52)")
+    return "".join("..." if entry is Ellipsis else LETTERS[entry] for entry in entries)
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in torch's order
+
+
+@operation("*operands", spaces="function", out=False, arguments=einsum_arguments)
+def einsum(operands, equation: str) -> Any:
+    """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b), or with sublists of numbers instead of
+    letters, einsum(a, [0, 1], b, [1, 2], [0, 2]).
+
+    >>> import fxgrad.compat as torch
+    >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.einsum("ij,ij->", a, a).item()
+    30.0
+    """
     if has_lone_sum(equation):  # as a sum does
         operands = [
             ops.convert(x, dtype=default_numpy_dtype("i")) if kind(x) in "biu" else x for x in operands
@@ -66,43 +103,6 @@ def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
                     f"previously seen size {have}"
                 )
             seen[letter] = max(size, have)
-
-
-@expose()
-def einsum(*args) -> Any:
-    """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b), or with sublists of numbers instead of
-    letters, einsum(a, [0, 1], b, [1, 2], [0, 2]).
-
-    >>> import fxgrad.compat as torch
-    >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-    >>> torch.einsum("ij,ij->", a, a).item()
-    30.0
-    """
-    if len(args) < 2:
-        raise ArgumentValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
-        )
-    if isinstance(args[0], str):
-        equation, operands = args[0], args[1:]
-    else:
-        operands = args[: len(args) // 2 * 2 : 2]
-        lists = [subscripts(entries) for entries in (*args[1::2], *args[len(args) // 2 * 2 :])]
-        equation = ",".join(lists[: len(operands)]) + "".join(f"->{s}" for s in lists[len(operands) :])
-    if len(operands) == 1 and isinstance(operands[0], list | tuple):
-        operands = tuple(operands[0])
-    return einsum_values(operands, equation.replace(" ", ""))
-
-
-def subscripts(entries) -> str:
-    """Convert a sublist of numbers below 52 to letters."""
-    for entry in entries:
-        if entry is not Ellipsis and not 0 <= entry < 52:
-            raise TensorError(f"einsum(): subscript {entry} is not within the valid range [0, 52)")
-    return "".join("..." if entry is Ellipsis else LETTERS[entry] for entry in entries)
-
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in torch's order
 
 
 # -- pairs of dimensions ------------------------------------------
@@ -157,7 +157,7 @@ def outer(input, vec2) -> Any:
     return fnp.outer(input, vec2)
 
 
-expose("function method", "ger")(outer)
+add_aliases(ger=outer)
 
 
 @operation("input other", promote="arithmetic")
@@ -236,10 +236,7 @@ def linalg_matrix_power(A, n: int) -> Any:
     return solving.matrix_power(A, n)
 
 
-@expose("function method")
-def matrix_power(input, n: int, *, out=None) -> Any:
-    """The n-th power of square matrices: see `linalg.matrix_power`."""
-    return linalg_matrix_power(input, n, out=out)
+expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "function method")
 
 
 # -- distances ------------------------------------------

@@ -14,7 +14,7 @@ from .._core import inference, strides, views
 from .._core.dtypes import cast_number
 from .._core.dtypes import dtype as torch_dtype
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
-from .._core.inplace import assign, ensure_modifiable
+from .._core.inplace import assign, ensure_modifiable, fill_number
 from .._core.layout import (
     FORMATS,
     contiguous_format,
@@ -25,16 +25,24 @@ from .._core.layout import (
     memory_format,
     preserve_format,
 )
-from .._core.memory import VERSIONS, is_array, is_same_view, memory_address, memory_owner, strided_view
+from .._core.memory import (
+    VERSIONS,
+    is_array,
+    is_same_view,
+    memory_address,
+    memory_owner,
+    restride,
+    strided_view,
+)
 from .._core.modes import current_modes
 from .._core.storage import TypedStorage, UntypedStorage, tensor_memory
 from .._core.tape import LEAF
-from .._core.tensor import Tensor, make_tensor, refresh
+from .._core.tensor import Tensor, refresh
 from .._core.views import replace_memory
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
-from .dimensions import normalize_dim
-from .sizes import add_variadic_method, as_sizes
+from .._declare.spaces import expose
+from .arguments import add_variadic_method, as_sizes, normalize_dim
 from .slicing import entry_offset
 
 
@@ -117,7 +125,17 @@ def check_broadcast(have: tuple[int, ...], shape: tuple[int, ...]) -> None:
 @expose("method")
 def fill_(self: Tensor, value) -> Tensor:
     """Write a number, or a Tensor without dimensions, into every entry."""
-    return fill_tensor(self, value, "fill_")
+    if not isinstance(value, Tensor):
+        fill_number(self, value, "fill_")
+        return self
+    if value.shape:
+        raise TensorError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions."
+        )
+    ensure_modifiable(self, (value,), overlap=True)
+    here = self.value
+    assign(self, fill_values(value, tuple(here.shape), here.dtype), "fill_", overwrites=True)
+    return self
 
 
 expose("function")(fill_)
@@ -139,23 +157,8 @@ def fill_diagonal(input, fill_value, wrap: bool = False) -> Any:
 @expose("function method")
 def zero_(self: Tensor) -> Tensor:
     """Write zeros."""
-    return fill_tensor(self, 0, "zero_")
-
-
-def fill_tensor(target: Tensor, value, name: str) -> Tensor:
-    """Write one value into every entry."""
-    shape, dtype = tuple(target.shape), target.dtype
-    if isinstance(value, Tensor) and value.shape:
-        raise TensorError(
-            f"{name} only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions."
-        )
-    ensure_modifiable(target, (value,), overlap=True)
-    if isinstance(value, Tensor):
-        result = fill_values(value, shape, dtype.numpy)
-    else:
-        result = make_tensor(target.tape, np.broadcast_to(cast_number(value, dtype.numpy), shape))
-    assign(target, result, name, overwrites=True)
-    return target
+    fill_number(self, 0, "zero_")
+    return self
 
 
 def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_format) -> Tensor:
@@ -174,7 +177,7 @@ def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_for
         memory.view(np.uint8)[: owner.nbytes] = np.frombuffer(owner.tobytes("A"), np.uint8)
         here = memory[start // item :]
     steps = contiguous_strides(shape, memory_format.order)
-    replace_memory(self, strides.restride(here, shape, [s * item for s in steps]))
+    replace_memory(self, restride(here, shape, [s * item for s in steps]))
     VERSIONS.record_change(self.value, "resize_", source_info.user_frame())
     return self
 
@@ -232,7 +235,7 @@ def take_storage(source, to: torch_dtype, storage_offset: int, size, stride) -> 
         if owner.dtype == dtype
         else owner.view(dtype)
     )
-    return strides.restride(flat, shape, [s * item for s in steps], storage_offset * item)
+    return restride(flat, shape, [s * item for s in steps], storage_offset * item)
 
 
 # -- strides and storage ------------------------------------------

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
 from ...lax import reductions
 from .._core.errors import TensorError
-from .._core.tensor import Tensor
-from .._declare.operation import expose, operation, promote_values
-from .declarers import kind
-from .dimensions import normalize_dim
+from .._declare.operation import operation
+from .._declare.promotion import promote_values
+from .arguments import dim_index, normalize_dim
+from .declarers import add_aliases, kind
 from .reduction import declare_selection, sum_operand
 
 
@@ -70,11 +71,6 @@ cummax = declare_running_extreme("cummax", ops.cummax, "The greatest element up 
 cummin = declare_running_extreme("cummin", ops.cummin, "The least element up to each, and its place.")
 
 
-def slice_elements(x, axis: int, start: int | None, stop: int | None) -> Any:
-    """Slice the elements start … stop - 1 along an axis."""
-    return ops.getitem(x, index=((slice(None),) * axis + (slice(start, stop, None),)))
-
-
 @operation("input prepend append")
 def diff(input, n: int = 1, dim: int = -1, prepend=None, append=None) -> Any:
     """The n-th differences of neighbours along a dimension."""
@@ -85,53 +81,36 @@ def diff(input, n: int = 1, dim: int = -1, prepend=None, append=None) -> Any:
     axis = normalize_dim(dim, aval_of(input).ndim)
     pieces = [v for v in (prepend, input, append) if v is not None]
     x = ops.concatenate(*promote_values(pieces, "arithmetic"), axis=axis) if len(pieces) > 1 else input
-    for _ in range(min(n, aval_of(x).shape[axis])):
-        late, early = slice_elements(x, axis, 1, None), slice_elements(x, axis, None, -1)
-        x = ops.logical_xor(late, early) if kind(x) == "b" else ops.subtract(late, early)
-    return x
+    return fnp.diff(x, min(n, x.shape[axis]), axis)
 
 
 # -- integrals ------------------------------------------
 def trapezoid_areas(y, x, dx, dim: int) -> tuple[Any, int]:
     """Return (the areas of the trapezoids between neighbours, their axis)."""
     axis = normalize_dim(dim, aval_of(y).ndim)
-    if kind(y) in "biu":
-        y = ops.convert(y, dtype=promote_values((y,), "float")[0].dtype)
+    y = promote_values((y,), "float")[0]
+    axis_from_end = axis - y.ndim
     width: Any = 1.0 if dx is None else dx
     if x is not None:
-        if aval_of(x).ndim == 1:
-            width = ops.subtract(slice_elements(x, 0, 1, None), slice_elements(x, 0, None, -1))
-            width = ops.reshape(width, shape=aval_of(width).shape + (1,) * (aval_of(y).ndim - axis - 1))
-        else:
-            place = axis - aval_of(y).ndim + aval_of(x).ndim
-            width = ops.subtract(slice_elements(x, place, 1, None), slice_elements(x, place, None, -1))
-    return 0.5 * width * ops.add(slice_elements(y, axis, 1, None), slice_elements(y, axis, None, -1)), axis
+        if x.ndim == 1:
+            x = ops.reshape(x, shape=(*x.shape, *(1,) * (-1 - axis_from_end)))
+        width = fnp.diff(x, axis=axis_from_end)
+    late, early = (ops.getitem(y, index=dim_index(axis, s)) for s in (slice(1, None), slice(None, -1)))
+    return 0.5 * width * ops.add(late, early), axis
 
 
-@operation("y x", spaces="", name="trapezoid")
-def trapezoid_values(y, x, dx, dim: int) -> Any:
-    """The integral by the trapezoidal rule."""
+@operation("y x", spaces="function", out=False)
+def trapezoid(y, x=None, *, dx=None, dim: int = -1) -> Any:
+    """The integral along a dimension by the trapezoidal rule, at points `x` or of distance `dx`."""
     areas, axis = trapezoid_areas(y, x, dx, dim)
     return ops.reduce_sum(areas, axes=(axis,))
 
 
-@operation("y x", spaces="", name="cumulative_trapezoid")
-def cumulative_trapezoid_values(y, x, dx, dim: int) -> Any:
+@operation("y x", spaces="function", out=False)
+def cumulative_trapezoid(y, x=None, *, dx=None, dim: int = -1) -> Any:
     """The integrals up to each element but the first, by the trapezoidal rule."""
     areas, axis = trapezoid_areas(y, x, dx, dim)
     return ops.cumsum(areas, axis=axis)
 
 
-@expose()
-def trapezoid(y: Tensor, x=None, *, dx=None, dim: int = -1) -> Tensor:
-    """The integral along a dimension by the trapezoidal rule, at points `x` or of distance `dx`."""
-    return trapezoid_values(y, x, dx, dim)
-
-
-@expose()
-def cumulative_trapezoid(y: Tensor, x=None, *, dx=None, dim: int = -1) -> Tensor:
-    """The integrals up to each element but the first, by the trapezoidal rule."""
-    return cumulative_trapezoid_values(y, x, dx, dim)
-
-
-expose("function", "trapz")(trapezoid)
+add_aliases("function", trapz=trapezoid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from ...core.aval import aval_of, kind_of
 from ...ops.kinds import Elementwise
 from ...ops.masked import Masked
 from .._core.dtypes import cast_number, short_name
-from .._core.errors import NotSupportedError
+from .._core.errors import NotSupportedError, TensorError
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
-from .._declare.operation import SPACES, expose, operation
+from .._declare.operation import operation
+from .._declare.spaces import SPACES, expose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,13 +56,33 @@ def declare_operation(
 
 
 def add_aliases(spaces: str = "function method", /, **names: Callable[..., Any]) -> None:
-    """Expose operations, and their in-place methods, under other names."""
+    """Expose functions under other names; as methods they are operations, whose in-place methods come with them."""
     methods = SPACES["method"]
     for name, function in names.items():
         expose(spaces, name)(function)
-        inplace = methods.get(function.operation.name + "_")
-        if inplace is not None and "method" in spaces:
+        inplace = methods.get(function.operation.name + "_") if "method" in spaces else None
+        if inplace is not None:
             expose("method", name + "_")(inplace)
+
+
+def expose_with(
+    parameters: str, function: Callable[..., Any], name: str | None = None, spaces: str = "function"
+) -> None:
+    """Expose a function with other parameters, given as text, and perhaps under another name. It gets the first one by
+    position and the others by name; those that it does not have change nothing."""
+    name, known = name or function.__name__, inspect.signature(function).parameters
+    first, *others = [text.partition("=")[0] for text in parameters.split(", ")]
+    given = ", ".join([first, *(f"{n}={n}" for n in others if n in known)])
+    namespace: dict[str, Any] = {"function": function}
+    text = f"def {name}({parameters}): return function({given})"
+    exec(compile(text, f"<fxgrad torch.{name}>", "exec"), namespace)
+    namespace[name].__doc__ = function.__doc__
+    expose(spaces)(namespace[name])
+
+
+def first_result(result, *others) -> Any:
+    """Return the first of several results; the others are there for the derivative."""
+    return result
 
 
 def zero_partial(t, y, *xs, **params) -> Masked:
@@ -115,3 +137,10 @@ def refuse(kinds: str, *values, operation: str) -> None:
         if kind(value) in kinds:
             short = short_name(aval_of(value).dtype)
             raise NotSupportedError(f"\"{operation}_cpu\" not implemented for '{short}'")
+
+
+def check_same_dtype(first, second, words: str) -> None:
+    """Raise unless two values have one dtype. Each {} in the words becomes the name of a dtype."""
+    names = [short_name(aval_of(x).dtype) for x in (first, second)]
+    if names[0] != names[1]:
+        raise TensorError(words.format(*names))

@@ -14,7 +14,9 @@ from ...ops.linalg import adjoint, identity_like, matrix_transpose
 from ...ops.linalg import lower_triangle as lower_part
 from .._core.errors import TensorError
 from .._declare.named_results import make_result_type
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
+from .._declare.spaces import expose
+from .declarers import expose_with
 from .elimination import INFO, indefinite_minor, lu_primitive, lu_triangles, permutation, permuted_identity
 from .linalg import (
     check_floating,
@@ -139,10 +141,7 @@ def linalg_householder_product(A, tau) -> Any:
     return product
 
 
-@expose("function method")
-def orgqr(input, tau, *, out=None) -> Any:
-    """See `linalg.householder_product`."""
-    return linalg_householder_product(input, tau, out=out)
+expose_with("input, tau, *, out=None", linalg_householder_product, "orgqr", "function method")
 
 
 # -- singular values ------------------------------------------

@@ -16,7 +16,8 @@ from ...core.aval import Aval, aval_of
 from ...ops.kinds import General
 from ...ops.linalg import compute_dtype, linalg_kernel, matrix_transpose, sum_terms
 from .._core.primitives import declare_primitive
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
+from .declarers import add_aliases
 from .linalg import check_square
 
 # Of the numerator of degree 13, from the highest power down; good to rounding in double precision up to norm 5.37.
@@ -105,7 +106,4 @@ def linalg_matrix_exp(A) -> Any:
     return matrix_exp_primitive(A)
 
 
-@expose("function method")
-def matrix_exp(A) -> Any:
-    """The exponentials of square matrices: see `linalg.matrix_exp`."""
-    return linalg_matrix_exp(A)
+add_aliases(matrix_exp=linalg_matrix_exp)

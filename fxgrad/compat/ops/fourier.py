@@ -15,7 +15,9 @@ from .._core.dtypes import as_numpy_dtype, from_numpy_dtype, get_default_dtype, 
 from .._core.errors import DimensionError, TensorError
 from .._core.tape import current_tape
 from .._core.tensor import LEAF, make_tensor
-from .._declare.operation import expose, float_dtype, operation
+from .._declare.operation import operation
+from .._declare.promotion import float_dtype
+from .._declare.spaces import expose
 
 if TYPE_CHECKING:
     from collections.abc import Callable

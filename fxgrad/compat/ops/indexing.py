@@ -8,8 +8,10 @@ in NumPy.
 from __future__ import annotations
 
 import warnings
+from itertools import repeat
 from math import prod
 from operator import index as as_index
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -21,15 +23,16 @@ from ...core.interpreter import Tracer, concretize
 from .._core import strides
 from .._core.dtypes import short_name
 from .._core.errors import ArgumentValueError, DimensionError, TensorError
-from .._core.inplace import to_inplace
+from .._core.inplace import fill_number, to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Rearrangement
-from .dimensions import normalize_dim
+from .._declare.spaces import expose
+from .arguments import dim_index, normalize_dim
+from .copying import copy_
 from .joining import cat
-from .sizes import dim_index
 from .slicing import alias
 from .viewing import broadcast_shapes, expand_values, reshape, unsqueeze
 
@@ -56,6 +59,7 @@ def select_traced(input, place, dim: int) -> Any:
     return ops.getitem, (input, place), {"index": (*[slice(None)] * dim, ops.ARRAY)}
 
 
+DIMENSION_TYPES = frozenset({int, slice})  # entries of a key that are nothing else than one dimension each
 MASK_TYPES = (Tensor, np.ndarray, Tracer)  # what may be one
 NON_INTEGERS = (slice, type(None), type(...), list, tuple, range, *MASK_TYPES)
 
@@ -130,8 +134,8 @@ def consumed_dims(entry) -> int:
 def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
     """Return (the view that integers, slices and None make, the index Tensors left for its dimensions: None for one
     that is taken whole)."""
-    entries, shape = as_key(key), input.shape
-    used = sum(consumed_dims(e) for e in entries if e is not Ellipsis)
+    entries, shape = as_key(key), tuple(input.shape)
+    used = sum([1 if type(e) in DIMENSION_TYPES else consumed_dims(e) for e in entries if e is not Ellipsis])
     if used > len(shape):
         if not shape and isinstance(key, slice):
             raise DimensionError("slice() cannot be applied to a 0-dim tensor.")
@@ -145,7 +149,7 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
     left: list[Any] = []  # for those of the result
     new: list[int] = []  # the places of dimensions of length one to be made there
     taken: list[tuple[Any, int]] = []  # places that are not known, and their dimensions before that
-    last = None
+    last, whole = None, True
     for e in entries:
         d = len(template)
         if e is Ellipsis:
@@ -163,11 +167,11 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
             start, stop, step = e.indices(shape[d])
             template.append(slice(start, max(start, stop), step))
             left.append(None)
-            last = slice_view
-        elif is_truth_value(e):
+            last, whole = slice_view, False
+        elif type(e) is not int and is_truth_value(e):
             new.append(len(left))
             left += index_arrays(as_row(e), (1,), 0)
-        elif is_index_tensor(e):
+        elif type(e) is not int and is_index_tensor(e):
             for entry in index_arrays(e, shape, d):
                 template.append(slice(None))
                 left.append(entry)
@@ -176,11 +180,11 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
             taken.append((e, len(left) - len(new)))
         else:
             template.append(position_in_dim(e, shape, d))
-            last = select_view
-    if any(e != slice(None) for e in template) or not left:
+            last, whole = select_view, False
+    if not whole or not left:
         template += [slice(None)] * (len(shape) - len(template))
         input = (last or slice_view).operation((input,), {"index": tuple(template)})
-    elif not any(a is not None for a in left) and not new and not taken:
+    elif not has_indices(left) and not new and not taken:
         input = alias(input)
     for place, dim in taken:
         input = select_traced.operation((input, place), {"dim": dim})
@@ -267,6 +271,11 @@ def check_bounds(indices, template, shape: tuple[int, ...]) -> None:
                 raise DimensionError(f"index {bad} is out of bounds for dimension {d} with size {n}")
 
 
+def has_indices(left: list[Any]) -> bool:
+    """Whether `apply_basic_index` leaves index Tensors."""
+    return not all(map(is_, left, repeat(None)))
+
+
 def indices_and_template(left: list[Any]) -> tuple[list[Any], tuple[bool, ...]]:
     """Return (the index arrays, their template) of the index Tensors that `apply_basic_index` leaves."""
     for mask in filter(is_mask, left):
@@ -299,11 +308,11 @@ def getitem(self: Tensor, key) -> Tensor:
     (tensor([3, 4, 5]), tensor([[0, 2],
             [3, 5]]), tensor([4, 5]))
     """
-    if type(key) is int and self.value.shape and -len(self.value) <= key < len(self.value):
-        return select_view(self, (key % len(self.value),))
+    shape = self.value.shape
+    if type(key) is int and shape and -shape[0] <= key < shape[0]:
+        return select_view.operation((self,), {"index": (key % shape[0],)})
     view, left = apply_basic_index(self, normalize_key(key))
-    indices, template = indices_and_template(left)
-    return index_values(view, indices, template) if indices else view
+    return index_values(view, *indices_and_template(left)) if has_indices(left) else view
 
 
 @operation("input values mask", spaces="", name="index_put", out=False)
@@ -339,25 +348,29 @@ def setitem(self: Tensor, key, value) -> None:
         return
     key = normalize_key(key)
     view, left = apply_basic_index(self, key)
-    mask = next(filter(is_mask, left), None)
-    indices, template = indices_and_template(left) if mask is None else ([mask], ())
-    if not indices and not isinstance(value, Tensor):
-        view.fill_(value)
+    if not has_indices(left):
+        write_view(view, value)
         return
     if not isinstance(value, Tensor):
         value = make_tensor(current_tape(), np.asarray(value).astype(self.dtype.numpy))
-    if indices:
-        if not value.shape and all(e is True or is_mask(e) or not is_index_tensor(e) for e in as_key(key)):
-            value = value.to(self.dtype)
-        check_source(self, value)
-        if mask is None:
-            put_entries_(view, indices, template, value)
-        else:
-            write_masked(view, left, mask, value)
+    if not value.shape and all(e is True or is_mask(e) or not is_index_tensor(e) for e in as_key(key)):
+        value = value.to(self.dtype)
+    check_source(self, value)
+    mask = next(filter(is_mask, left), None)
+    if mask is None:
+        put_entries_(view, *indices_and_template(left), value)
+    else:
+        write_masked(view, left, mask, value)
+
+
+def write_view(view: Tensor, value) -> None:
+    """Write a number or a Tensor, broadcast, into a view. Leading dimensions of length one may be too many."""
+    if not isinstance(value, Tensor):
+        fill_number(view, value, "fill_")
         return
     while len(value.shape) > len(view.shape) and value.shape[0] == 1:
         value = value.select(0, 0)
-    view.copy_(value if value.shape == view.shape else expand_values(value, view.shape))
+    copy_(view, value if value.shape == view.shape else expand_values(value, view.shape))
 
 
 def check_source(input: Tensor, values: Tensor) -> None:

@@ -14,11 +14,12 @@ from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
 from .._declare.rearrangement import Reordering
+from .._declare.spaces import expose
+from .arguments import dim_index, normalize_dim
 from .casting import to_copy
-from .dimensions import normalize_dim
-from .sizes import dim_index
+from .declarers import add_aliases
 from .viewing import atleast_1d, atleast_2d, atleast_3d, expand_values, reshape
 
 stack_primitive = declare_primitive(
@@ -92,10 +93,6 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     return cat_values.operation((kept,), {"dim": d}, out)
 
 
-expose("function", "concat")(cat)
-expose("function", "concatenate")(cat)
-
-
 @expose()
 def stack(tensors, dim: int = 0, *, out=None) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
@@ -125,7 +122,7 @@ def vstack(tensors, *, out=None) -> Tensor:
     return cat(list(atleast_2d(tuple(tensors))), 0, out=out)
 
 
-expose("function", "row_stack")(vstack)
+add_aliases("function", concat=cat, concatenate=cat, row_stack=vstack)
 
 
 @expose()
@@ -140,29 +137,28 @@ def column_stack(tensors, *, out=None) -> Tensor:
     return hstack([x if len(x.shape) > 1 else reshape(x, (-1, 1)) for x in tensors], out=out)
 
 
-@operation("*tensors", spaces="", name="block_diag", promote="arithmetic", out=False)
-def block_diag_values(tensors) -> Any:
-    """Put matrices along the diagonal of one."""
+def block_diag_arguments(*tensors) -> Any:
+    """Vectors, and numbers, are rows."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    for i, x in enumerate(tensors):
+        if len(x.shape) > 2:
+            raise TensorError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(x.shape)} "
+                "dimensions"
+            )
+    return ([atleast_2d(x) for x in tensors],), {}
+
+
+@operation("*tensors", spaces="function", promote="arithmetic", out=False, arguments=block_diag_arguments)
+def block_diag(tensors) -> Any:
+    """The matrix with the given ones along its diagonal; vectors, and numbers, are rows."""
     width, start, rows = sum(x.shape[1] for x in tensors), 0, []
     for x in tensors:
         stop = start + x.shape[1]
         rows.append(ops.pad(x, widths=((0, 0), (start, width - stop))))
         start = stop
     return ops.concatenate(*rows, axis=0)
-
-
-@expose()
-def block_diag(*tensors: Tensor) -> Tensor:
-    """The matrix with the given ones along its diagonal; vectors, and numbers, are rows."""
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
-        tensors = tuple(tensors[0])
-    for x in tensors:
-        if len(x.shape) > 2:
-            raise TensorError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {tensors.index(x)} has "
-                f"{len(x.shape)} dimensions"
-            )
-    return block_diag_values([atleast_2d(x) for x in tensors])
 
 
 @expose()

@@ -25,7 +25,9 @@ from .._core.dtypes import as_numpy_dtype, short_name
 from .._core.errors import LinAlgError, TensorError
 from .._core.tensor import make_tensor
 from .._declare.named_results import make_result_type
-from .._declare.operation import SPACES, expose, operation
+from .._declare.operation import operation
+from .._declare.spaces import SPACES, expose
+from .declarers import check_same_dtype, expose_with
 from .elimination import zero_pivot
 from .slicing import diagonal
 
@@ -64,12 +66,8 @@ def check_square(name: str, a, parameter: str = "A") -> None:
 
 def check_pair(name: str, a, b) -> None:
     """Raise unless A and B have one dtype."""
-    have, other = (aval_of(x).dtype for x in (a, b))
-    if have != other:
-        raise TensorError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {short_name(have)} and B of type "
-            f"{short_name(other)} instead"
-        )
+    words = f"{name}: Expected A and B to have the same dtype, but found A of type {{}} and B of type {{}} instead"
+    check_same_dtype(a, b, words)
 
 
 def first_failure(info) -> tuple[str, int]:
@@ -130,12 +128,6 @@ def check_info(info, message) -> None:
         return
     if np.any(found):
         raise LinAlgError(message(*first_failure(found)))
-
-
-@expose("function method")
-def inverse(input, *, out=None) -> Any:
-    """The inverses of square matrices: see `linalg.inv`."""
-    return linalg_inv(input, out=out)
 
 
 def tolerances(a, atol, rtol) -> tuple[Any, Any]:
@@ -350,23 +342,11 @@ def linalg_det(A) -> Any:
     return ops.det(A)
 
 
-@expose("function method")
-def det(input) -> Any:
-    """The determinants of square matrices: see `linalg.det`."""
-    return linalg_det(input)
-
-
 @operation("A", spaces="linalg", results=make_result_type("linalg_slogdet", "sign", "logabsdet"))
 def linalg_slogdet(A) -> Any:
     """(sign, log|det|) of square matrices."""
     check_square("linalg.slogdet", A)
     return ops.slogdet(A)
-
-
-@expose("function method")
-def slogdet(input, *, out=None) -> Any:
-    """(sign, log|det|) of square matrices: see `linalg.slogdet`."""
-    return linalg_slogdet(input, out=out)
 
 
 @operation("input", out=False)
@@ -468,3 +448,9 @@ def linalg_matrix_rank(A, tol=None, hermitian: bool = False, *, atol=None, rtol=
     check_matrix("torch.linalg.matrix_rank", A, "input")
     s = ops.svdvals(ops.stop_gradient(mirror_to_hermitian(A) if hermitian else A))
     return fnp.sum(is_above_tolerance(s, *tolerances(A, tol if atol is None else atol, rtol)), axis=-1)
+
+
+# -- older names ------------------------------------------
+expose_with("input, *, out=None", linalg_inv, "inverse", "function method")
+expose_with("input", linalg_det, "det", "function method")
+expose_with("input, *, out=None", linalg_slogdet, "slogdet", "function method")

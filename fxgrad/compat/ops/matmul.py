@@ -16,7 +16,8 @@ from ...ops.masked import densify
 from .._core.dtypes import c_type_name
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.primitives import declare_primitive
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
+from .._declare.spaces import expose
 from .arithmetic import check_factor
 from .declarers import number_like
 

@@ -10,7 +10,7 @@ from ...core.interpreter import Tracer, concretize
 from ...core.source_info import hide_frames
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tensor import Tensor, unwrap
-from .._declare.operation import SPACES, expose
+from .._declare.spaces import SPACES, expose
 from . import arithmetic, comparison, pointwise
 
 if TYPE_CHECKING:

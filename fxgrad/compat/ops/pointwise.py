@@ -12,7 +12,8 @@ from .._core.errors import NotSupportedError, TensorError
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
+from .._declare.spaces import expose
 from .declarers import (
     add_aliases,
     kind,
@@ -126,21 +127,20 @@ def mvlgamma(input, p: int) -> Any:
     return total
 
 
-@operation("input", name="polygamma", spaces="", inplace=True, promote="float")
-def polygamma_values(input, n: int) -> Any:
+@operation("input", spaces="method", inplace=True, promote="float")
+def polygamma(input, n: int) -> Any:
     """The derivative of order n of digamma."""
     if n < 0:
         raise TensorError("polygamma(n, x) does not support negative n.")
     return ops.polygamma(input, n=n)
 
 
-@expose("function special")
-def polygamma(n: int, input: Tensor, *, out=None) -> Tensor:
+@expose("function special", "polygamma")
+def polygamma_function(n: int, input: Tensor, *, out=None) -> Tensor:
     """The derivative of order n of digamma."""
-    return polygamma_values(input, n, out=out)
+    return polygamma(input, n, out=out)
 
 
-expose("method", "polygamma")(polygamma_values)
 add_aliases(
     "special", erf=erf, erfc=erfc, erfinv=erfinv, exp2=exp2, expit=sigmoid, expm1=expm1, gammaln=lgamma
 )

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
+from ...numpy.reductions import keep_reduced_axes
 from .._core.dtypes import as_numpy_dtype, default_numpy_dtype, short_name
 from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
 from .._declare.entry import with_numpy_names
 from .._declare.named_results import make_result_type
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
+from .._declare.spaces import expose
+from .arguments import normalize_dim, normalize_dims
 from .arithmetic import maximum, minimum, pow_primitive
 from .declarers import add_aliases, kind, step_primitives, value_dtype
-from .dimensions import flatten_value, keepdim_shape, normalize_dim, normalize_dims, reduction_size
 from .linalg import linalg_matrix_norm
 
 
@@ -27,7 +31,7 @@ def reduce_dims(function, x, dim, keepdim: bool) -> Any:
     y = function(x, axes=axes)
     if value_dtype(y) != value_dtype(x) and kind(y) == kind(x):  # NumPy sums small integers in large ones
         y = ops.convert(y, dtype=value_dtype(x))
-    return ops.reshape(y, shape=keepdim_shape(shape, axes)) if keepdim and axes else y
+    return keep_reduced_axes(y, shape, axes, keepdim)
 
 
 def sum_dims(x, dim=None, keepdim: bool = False) -> Any:
@@ -84,6 +88,11 @@ def mean_operand(name: str, x, dtype) -> Any:
     return x
 
 
+def reduction_size(x, axes: tuple[int, ...]) -> int:
+    """The number of elements that are reduced to one."""
+    return math.prod([aval_of(x).shape[axis] for axis in axes])
+
+
 def divide_by_count(x, count) -> Any:
     """Divide x by a number of elements, which may be 0."""
     return ops.divide(x, np.asarray(count, value_dtype(x)))
@@ -105,19 +114,15 @@ def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
 
 
 # -- variance ------------------------------------------
-def variance_and_mean(x, dim, correction, keepdim: bool) -> tuple[Any, Any]:
-    """Return (variance, mean) over dimensions."""
-    axes = normalize_dims(dim, aval_of(x).ndim)
-    count = reduction_size(x, axes)
-    center = divide_by_count(sum_dims(x, axes, True), count) if axes else x
-    away = ops.subtract(x, center)
-    squares = ops.square(ops.absolute(away)) if kind(x) == "c" else ops.square(away)
-    freedom = max(count - correction, 0)
-    variance = divide_by_count(sum_dims(squares, axes or None, keepdim), freedom)
-    shape = keepdim_shape(aval_of(x).shape, axes)
-    return variance, center if keepdim else ops.reshape(
-        center, shape=aval_of(variance).shape
-    ) if shape else center
+def variance_arguments(
+    input, dim=None, unbiased: bool | None = None, keepdim: bool = False, *, correction=None
+) -> Any:
+    """torch says in three ways by how much the divisor is less than the number of elements: var(x, unbiased) is one."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    return (input,), {"dim": dim, "correction": correction, "keepdim": keepdim}
 
 
 def safe_sqrt(variance) -> Any:
@@ -126,58 +131,29 @@ def safe_sqrt(variance) -> Any:
     return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, variance)))
 
 
-@operation("input", name="var", spaces="")
-def var_values(input, dim, correction, keepdim: bool) -> Any:
-    """The variance."""
-    return variance_and_mean(mean_operand("var", input, None), dim, correction, keepdim)[0]
+def declare_variance(name: str, doc: str, root: bool = False, with_mean: bool = False) -> None:
+    """Declare the variance, or its square root, alone or with the mean."""
+
+    def compute(input, dim, correction, keepdim: bool) -> Any:
+        x = mean_operand(name, input, None)
+        axes = normalize_dims(dim, aval_of(x).ndim)
+        count = reduction_size(x, axes)
+        center = divide_by_count(sum_dims(x, axes, True), count) if axes else x
+        away = ops.subtract(x, center)
+        squares = ops.square(ops.absolute(away) if kind(x) == "c" else away)
+        found = divide_by_count(sum_dims(squares, axes or None, keepdim), max(count - correction, 0))
+        found = safe_sqrt(found) if root else found
+        return (found, ops.reshape(center, shape=aval_of(found).shape)) if with_mean else found
+
+    compute.__doc__ = f"{doc}, divided by the number of elements less `correction`."
+    options = {"spaces": "function", "results": tuple} if with_mean else {}
+    operation("input", name=name, arguments=variance_arguments, **options)(compute)
 
 
-@operation("input", name="std", spaces="")
-def std_values(input, dim, correction, keepdim: bool) -> Any:
-    """The standard deviation."""
-    return safe_sqrt(variance_and_mean(mean_operand("std", input, None), dim, correction, keepdim)[0])
-
-
-@operation("input", name="var_mean", spaces="", results=tuple)
-def var_mean_values(input, dim, correction, keepdim: bool) -> Any:
-    """The variance and the mean."""
-    return variance_and_mean(mean_operand("var_mean", input, None), dim, correction, keepdim)
-
-
-@operation("input", name="std_mean", spaces="", results=tuple)
-def std_mean_values(input, dim, correction, keepdim: bool) -> Any:
-    """The standard deviation and the mean."""
-    variance, center = variance_and_mean(mean_operand("std_mean", input, None), dim, correction, keepdim)
-    return safe_sqrt(variance), center
-
-
-def declare_variance(name: str, values, doc: str, spaces: str) -> None:
-    """Declare var, std, var_mean or std_mean, which torch calls in three ways."""
-
-    def measure(
-        input: Tensor,
-        dim=None,
-        unbiased: bool | None = None,
-        keepdim: bool = False,
-        *,
-        correction=None,
-        out=None,
-    ) -> Any:
-        if isinstance(dim, bool):  # var(x, unbiased)
-            dim, unbiased = None, dim
-        if correction is None:
-            correction = 1 if unbiased is None else int(unbiased)
-        return values(input, dim, correction, keepdim, out=out)
-
-    measure.__name__ = measure.__qualname__ = name
-    measure.__doc__ = f"{doc}, divided by the number of elements less `correction`."
-    expose(spaces, name)(measure)
-
-
-declare_variance("var", var_values, "The variance", "function method")
-declare_variance("std", std_values, "The standard deviation", "function method")
-declare_variance("var_mean", var_mean_values, "The variance and the mean", "function")
-declare_variance("std_mean", std_mean_values, "The standard deviation and the mean", "function")
+declare_variance("var", "The variance")
+declare_variance("std", "The standard deviation", root=True)
+declare_variance("var_mean", "The variance and the mean", with_mean=True)
+declare_variance("std_mean", "The standard deviation and the mean", root=True, with_mean=True)
 
 
 # -- extrema ------------------------------------------
@@ -229,12 +205,12 @@ def extremum_index(name: str, function, x, dim, keepdim: bool) -> Any:
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                 "reduction dim with the 'dim' argument."
             )
-        found = function(flatten_value(x), axis=0)
+        found = function(fnp.ravel(x), axis=0)
         return ops.reshape(found, shape=(1,) * len(shape)) if keepdim else found
     axis = normalize_dim(dim, len(shape))
     ensure_elements(name, x, (axis,))
     found = function(x, axis=axis)
-    return ops.reshape(found, shape=keepdim_shape(shape, (axis,))) if keepdim else found
+    return keep_reduced_axes(found, shape, (axis,), keepdim)
 
 
 @operation("input")
@@ -278,57 +254,43 @@ def declare_selection(name: str, **options) -> Any:
     return operation("input", name=name, results=pair, tangent=take_tangent, **options)
 
 
-def declare_extreme(name: str, function, doc: str) -> Any:
-    """Declare max or min along a dimension, with the place."""
+def declare_extreme(name: str, reduce, position, pairwise, doc: str) -> None:
+    """Declare the overloads of max or min: of all elements, along a dimension with the place, of two Tensors."""
 
-    def compute(input, dim, keepdim: bool = False) -> Any:
+    @declare_selection(name, spaces="")
+    def along(input, dim, keepdim: bool = False) -> Any:
         axis = normalize_dim(dim, aval_of(input).ndim)
-        return take_with_indices(
-            input, extremum_index(name, function, input, axis, bool(aval_of(input).shape)), axis, keepdim
-        )
+        places = extremum_index(name, position, input, axis, aval_of(input).ndim > 0)
+        return take_with_indices(input, places, axis, keepdim)
 
-    compute.__doc__ = doc
-    return declare_selection(name, spaces="")(compute)
-
-
-extremes_along = {
-    "max": declare_extreme("max", ops.argmax, "The greatest and its place."),
-    "min": declare_extreme("min", ops.argmin, "The least and its place."),
-}
-
-
-@operation("input", name="max", spaces="")
-def max_of_all(input) -> Any:
-    """The greatest of all; ties share the derivative."""
-    return extremum("max", ops.reduce_max, input, None, False)
-
-
-@operation("input", name="min", spaces="")
-def min_of_all(input) -> Any:
-    """The least of all; ties share the derivative."""
-    return extremum("min", ops.reduce_min, input, None, False)
-
-
-def declare_overloads(name: str, whole, pairwise, doc: str) -> None:
-    """Declare the overloads of max or min: of all elements, along a dimension, of two Tensors."""
+    @operation("input", name=name, spaces="")
+    def of_all(input) -> Any:
+        return extremum(name, reduce, input, None, False)
 
     def function(input: Tensor, *args, out=None, **kwargs) -> Any:
         if not args and not kwargs:
-            return whole(input, out=out)
-        if "other" in kwargs or (args and isinstance(args[0], Tensor)):
-            return pairwise(input, *args, out=out, **kwargs)
-        return extremes_along[name](input, *args, out=out, **kwargs)
+            return of_all(input, out=out)
+        chosen = pairwise if "other" in kwargs or (args and isinstance(args[0], Tensor)) else along
+        return chosen(input, *args, out=out, **kwargs)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     expose("function method", name)(with_numpy_names(function))
 
 
-declare_overloads(
-    "max", max_of_all, maximum, "max(x), max(x, dim, keepdim) → (values, indices), or max(x, other)."
+declare_extreme(
+    "max",
+    ops.reduce_max,
+    ops.argmax,
+    maximum,
+    "max(x), max(x, dim, keepdim) → (values, indices), or max(x, other).",
 )
-declare_overloads(
-    "min", min_of_all, minimum, "min(x), min(x, dim, keepdim) → (values, indices), or min(x, other)."
+declare_extreme(
+    "min",
+    ops.reduce_min,
+    ops.argmin,
+    minimum,
+    "min(x), min(x, dim, keepdim) → (values, indices), or min(x, other).",
 )
 
 
@@ -432,11 +394,10 @@ def logsumexp(input, dim=None, keepdim: bool = False) -> Any:
     top = ops.real(input) if kind(input) == "c" else input
     if reduction_size(input, axes) == 0:
         return ops.log(sum_dims(ops.exp(input), axes, keepdim))
-    top = ops.stop_gradient(reduce_dims(ops.reduce_max, top, axes, True)) if axes else ops.stop_gradient(top)
+    top = ops.stop_gradient(reduce_dims(ops.reduce_max, top, axes, True))
     top = ops.where(ops.isfinite(top), top, 0)
-    found = ops.log(sum_dims(ops.exp(ops.subtract(input, top)), axes or None, True)) + top
-    shape = aval_of(sum_dims(input, axes or None, keepdim)).shape
-    return found if aval_of(found).shape == shape else ops.reshape(found, shape=shape)
+    found = ops.log(sum_dims(ops.exp(ops.subtract(input, top)), axes, keepdim))
+    return found + ops.reshape(top, shape=aval_of(found).shape)
 
 
 add_aliases("special", logsumexp=logsumexp)

@@ -9,14 +9,17 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of, is_differentiable, kind_of
-from .._core.dtypes import cast_number, short_name
+from .._core.dtypes import cast_number
 from .._core.errors import DimensionError, TensorError
 from .._core.inplace import to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
-from .._declare.operation import convert_value, expose, operation
+from .._declare.operation import operation
 from .._declare.out import with_out
-from .dimensions import normalize_dim
+from .._declare.promotion import convert_value
+from .._declare.spaces import expose
+from .arguments import infer_shape, normalize_dim
+from .declarers import check_same_dtype, kind, number_like, value_dtype
 from .indexing import check_index, check_index_fits, index_put, scatter_index
 from .slicing import as_strided, diagonal, select, slice_values
 from .viewing import expand_values, reshape
@@ -50,21 +53,14 @@ def locate_entries(operation: str, input, dim: int, index, src) -> tuple[Any, li
     return input, arrays, template, src[tuple([slice(0, n) for n in index.shape])]
 
 
-def check_source_dtype(operation: str, input: Tensor, src: Tensor) -> None:
-    if src.dtype is not input.dtype:
-        raise TensorError(f"{operation}(): Expected self.dtype to be equal to src.dtype")
+def check_source_dtype(operation: str, input, src) -> None:
+    check_same_dtype(input, src, f"{operation}(): Expected self.dtype to be equal to src.dtype")
 
 
-# -- scatter ------------------------------------------
-def declare_combination(name: str, combine: Callable[..., Any]) -> Any:
-    """Declare the operation that combines entries with those of `src` at places along a dimension."""
-
-    @operation("input index src", spaces="", name=name, out=False)
-    def combine_entries(input, index, src, dim: int) -> Any:
-        x, arrays, template, u = locate_entries(name, input, dim, index, src)
-        return ops.reshape(combine(x, u, arrays, template), shape=tuple(input.shape))
-
-    return combine_entries
+def combine_entries(operation: str, combine, input, dim: int, index, src) -> Any:
+    """Combine entries with those of `src` at places along a dimension."""
+    x, arrays, template, u = locate_entries(operation, input, dim, index, src)
+    return ops.reshape(combine(x, u, arrays, template), shape=tuple(input.shape))
 
 
 def add_to_entries(x, u, arrays, template) -> Any:
@@ -79,40 +75,39 @@ def multiply_entries(x, u, arrays, template) -> Any:
     return fnp.at(x)[tuple(arrays)].multiply(u)
 
 
-scatter_values = declare_combination("scatter", write_entries)
-scatter_add_values = declare_combination("scatter_add", add_to_entries)
-scatter_multiply_values = declare_combination("scatter_multiply", multiply_entries)
+# -- scatter ------------------------------------------
+COMBINATIONS = {None: write_entries, "add": add_to_entries, "multiply": multiply_entries}
 
 
-@expose("function method")
-@with_out
-def scatter(input: Tensor, dim: int, index: Tensor, src=None, *, value=None, reduce=None) -> Tensor:
+def scatter_arguments(input, dim: int, index, src=None, *, value=None, reduce=None) -> Any:
+    """One value stands for an entry of `src` at every place."""
+    src = value if src is None else src
+    if not isinstance(src, Tensor) or value is not None:
+        if not isinstance(src, Tensor):
+            src = make_tensor(current_tape(), cast_number(src, input.dtype.numpy))
+        src = expand_values(reshape(src, (1,) * len(index.shape)), index.shape)
+    return (input, index, src), {"dim": dim, "reduce": reduce}
+
+
+@operation("input index src", inplace=True, arguments=scatter_arguments)
+def scatter(input, index, src, dim: int, reduce) -> Any:
     """The Tensor with entries of `src`, or one value, written at places along a dimension, entries along the others
     matched. Where places are repeated one of the entries is there afterwards, and has the gradient.
 
     Args:
         reduce: "add" or "multiply", to combine them with what is there instead.
     """
-    src = value if src is None else src
-    if not isinstance(src, Tensor) or value is not None:
-        if not isinstance(src, Tensor):
-            src = make_tensor(current_tape(), cast_number(src, input.dtype.numpy))
-        src = expand_values(reshape(src, (1,) * len(index.shape)), index.shape)
     check_source_dtype("scatter", input, src)
-    if reduce is None:
-        return scatter_values(input, index, src, dim)
-    chosen = {"add": scatter_add_values, "multiply": scatter_multiply_values}.get(reduce)
-    if chosen is None:
+    if reduce not in COMBINATIONS:
         raise TensorError("reduce argument must be either add or multiply.")
-    return chosen(input, index, src, dim)
+    return combine_entries("scatter", COMBINATIONS[reduce], input, dim, index, src)
 
 
-@expose("function method")
-@with_out
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+@operation("input index src", inplace=True)
+def scatter_add(input, dim: int, index, src) -> Any:
     """The Tensor with the entries of `src` added at places along a dimension."""
     check_source_dtype("scatter", input, src)
-    return scatter_add_values(input, index, src, dim)
+    return combine_entries("scatter_add", add_to_entries, input, dim, index, src)
 
 
 # -- scatter_reduce ------------------------------------------
@@ -139,7 +134,7 @@ def count_entries(x, arrays, template, shape: tuple[int, ...], include_self: boo
     return ops.add(count, 1) if include_self else ops.maximum(count, 1)
 
 
-def reduce_entries(input, index, src, dim: int, reduce: str, include_self: bool) -> Any:
+def reduce_entries(input, dim: int, index, src, reduce: str, include_self: bool) -> Any:
     """Entries at places along a dimension reduced to one number with those of `src`."""
     x, arrays, template, u = locate_entries("scatter", input, dim, index, src)
     dtype, shape = aval_of(x).dtype, tuple(u.shape)
@@ -174,19 +169,8 @@ def share_derivative(extremes, x, u, arrays, template) -> Any:
     return ops.with_derivative_of(extremes, ops.divide(add_to_entries(kept, others, arrays, template), count))
 
 
-scatter_reduce_values: Any = operation("input index src", name="scatter_reduce", spaces="", out=False)(
-    reduce_entries
-)
-index_reduce_values: Any = operation("input index src", name="index_reduce", spaces="", out=False)(
-    reduce_entries
-)
-
-
-@expose("function method")
-@with_out
-def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+@operation("input index src", inplace=True)
+def scatter_reduce(input, dim: int, index, src, reduce: str, *, include_self: bool = True) -> Any:
     """Entries at places along a dimension reduced to one number with those of `src`.
 
     Args:
@@ -201,92 +185,75 @@ def scatter_reduce(
     if reduce not in REDUCTIONS:
         raise TensorError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     check_source_dtype("scatter", input, src)
-    return scatter_reduce_values(input, index, src, dim, reduce, include_self)
+    return reduce_entries(input, dim, index, src, reduce, include_self)
 
 
 # -- whole slices at places along a dimension ------------------------------------------
-index_add_values = declare_combination("index_add", add_to_entries)
-index_copy_values = declare_combination("index_copy", write_entries)
-index_fill_values = declare_combination("index_fill", write_entries)
-
-
-def expand_index(
-    operation: str, input: Tensor, dim: int, index: Tensor, source: Tensor | None
-) -> tuple[int, Tensor, Any]:
+def expand_index(operation: str, input, dim: int, index, source) -> tuple[int, Any, Any]:
     """Return (dimension, the index expanded to the shape of the slices, slices) for an index that is a vector."""
-    ndim = len(input.shape)
+    ndim = input.ndim
     d = normalize_dim(dim, ndim)
-    if len(index.shape) > 1:
-        raise DimensionError(
-            f"{operation}(): Index is supposed to be a vector, but got dim: {len(index.shape)}"
-        )
-    if not index.dtype.is_signed or index.dtype.is_floating_point:
+    if index.ndim > 1:
+        raise DimensionError(f"{operation}(): Index is supposed to be a vector, but got dim: {index.ndim}")
+    if kind(index) != "i":
         raise TensorError(f"{operation}(): Expected dtype int32/int64 for index")
-    count = index.shape[0] if index.shape else 1
+    count = index.shape[0] if index.ndim else 1
     shape = (*input.shape[:d], count, *input.shape[d + 1 :]) if ndim else (count,)
     if source is not None:
-        if source.dtype is not input.dtype:
-            raise TensorError(
-                f"{operation}(): self ({short_name(input.dtype)}) and source "
-                f"({short_name(source.dtype)}) must "
-                "have the same scalar type"
-            )
-        if len(source.shape) == ndim and ndim and source.shape[d] != count:
+        words = f"{operation}(): self ({{}}) and source ({{}}) must have the same scalar type"
+        check_same_dtype(input, source, words)
+        if source.ndim == ndim and ndim and source.shape[d] != count:
             counts = f"{operation}_(): Number of indices ({count}) should be equal to source.size(dim)"
             if operation == "index_copy":
                 raise DimensionError(f"{counts} ({source.shape[d]})")
             raise TensorError(f"{counts}: ({source.shape[d]}), for dim: {d}")
-        source = reshape(source, shape) if len(source.shape) < len(shape) else source
-    flat = reshape(index, (1,) * d + (count,) + (1,) * (len(shape) - d - 1))
-    return d, expand_values(flat, shape), source
+        if source.ndim < len(shape):
+            source = ops.reshape(source, shape=infer_shape(shape, aval_of(source).size))
+    column = ops.reshape(index, shape=(count,) + (1,) * (len(shape) - d - 1))
+    return d, ops.broadcast_to(column, shape=shape), source
 
 
-@expose("function method")
-@with_out
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha=1) -> Tensor:
+@operation("input index source", inplace=True)
+def index_add(input, dim: int, index, source, *, alpha=1) -> Any:
     """The Tensor with slices added at places along a dimension, `alpha` times."""
-    d, full, source = expand_index("index_add", input, dim, index, source)
-    factor = cast_number(alpha, input.dtype.numpy).item()
-    return index_add_values(input, full, source if factor == 1 else source * factor, d)
+    d, index, source = expand_index("index_add", input, dim, index, source)
+    factor = number_like(alpha, input)
+    return combine_entries(
+        "index_add", add_to_entries, input, d, index, source if factor == 1 else source * factor
+    )
 
 
-@expose("function method")
-@with_out
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+@operation("input index source", inplace=True)
+def index_copy(input, dim: int, index, source) -> Any:
     """The Tensor with slices written at places along a dimension."""
-    d, full, source = expand_index("index_copy", input, dim, index, source)
-    return index_copy_values(input, full, source, d)
+    d, index, source = expand_index("index_copy", input, dim, index, source)
+    return combine_entries("index_copy", write_entries, input, d, index, source)
 
 
-@expose("function method")
-def index_fill(input: Tensor, dim: int, index: Tensor, value) -> Tensor:
+@operation("input index value", inplace=True, out=False)
+def index_fill(input, dim: int, index, value) -> Any:
     """The Tensor with one value written into slices at places along a dimension, counted from its end if negative."""
-    d, full, _ = expand_index("index_fill", input, dim, index, None)
-    full = full + (full < 0) * (input.shape[d] if input.shape else 1)
-    if isinstance(value, Tensor):
-        if value.shape:
-            raise TensorError(
-                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value.shape)} "
-                "dimension(s)."
-            )
-        value = value.to(input.dtype)
-    else:
-        value = make_tensor(current_tape(), cast_number(value, input.dtype.numpy))
-    return index_fill_values(input, full, expand_values(value, full.shape), d)
+    d, index, _ = expand_index("index_fill", input, dim, index, None)
+    index = ops.where(ops.less(index, 0), index + (input.shape[d] if input.ndim else 1), index)
+    if aval_of(value).shape:
+        raise TensorError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    value = convert_value(number_like(value, input), value_dtype(input))
+    return combine_entries(
+        "index_fill", write_entries, input, d, index, ops.broadcast_to(value, shape=index.shape)
+    )
 
 
-@expose("function method")
-@with_out
-def index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+@operation("input index source", inplace=True)
+def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: bool = True) -> Any:
     """Slices at places along a dimension reduced to one with those of `source`: by "prod", "mean", "amax" or "amin"."""
     if reduce not in REDUCTIONS[1:]:
         raise TensorError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
         )
-    d, full, source = expand_index("index_reduce", input, dim, index, source)
-    return index_reduce_values(input, full, source, d, reduce, include_self)
+    d, index, source = expand_index("index_reduce", input, dim, index, source)
+    return reduce_entries(input, d, index, source, reduce, include_self)
 
 
 @expose("function method")
@@ -297,10 +264,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return reshape(flat, input.shape)
 
 
-for function in (
-    scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, put
-):  # fmt: skip
-    expose("method")(to_inplace(function))
+expose("method")(to_inplace(put))
 
 
 # -- a view replaced ------------------------------------------

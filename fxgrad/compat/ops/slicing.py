@@ -14,14 +14,15 @@ from .._core.dtypes import from_numpy_dtype
 from .._core.errors import DimensionError, TensorError
 from .._core.inplace import to_inplace_view
 from .._core.layout import element_strides, layout_array
-from .._core.memory import is_array, memory_address, memory_owner
+from .._core.memory import is_array, memory_address, memory_owner, restride
 from .._core.tensor import Tensor
 from .._core.views import base_tensor, is_view
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Partition, Rearrangement
-from .dimensions import normalize_dim as place_of
-from .sizes import as_sizes, dim_index
+from .._declare.spaces import expose
+from .arguments import as_sizes, dim_index
+from .arguments import normalize_dim as place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -388,7 +389,7 @@ def view_as_real(input) -> Any:
     if not is_array(input):
         return complex_to_pairs(input)
     half = input.real.dtype.itemsize
-    return strides.restride(input.real, (*input.shape, 2), (*input.strides, half))
+    return restride(input.real, (*input.shape, 2), (*input.strides, half))
 
 
 @operation("input", out=False, view=lambda x, view: complex_to_pairs(view), spaces="function")

@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from ... import numpy as fnp
 from ... import ops
 from ...core.aval import SCALARS, aval_of
 from ...core.interpreter import concretize
+from ...numpy.statistics import count_numbers, move_sample_first, restore_sample_axes
 from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
-from .._declare.operation import convert_value, expose, operation
+from .._declare.operation import operation
+from .._declare.promotion import convert_value
+from .._declare.spaces import expose
+from .arguments import normalize_dim, normalize_dims
 from .declarers import kind, value_dtype
-from .dimensions import flatten_value, normalize_dim, normalize_dims
 from .reduction import declare_selection, take_with_indices
 
 
@@ -39,22 +43,21 @@ def take_entries(x, places, axis: int, shape: tuple[int, ...]) -> tuple[Any, Any
     return (values, places) if shape else (ops.reshape(values, shape=()), ops.reshape(places, shape=()))
 
 
-@declare_selection("sort", spaces="")
-def sort_values(input, dim: int, descending: bool) -> Any:
-    """The elements in order, and the places from which they come."""
-    x, axis = row_and_axis(input, dim)
-    return take_entries(x, sort_order(x, axis, descending), axis, aval_of(input).shape)
+def sort_arguments(input, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """Every sort is stable."""
+    return (input,), {"dim": dim, "descending": descending}
 
 
-@expose("function method")
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out=None) -> Any:
+@declare_selection("sort", arguments=sort_arguments)
+def sort(input, dim: int, descending: bool) -> Any:
     """(values, indices) in order along a dimension. Equal elements always keep their order, NaN is the greatest.
 
     >>> import fxgrad.compat as torch
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0]), descending=True).indices.tolist()
     [0, 2, 1]
     """
-    return sort_values(input, dim, descending, out=out)
+    x, axis = row_and_axis(input, dim)
+    return take_entries(x, sort_order(x, axis, descending), axis, aval_of(input).shape)
 
 
 @operation("input", node="SortBackward0")
@@ -83,16 +86,11 @@ def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
     return take_entries(x, ops.positive(places), axis, aval_of(input).shape)  # not a view of all places
 
 
-def take_rank(x, rank, axis: int, keepdim: bool, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def take_rank(x, rank, axis: int, keepdim: bool) -> tuple[Any, Any]:
     """Return (element, place) of one rank along an axis, or of a rank for each row."""
-    found = sort_order(x, axis, False)
     row_shape = tuple(1 if i == axis else n for i, n in enumerate(aval_of(x).shape))
-    places = ops.take_along(found, ops.broadcast_to(rank, shape=row_shape), axis)
-    values = ops.take_along(x, places, axis)
-    if keepdim and shape:
-        return values, places
-    final = shape[:axis] + shape[axis + 1 :]
-    return ops.reshape(values, shape=final), ops.reshape(places, shape=final)
+    rank = ops.broadcast_to(rank, shape=row_shape)
+    return take_with_indices(x, ops.take_along(sort_order(x, axis, False), rank, axis), axis, keepdim)
 
 
 @declare_selection("kthvalue")
@@ -101,7 +99,7 @@ def kthvalue(input, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     x, axis = row_and_axis(input, dim)
     if not 1 <= k <= aval_of(x).shape[axis]:
         raise TensorError("kthvalue(): selected number k out of range for dimension " + str(axis))
-    return take_rank(x, np.asarray(k - 1), axis, keepdim, aval_of(input).shape)
+    return take_rank(x, np.asarray(k - 1), axis, keepdim and aval_of(input).ndim > 0)
 
 
 # -- medians and quantiles ------------------------------------------
@@ -110,7 +108,7 @@ def count_not_nan(x, axis: int) -> Any:
     shape = aval_of(x).shape
     present = np.ones(shape, bool) if kind(x) != "f" else ops.logical_not(ops.isnan(x))
     count = ops.reduce_sum(ops.convert(present, dtype=np.dtype(np.int64)), axes=(axis,))
-    return ops.reshape(count, shape=(*shape[:axis], 1, *shape[axis + 1 :]))
+    return ops.restore_axes(count, shape, (axis,))
 
 
 def median_rank(x, axis: int, skip_nan: bool) -> Any:
@@ -128,13 +126,13 @@ def declare_median(name: str, skip_nan: bool, words: str) -> None:
         x, axis = row_and_axis(input, dim)
         if aval_of(x).shape[axis] == 0:
             raise DimensionError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
-        return take_rank(x, median_rank(x, axis, skip_nan), axis, keepdim, aval_of(input).shape)
+        return take_rank(x, median_rank(x, axis, skip_nan), axis, keepdim and aval_of(input).ndim > 0)
 
     def median_of_all(input) -> Any:
-        x = flatten_value(input)
+        x = fnp.ravel(input)
         if aval_of(x).size == 0:
             return np.full((), np.nan, value_dtype(x))
-        value = take_rank(x, median_rank(x, 0, skip_nan), 0, False, (aval_of(x).size,))[0]
+        value = take_rank(x, median_rank(x, 0, skip_nan), 0, False)[0]
         if kind(x) != "f":
             return value
         ties = ops.logical_or(ops.equal(x, value), ops.logical_and(ops.isnan(x), ops.isnan(value)))
@@ -172,44 +170,50 @@ def mode(input, dim: int = -1, keepdim: bool = False) -> Any:
     steps = np.arange(size).reshape((size,) + (1,) * (aval_of(x).ndim - axis - 1))
     lengths = steps - ops.cummax(ops.where(begins, steps, 0), axis=axis)
     end = ops.argmax(lengths, axis=axis)
-    kept = tuple(1 if i == axis else n for i, n in enumerate(aval_of(x).shape))
-    places = ops.take_along(found, ops.reshape(end, shape=kept), axis)
-    return (
-        take_with_indices(x, places, axis, keepdim)
-        if aval_of(input).shape
-        else take_entries(x, places, 0, ())
-    )
+    places = ops.take_along(found, ops.restore_axes(end, aval_of(x).shape, (axis,)), axis)
+    return take_with_indices(x, places, axis, keepdim and aval_of(input).ndim > 0)
 
 
-INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+# How a position between two elements becomes that of one; None: the result is between these as well.
+INTERPOLATIONS = {
+    "linear": None, "lower": ops.floor, "higher": ops.ceil, "midpoint": None, "nearest": ops.rint,
+}  # fmt: skip
 
 
-@operation("input q", by_value=True)
-def quantile(
-    input, q, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Any:
-    """The quantiles q of all elements, or along a dimension; several q give the first dimension of the result."""
-    return quantile_values("quantile", input, q, dim, keepdim, interpolation, False)
+def declare_quantile(name: str, skip_nan: bool, doc: str) -> None:
+    """Declare quantile or nanquantile."""
+
+    def compute(
+        input, q, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Any:
+        dtype, shape = value_dtype(input), aval_of(input).shape
+        if interpolation not in INTERPOLATIONS:
+            *names, last = INTERPOLATIONS
+            raise TensorError(
+                f"{name}() interpolation must be one of {', '.join(names)} or {last}, but got {interpolation}"
+            )
+        if kind(input) != "f" or dtype.itemsize == 2:
+            raise TensorError(f"{name}() input tensor must be either float or double dtype")
+        q = check_shares(name, q, dtype)
+        axis = None if dim is None else normalize_dim(dim, len(shape))
+        rows = ops.sort(move_sample_first(input, axis if shape else None), axis=0)
+        size = rows.shape[0]
+        if size == 0:
+            raise TensorError(f"{name}() input tensor must be non-empty")
+        count = count_numbers(rows)
+        position = ops.reshape(q, shape=(aval_of(q).size, *(1,) * (rows.ndim - 1)))
+        position = position * ops.convert(ops.maximum(count - 1, 0), dtype=dtype)
+        if not skip_nan:  # the first NaN is behind all numbers
+            position = ops.where(ops.less(count, size), ops.convert(count, dtype=dtype), position)
+        found = take_between(rows, position, interpolation)
+        return restore_sample_axes(found, aval_of(q).shape, input, axis if shape else None, keepdim)
+
+    compute.__doc__ = doc
+    operation("input q", name=name, by_value=True)(compute)
 
 
-@operation("input q", by_value=True)
-def nanquantile(
-    input, q, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Any:
-    """The quantiles of what is not NaN."""
-    return quantile_values("nanquantile", input, q, dim, keepdim, interpolation, True)
-
-
-def quantile_values(name: str, x, q, dim, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
-    """See `quantile`."""
-    if interpolation not in INTERPOLATIONS:
-        raise TensorError(
-            f"{name}() interpolation must be one of {', '.join(INTERPOLATIONS[:-1])} or {INTERPOLATIONS[-1]}, but got "
-            f"{interpolation}"
-        )
-    if kind(x) != "f" or value_dtype(x).itemsize == 2:
-        raise TensorError(f"{name}() input tensor must be either float or double dtype")
-    dtype, shape = value_dtype(x), aval_of(x).shape
+def check_shares(name: str, q, dtype) -> Any:
+    """Convert the shares to the dtype of the elements, and raise unless they are in [0, 1] as far as they are known."""
     if aval_of(q).weak:
         if type(q) in SCALARS and not 0 <= q <= 1:
             raise TensorError(f"{name}() q must be in the range [0, 1] but got {q}")
@@ -220,44 +224,31 @@ def quantile_values(name: str, x, q, dim, keepdim: bool, interpolation: str, ski
         raise TensorError(f"{name}() q must be a scalar or 1D tensor")
     if type(q) is np.ndarray and not ((q >= 0) & (q <= 1)).all():
         raise TensorError(f"{name}() q values must be in the range [0, 1]")
-    axis = -1 if dim is None else normalize_dim(dim, len(shape))
-    if dim is None or not shape:
-        rows, lead = flatten_value(x), ()
-        final: tuple[int, ...] = (1,) * len(shape) if keepdim else ()
-    else:
-        rows = ops.move_axis(x, axis, len(shape) - 1)
-        lead = aval_of(rows).shape[:-1]
-        final = tuple(1 if i == axis else n for i, n in enumerate(shape)) if keepdim else lead
-    size = aval_of(rows).shape[-1]
-    if size == 0:
-        raise TensorError(f"{name}() input tensor must be non-empty")
-    last = len(lead)
-    values = ops.take_along(rows, sort_order(rows, last, False), last)
-    count = count_not_nan(rows, last)
-    rank = ops.maximum(count - 1, 0) if skip_nan else ops.where(ops.less(count, size), count, size - 1)
-    spoiled = None if skip_nan else ops.less(count, size)
-    position = flatten_value(q) * ops.convert(rank, dtype=dtype)  # a row of quantiles for each row
-    if spoiled is not None:  # by the first NaN, in the rank behind the numbers
-        position = ops.where(spoiled, ops.convert(rank, dtype=dtype), position)
+    return q
+
+
+def take_between(rows, position, interpolation: str) -> Any:
+    """Take elements along the first axis at positions that need not be whole."""
+
+    def take(whole) -> Any:
+        return ops.take_along(rows, ops.convert(whole, dtype=np.dtype(np.int64)), 0)
+
+    choose = INTERPOLATIONS[interpolation]
+    if choose is not None:
+        return take(choose(position))
     below, above = ops.floor(position), ops.ceil(position)
-    if interpolation == "lower":
-        above = below
-    elif interpolation == "higher":
-        below = above
-    elif interpolation == "nearest":
-        below = above = ops.rint(position)
-    low, high = (
-        ops.take_along(values, ops.convert(p, dtype=np.dtype(np.int64)), last) for p in (below, above)
-    )
+    low, high = take(below), take(above)
     weight = 0.5 if interpolation == "midpoint" else ops.subtract(position, below)
     between = ops.add(low, ops.multiply(weight, ops.subtract(high, low)))
-    found = (
-        low
-        if interpolation in ("lower", "higher", "nearest")
-        else ops.where(ops.equal(below, above), low, between)
-    )
-    found = ops.move_axis(found, last, 0)
-    return ops.reshape(found, shape=(*aval_of(q).shape, *final))
+    return ops.where(ops.equal(below, above), low, between)
+
+
+declare_quantile(
+    "quantile",
+    False,
+    "The quantiles q of all elements, or along a dimension; several q give the first dimension of the result.",
+)
+declare_quantile("nanquantile", True, "The quantiles of what is not NaN.")
 
 
 # -- places in what is sorted ------------------------------------------
@@ -337,49 +328,45 @@ def histc(input, bins: int = 100, min=0, max=0) -> Any:
     return np.histogram(values, bins, (low, high))[0].astype(values.dtype)
 
 
-@expose("function method")
-def unique(
-    input: Tensor,
+def unique_arguments(
+    input,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
+    """The result is always sorted."""
+    return (input,), {"inverse": return_inverse, "counts": return_counts, "dim": dim}
+
+
+def one_or_several(first, *others) -> Any:
+    """Return the only result, or a tuple of several."""
+    return (first, *others) if others else first
+
+
+@operation("input", results=one_or_several, out=False, arguments=unique_arguments)
+def unique(input, inverse: bool, counts: bool, dim: int | None) -> Any:
     """The different elements in order (or parts along a dimension), where each came to be, and how often it occurs."""
-    found = unique_values(input, return_inverse, return_counts, dim)
-    return found if len(found) > 1 else found[0]
-
-
-@operation("input", spaces="", name="unique", results=tuple, out=False)
-def unique_values(input, inverse: bool, counts: bool, dim: int | None) -> Any:
-    """See `unique`."""
     axis = None if dim is None else normalize_dims(dim, aval_of(input).ndim)[0]
     values = concretize(input, "unique")
     found = np.unique(values, return_inverse=inverse, return_counts=counts, axis=axis, equal_nan=False)
     return list(found) if isinstance(found, tuple) else [found]
 
 
-@expose("function method")
+@operation("input", results=one_or_several, out=False)
 def unique_consecutive(
-    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or parts along a dimension) that differ from the one before, as `unique`."""
-    found = consecutive_values(input, return_inverse, return_counts, dim)
-    return found if len(found) > 1 else found[0]
-
-
-@operation("input", spaces="", name="unique_consecutive", results=tuple, out=False)
-def consecutive_values(input, inverse: bool, counts: bool, dim: int | None) -> Any:
-    """See `unique_consecutive`."""
     values = concretize(input, "unique_consecutive")
     axis = 0 if dim is None else normalize_dim(dim, values.ndim)
     rows = values.reshape(-1) if dim is None else np.moveaxis(values, axis, 0)
     differs = (rows[1:] != rows[:-1]).reshape(max(len(rows) - 1, 0), -1).any(1)
     begins = np.concatenate([np.ones(min(len(rows), 1), bool), differs])
     found = [np.moveaxis(rows[begins], 0, axis)]
-    if inverse:
+    if return_inverse:
         places = np.cumsum(begins) - 1
         found.append(places.reshape(values.shape) if dim is None else places)
-    if counts:
+    if return_counts:
         found.append(np.diff(np.append(np.flatnonzero(begins), len(rows))))
     return found

@@ -10,45 +10,62 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
 from ...core.interpreter import concretize
-from .._core.dtypes import SHORT_NAMES, default_numpy_dtype
+from .._core.dtypes import default_numpy_dtype, short_name
 from .._core.errors import TensorError
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
 from .declarers import kind, value_dtype
 
 
 # -- covariances ------------------------------------------
-@operation("input fweights aweights", spaces="", name="cov", out=False)
-def cov_values(input, fweights, aweights, correction) -> Any:
-    """See `cov`."""
-    x = input if kind(input) in "fc" else ops.convert(input, dtype=default_numpy_dtype("f"))
-    if aval_of(x).ndim < 2:
-        x = ops.reshape(x, shape=(1, aval_of(x).size))
-    real = np.zeros((), value_dtype(x)).real.dtype
-    count: Any = aval_of(x).shape[1]
-    given = [ops.convert(w, dtype=real) for w in (fweights, aweights) if w is not None]
-    w: Any = None
-    total: Any = count
-    if given:
-        w = given[0] if len(given) == 1 else given[0] * given[1]
+def variable_rows(name: str, x) -> Any:
+    """Return a floating matrix with a variable in every row."""
+    shape = aval_of(x).shape
+    if len(shape) > 2:
+        raise TensorError(
+            f"{name}(): expected input to have two or fewer dimensions but got an input with {len(shape)} dimensions"
+        )
+    x = x if kind(x) in "fc" else ops.convert(x, dtype=default_numpy_dtype("f"))
+    return x if len(shape) == 2 else ops.reshape(x, shape=(1, aval_of(x).size))
+
+
+def covariance(x, correction, fweights=None, aweights=None) -> Any:
+    """The covariances of the rows of a matrix; a number for one row."""
+    rows, count = x.shape
+    total, freedom, weigh = count, max(count - correction, 0), lambda values: values
+    if fweights is not None or aweights is not None:
+        real = np.zeros((), value_dtype(x)).real.dtype
+        frequency, importance = (
+            np.ones(count, real) if w is None else ops.convert(ops.reshape(w, shape=(count,)), dtype=real)
+            for w in (fweights, aweights)
+        )
+        w = frequency * importance
         total = ops.reduce_sum(w, axes=(0,))
-    freedom = total - correction
-    if aweights is not None:
-        freedom = total - correction * ops.reduce_sum(w * given[-1], axes=(0,)) / total
-    freedom = ops.maximum(freedom, 0) if given else max(freedom, 0)
-    weighted = x if w is None else x * w
-    mean = ops.reduce_sum(weighted, axes=(1,)) / total
-    centred = x - ops.reshape(mean, shape=(aval_of(x).shape[0], 1))
-    product = fnp.matmul(
-        centred if w is None else centred * w, ops.permute(ops.conjugate(centred), axes=(1, 0))
-    )
-    found = ops.divide(product, ops.convert(freedom, dtype=real))
-    return ops.reshape(found, shape=()) if aval_of(x).shape[0] == 1 else found
+        freedom = total - correction * ops.reduce_sum(w * importance, axes=(0,)) / total
+        freedom, weigh = ops.maximum(freedom, 0), lambda values: values * w
+    mean = ops.reduce_sum(weigh(x), axes=(1,)) / total
+    apart = x - ops.reshape(mean, shape=(rows, 1))
+    found = fnp.matmul(weigh(apart), ops.permute(ops.conjugate(apart), axes=(1, 0))) / freedom
+    return ops.reshape(found, shape=()) if rows == 1 else found
 
 
-@expose("function method")
-def cov(input: Tensor, *, correction: int = 1, fweights=None, aweights=None) -> Tensor:
+def check_weights(name: str, weights, count: int) -> None:
+    """Raise unless there is one weight for each observation."""
+    shape = aval_of(weights).shape
+    if len(shape) > 1:
+        raise TensorError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions"
+        )
+    if aval_of(weights).size != count:
+        raise TensorError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{aval_of(weights).size} != {count}"
+        )
+
+
+@operation("input fweights aweights", out=False)
+def cov(input, *, correction: int = 1, fweights=None, aweights=None) -> Any:
     """The covariances of the rows, which are variables; columns are observations.
 
     Args:
@@ -61,60 +78,52 @@ def cov(input: Tensor, *, correction: int = 1, fweights=None, aweights=None) -> 
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
-    ensure_matrix("cov", input)
-    for weights, name in ((fweights, "fweights"), (aweights, "aweights")):
-        if weights is None:
-            continue
-        if weights.ndim > 1:
-            raise TensorError(
-                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
-            )
-        if weights.numel() != (input.shape[-1] if input.ndim else 1):
-            raise TensorError(
-                f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-                f"{weights.numel()} != {input.shape[-1] if input.ndim else 1}"
-            )
-    if fweights is not None and (fweights.is_floating_point() or fweights.is_complex()):
-        short = SHORT_NAMES[fweights.dtype.name]
+    x = variable_rows("cov", input)
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is not None:
+            check_weights(name, weights, x.shape[1])
+    if fweights is not None and kind(fweights) in "fc":
+        short = short_name(aval_of(fweights).dtype)
         raise TensorError(
             f"cov(): expected fweights to have integral dtype but got fweights with {short} dtype"
         )
-    return cov_values(input, fweights, aweights, correction)
+    return covariance(x, correction, fweights, aweights)
 
 
-def ensure_matrix(name: str, input: Tensor) -> None:
-    if input.ndim > 2:
-        raise TensorError(
-            f"{name}(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
-        )
-
-
-@expose("function method")
-def corrcoef(input: Tensor) -> Tensor:
+@operation("input", out=False)
+def corrcoef(input) -> Any:
     """The correlations of the rows: covariances of variables of unit variance."""
-    ensure_matrix("corrcoef", input)
-    return corrcoef_values(cov_values(input, None, None, 1))
-
-
-@operation("input", spaces="", name="corrcoef", out=False)
-def corrcoef_values(input) -> Any:
-    """Covariances divided by the deviations of both variables; real ones are kept from -1 to 1."""
-    if not aval_of(input).shape:
-        return input / input
-    size = aval_of(input).shape[0]
-    each = np.arange(size)
-    deviation = ops.sqrt(ops.real(ops.getitem(input, each, each, index=(ops.ARRAY, ops.ARRAY))))
-    found = input / ops.reshape(deviation, shape=(size, 1)) / deviation
-    return found if kind(input) == "c" else ops.minimum(ops.maximum(found, -1), 1)
+    found = covariance(variable_rows("corrcoef", input), 1)
+    if not found.ndim:
+        return found / found
+    deviation = ops.sqrt(ops.real(fnp.diagonal(found)))
+    found = found / ops.reshape(deviation, shape=(*deviation.shape, 1)) / deviation
+    return found if kind(found) == "c" else ops.minimum(ops.maximum(found, -1), 1)
 
 
 # -- histograms ------------------------------------------
-Histogram = make_result_type("histogram", "hist", "bin_edges")
+def histogram_arguments(input, bins, *, range=None, weight=None, density: bool = False) -> Any:
+    """The bins are a number, or a Tensor of their edges."""
+    edges = bins if isinstance(bins, Tensor) else None
+    bins = None if isinstance(bins, Tensor) else bins
+    return (input, edges, weight), {"bins": bins, "range": range, "density": density}
 
 
-@operation("input edges weight", name="histogram", spaces="", results=Histogram, constant=(0, 1))
-def histogram_values(input, edges, weight, bins: int, range, density: bool) -> Any:
-    """See `histogram`."""
+@operation(
+    "input edges weight",
+    results=make_result_type("histogram", "hist", "bin_edges"),
+    constant=(0, 1),
+    arguments=histogram_arguments,
+)
+def histogram(input, edges, weight, bins, range, density: bool) -> Any:
+    """How many elements, or what weight of them, lie in each bin, and the edges of these. Bins are half open, but for
+    the last.
+
+    Args:
+        bins: their number, or a Tensor of edges.
+        range: (lowest, highest) edge; by default those of the elements.
+        density: integrals are 1.
+    """
     values = concretize(input, "histogram").reshape(-1)
     weights = None if weight is None else concretize(weight, "histogram").reshape(-1)
     if edges is None:
@@ -124,17 +133,3 @@ def histogram_values(input, edges, weight, bins: int, range, density: bool) -> A
     edges = concretize(edges, "histogram")
     counts, _ = np.histogram(values, edges, weights=weights, density=density)
     return [counts.astype(values.dtype), edges]
-
-
-@expose("function method")
-def histogram(input: Tensor, bins, *, range=None, weight=None, density: bool = False, out=None) -> Any:
-    """How many elements, or what weight of them, lie in each bin, and the edges of these. Bins are half open, but for
-    the last.
-
-    Args:
-        bins: their number, or a Tensor of edges.
-        range: (lowest, highest) edge; by default those of the elements.
-        density: integrals are 1.
-    """
-    edges = bins if isinstance(bins, Tensor) else None
-    return histogram_values(input, edges, weight, 0 if edges is bins else bins, range, density, out=out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -16,10 +17,10 @@ from .._core.inplace import to_inplace_view
 from .._core.layout import can_view_as, layout_array
 from .._core.memory import is_array
 from .._core.tensor import Size, Tensor
-from .._declare.operation import expose, operation
+from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
-from .dimensions import normalize_dim, normalize_dims
-from .sizes import add_variadic_method, as_sizes, infer_shape
+from .._declare.spaces import expose
+from .arguments import add_variadic_method, as_sizes, infer_shape, normalize_dim, normalize_dims
 
 VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
 
@@ -153,7 +154,7 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
         dtype = shape[0]
     if dtype is not None:
         return view_dtype_values(self, dtype)
-    if shape is None or not all(hasattr(n, "__index__") for n in shape):
+    if shape is None or not all(map(hasattr, shape, repeat("__index__"))):
         raise ArgumentError("view() received an invalid combination of arguments", hint="x.view(2, 3)")
     if is_c_contiguous(self.value):
         return view_values(self, infer_shape(shape, self.value.size))

@@ -6,7 +6,6 @@ may write into what it was given, and must use what the operators return: traced
 
 from __future__ import annotations
 
-import inspect
 from collections import defaultdict
 from functools import wraps
 from itertools import chain
@@ -22,11 +21,14 @@ from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._core.views import rebind_value
 from ..autograd.grad_mode import enable_grad
-from ..nn.modules.functional_modules import parse_signature
+from ..nn.modules.functional_modules import make_constructor
 from ..nn.modules.module import clear_grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+
+OPTION_NAMES = {"lr": "learning rate", "eps": "epsilon value"}
 
 
 def note_step(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,8 +48,8 @@ class Optimizer:
     `param_groups` are dicts of options with their "params"; `state` has a dict of Tensors for each parameter.
     """
 
-    init_signature: inspect.Signature | None = None
     fixed: dict[str, Any] = {}  # noqa: RUF012
+    non_negative = ""  # the options that may not be negative
 
     def __init_subclass__(cls, options: str | None = None, fixed: dict[str, Any] | None = None, **rest):
         """Give the class the parameters `options`; the options that are `fixed` are none of them."""
@@ -55,12 +57,8 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = note_step(cls.step)  # type: ignore[method-assign]
         if options is not None:
-            cls.init_signature = parse_signature(f"self, params, {options}")
             cls.fixed = fixed or {}
-            cls.__init__ = init_from_options
-            cls.__signature__ = cls.init_signature.replace(
-                parameters=list(cls.init_signature.parameters.values())[1:]
-            )
+            cls.__init__ = api_boundary(make_constructor(f"params, {options}", start_with_options))
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]):
         self.defaults = defaults
@@ -113,6 +111,8 @@ class Optimizer:
 
     def check(self, options: dict[str, Any]) -> None:
         """Raise for options out of range."""
+        for name in self.non_negative.split():
+            check_option(options[name] >= 0, OPTION_NAMES.get(name, f"{name} value"), options[name])
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         """The new value of a parameter; see the module."""
@@ -221,21 +221,16 @@ def as_real_pairs(array) -> Any:
     return array[..., None].view(np.dtype(f"f{array.itemsize // 2}"))
 
 
-@api_boundary
-def init_from_options(self, *args, **kwargs) -> None:
-    """The __init__ of an optimizer whose options are declared."""
-    try:
-        given = self.init_signature.bind(self, *args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
-    given.apply_defaults()
-    options = {name: x for name, x in given.arguments.items() if name not in ("self", "params")} | self.fixed
+def start_with_options(self, given: dict[str, Any]) -> None:
+    """The `__init__` of an optimizer whose options are declared."""
+    params = given.pop("params")
+    options = given | self.fixed
     if options["differentiable"]:
         raise NotSupportedError(
             "differentiable=True: steps are not recorded",
             hint="compute new parameters from gradients made with create_graph=True, for func.functional_call",
         )
-    Optimizer.__init__(self, given.arguments["params"], options)
+    Optimizer.__init__(self, params, options)
 
 
 def load_entry(name: str, x, p) -> Any:

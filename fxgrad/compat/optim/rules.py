@@ -29,6 +29,12 @@ def state_entry(state: dict[str, Any], name: str, like) -> Any:
     return state[name]
 
 
+def add_decay(gradient, value, options: dict[str, Any]) -> Any:
+    """Add the gradient of the penalty weight_decay · value²/2."""
+    decay = options["weight_decay"]
+    return gradient + decay * value if decay else gradient
+
+
 def count_step(state: dict[str, Any]) -> float:
     """Count this step, and return its number."""
     step = state["step"] = np.asarray(state.get("step", 0) + 1, np.float32)
@@ -50,17 +56,16 @@ class SGD(
     tensor([0.8000], requires_grad=True)
     """
 
+    non_negative = "lr momentum weight_decay"
+
     def check(self, options: dict[str, Any]) -> None:
-        check_option(options["lr"] >= 0, "learning rate", options["lr"])
-        check_option(options["momentum"] >= 0, "momentum value", options["momentum"])
-        check_option(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
+        super().check(options)
         if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"]):
             raise ArgumentValueError("Nesterov momentum requires a momentum and zero dampening")
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         momentum = options["momentum"]
-        if options["weight_decay"]:
-            gradient = gradient + options["weight_decay"] * value
+        gradient = add_decay(gradient, value, options)
         if momentum:
             if "momentum_buffer" in state:
                 velocity = state["momentum_buffer"]
@@ -82,20 +87,20 @@ class Adam(
     """Steps of about the size of the learning rate, whatever that of the gradients. Source: Kingma and Ba, 2014,
     arXiv:1412.6980; `amsgrad`: Reddi et al., 2018; `decoupled_weight_decay`: see `AdamW`."""
 
+    non_negative = "lr eps weight_decay"
+
     def check(self, options: dict[str, Any]) -> None:
-        check_option(options["lr"] >= 0, "learning rate", options["lr"])
-        check_option(options["eps"] >= 0, "epsilon value", options["eps"])
+        super().check(options)
         for i, beta in enumerate(options["betas"]):
             check_option(0 <= beta < 1, f"beta parameter at index {i}", beta)
-        check_option(options["weight_decay"] >= 0, "weight_decay value", options["weight_decay"])
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
-        (beta1, beta2), lr, decay = options["betas"], options["lr"], options["weight_decay"]
+        (beta1, beta2), lr = options["betas"], options["lr"]
         step = count_step(state)
-        if decay and options["decoupled_weight_decay"]:
-            value *= 1 - lr * decay
-        elif decay:
-            gradient = gradient + decay * value
+        if options["decoupled_weight_decay"]:
+            value *= 1 - lr * options["weight_decay"]
+        else:
+            gradient = add_decay(gradient, value, options)
         mean, square = state_entry(state, "exp_avg", value), state_entry(state, "exp_avg_sq", value)
         mean += (1 - beta1) * (gradient - mean)
         square *= beta2
@@ -128,21 +133,12 @@ class RMSprop(
     """Gradients divided by the root of the running mean of their squares; `centered`: of their variance.
     Source: Hinton, 2012."""
 
-    def check(self, options: dict[str, Any]) -> None:
-        for name, text in (
-            ("lr", "learning rate"),
-            ("eps", "epsilon value"),
-            ("momentum", "momentum value"),
-            ("weight_decay", "weight_decay value"),
-            ("alpha", "alpha value"),
-        ):
-            check_option(options[name] >= 0, text, options[name])
+    non_negative = "lr eps momentum weight_decay alpha"
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         alpha = options["alpha"]
         count_step(state)
-        if options["weight_decay"]:
-            gradient = gradient + options["weight_decay"] * value
+        gradient = add_decay(gradient, value, options)
         square = state_entry(state, "square_avg", value)
         square *= alpha
         square += (1 - alpha) * (gradient * gradient)
@@ -169,15 +165,7 @@ class Adagrad(
 ):
     """Gradients divided by the root of the sum of all their squares so far. Source: Duchi et al., 2011."""
 
-    def check(self, options: dict[str, Any]) -> None:
-        for name, text in (
-            ("lr", "learning rate"),
-            ("lr_decay", "lr_decay value"),
-            ("weight_decay", "weight_decay value"),
-            ("initial_accumulator_value", "initial_accumulator_value value"),
-            ("eps", "epsilon value"),
-        ):
-            check_option(options[name] >= 0, text, options[name])
+    non_negative = "lr lr_decay weight_decay initial_accumulator_value eps"
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """See `Optimizer`. The sums begin at once."""
@@ -190,8 +178,7 @@ class Adagrad(
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         step = count_step(state)
-        if options["weight_decay"]:
-            gradient = gradient + options["weight_decay"] * value
+        gradient = add_decay(gradient, value, options)
         total = state["sum"]
         total += gradient * gradient
         state["sum"] = total

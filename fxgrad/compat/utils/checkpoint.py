@@ -26,7 +26,8 @@ from .._make import generators
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.gradients import backward
-from ..func.transform_levels import flatten_tree, record_on
+from ..func.arguments import flatten_tree
+from ..func.transform_levels import record_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -161,7 +162,7 @@ class CheckpointedCall:
         self.tape, self.modes = current_tape(), current_modes()
         self.rng = generators.get_rng_state() if preserve else None
         self.start = next_serial()
-        self.known: list[list[Any]] = []  # what the nodes kept in the first run: shapes and dtypes
+        self.known: list[list[Any]] = []  # what the nodes saved in the first run: shapes and dtypes
         self.found: dict[int, Any] = {}
 
     def take_over(self, nodes: Sequence[Node]) -> None:

@@ -152,7 +152,7 @@ class FunctionBuilder:
 
 def compile_graph(graph: Graph, plain: bool, quiet: bool = False) -> Callable[..., Any]:
     """Compile a Graph to a function: positional values → a list of results."""
-    plain = plain and not any(equation.contextual for equation in graph.equations)
+    plain = plain and not any(equation.bound_to_axis for equation in graph.equations)
     source = FunctionBuilder(plain, free_dead=plain, quiet=quiet)
     parameters = []
     for index, var in enumerate(graph.inputs):

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ops
-from ...core.aval import Aval, aval_of, is_differentiable
+from ...core.aval import Aval, aval_of
 from ...core.errors import ConcretizationError, NotLinearError, UnsupportedError
 from ...core.interpreter import Tracer, escaped_tracer_error
-from ...core.primitive import Primitive
+from ...core.primitive import HigherOrder
 from ...core.pullback import PullbackRule
 from ...core.snapshot import copy_shared
 from ...core.staging import stage
 from ...ops.kinds import ensure_batched
 from ...ops.masked import densify
-from ..arguments import float0_zeros, is_float0
+from ..arguments import is_float0, zero_tangent
 from ..jvp import jvp_flat
 from ..vmap import MAPPED_AXIS, BatchInterpreter, vmap_with
 from .transpose import UNTRACEABLE_ERRORS, batch_pullback, jvp_from_vjp, vjp_from_jvp
@@ -51,7 +51,7 @@ class RuledCall:
     on_use(rule, values): called when one of the rules is applied; for "vmap" with (is_batched, size) besides.
     """
 
-    __slots__ = ("fun", "graph", "jvp", "looped", "name", "out", "transpose", "used", "vjp", "vmap")
+    __slots__ = ("fun", "graph", "jvp", "name", "on_loop", "on_use", "out", "transpose", "vjp", "vmap")
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class RuledCall:
         on_use: Callable[..., None] | None = None,
     ):
         self.fun, self.jvp, self.vjp, self.transpose, self.vmap = fun, jvp, vjp, transpose, vmap
-        self.out, self.name, self.looped, self.used = out, name, on_loop, on_use
+        self.out, self.name, self.on_loop, self.on_use = out, name, on_loop, on_use
         self.graph: Graph | None = None
 
     def fun_graph(self, avals: Sequence[Aval]) -> Graph:
@@ -79,8 +79,8 @@ class RuledCall:
 
     def report_use(self, rule: str, values: Sequence[Any], *mapping: Any) -> None:
         """Tell the owner of the rules that one of them is applied."""
-        if self.used is not None:
-            self.used(rule, values, *mapping)
+        if self.on_use is not None:
+            self.on_use(rule, values, *mapping)
 
     # -- the transpose
     def make_transpose(self, avals: Sequence[Aval]) -> RuledCall:
@@ -94,7 +94,11 @@ class RuledCall:
         strong = [Aval(a.shape, a.dtype) for a in avals]
         name = f"transpose of the {self.name}"
         return RuledCall(
-            fun, transpose=lambda cts, _: self.fun(*cts), out=lambda _: strong, name=name, on_loop=self.looped
+            fun,
+            transpose=lambda cts, _: self.fun(*cts),
+            out=lambda _: strong,
+            name=name,
+            on_loop=self.on_loop,
         )
 
     # -- mapped
@@ -158,8 +162,8 @@ class RuledCall:
             transpose=None if self.transpose is None else transpose,
             out=None if self.out is None else out,
             name=self.name,
-            on_loop=self.looped,
-            on_use=None if self.used is None else report_first_entry,
+            on_loop=self.on_loop,
+            on_use=None if self.on_use is None else report_first_entry,
         )
 
     def vmap_or_loop(
@@ -170,13 +174,13 @@ class RuledCall:
         try:
             results, flags = vmap_with(BatchInterpreter(None, size, axis), fun, values, is_batched)
         except OPAQUE_ERRORS as error:
-            if self.looped is None or size == 0:
+            if self.on_loop is None or size == 0:
                 raise
             rows = [
                 fun(*[ops.getitem(v, index=(i,)) if b else v for v, b in zip(values, is_batched)])
                 for i in range(size)
             ]
-            self.looped(error)
+            self.on_loop(error)
             return [stack_leading(column) for column in zip(*rows)]
         return [ensure_batched(r, f, size) for r, f in zip(results, flags)]
 
@@ -186,12 +190,11 @@ def stack_leading(values: Sequence[Any]) -> Any:
     return ops.concatenate(*[ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in values], axis=0)
 
 
-class CustomCall(Primitive):
+class CustomCall(HigherOrder):
     """The primitive that calls a function with rules. There is one for each way to give rules, so that Graphs
     and messages call it by that name."""
 
-    multiple_results = True
-    runs_user_code = rules_run_user_code = unique = True
+    rules_run_user_code = identity_params = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda xp: lambda *args, call: call.fun(*args))
@@ -203,7 +206,7 @@ class CustomCall(Primitive):
         try:
             graph = call.fun_graph(avals)
         except UNTRACEABLE_ERRORS as error:
-            if call.looped is None:
+            if call.on_loop is None:
                 raise
             raise ConcretizationError(
                 f"the {call.name} cannot be staged, and what it returns is not declared: {error.args[0]}",
@@ -306,10 +309,6 @@ class TransposePullback(PullbackRule):
 def instantiate_cotangents(cts: dict[int, Any], ys: Sequence[Any]) -> list[Any]:
     """Return a cotangent for every result, zeros where there is none."""
     return [densify(cts[i]) if i in cts else zero_tangent(y) for i, y in enumerate(ys)]
-
-
-def zero_tangent(value: Any) -> Any:
-    return ops.zeros_like(value) if is_differentiable(aval_of(value).dtype) else float0_zeros(value)
 
 
 def instantiate_tangents(primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:

@@ -18,7 +18,9 @@ from ...core.errors import CustomRuleError, StructureError
 from ...core.interpreter import api_boundary, is_plain
 from ...core.key import key_of
 from ...core.staging import stage
-from ..arguments import admit_arguments, admit_or_float0, is_float0, path_at_positions
+from ...core.surface import is_alike, is_object, release_all
+from ..arguments import admit_arguments, admit_or_float0, is_float0, path_at_positions, restrict_arguments
+from ..flat_function import FlatFunction
 from ..jit import function_name
 from .call import RuledCall, custom_jvp_call, custom_vjp_call
 
@@ -104,7 +106,7 @@ class Application:
         options = [key_of(v) for v in self.static if v is None or isinstance(v, str | int | float | complex)]
         key = self.structure, tuple(map(aval_of, primals)), tuple(options)
         if self.custom.result_cache.get(key) != found:
-            expected = self.expected(primals)
+            expected = self.result_type(primals)
             if expected not in (None, found):
                 differ = expected[0] == found[0]  # in the avals
                 raise CustomRuleError(
@@ -113,20 +115,16 @@ class Application:
             self.custom.result_cache[key] = found
         return ys
 
-    def expected(self, primals: Sequence[Any]) -> Any:
+    def result_type(self, primals: Sequence[Any]) -> Any:
         """Return (structure, avals) of the function's result without computing it; None where that takes
         values."""
-        box: dict[str, Any] = {}
-
-        def flat_fun(*tracers: Any) -> Sequence[Any]:
-            results, box["structure"] = pytree.flatten(self.custom.fun(*self.full_arguments(tracers)))
-            return [admit_or_float0(r, self.name) for r in results]
-
+        of_values = restrict_arguments(self.custom.fun, self.args, {}, self.positions)
+        flat_fun = FlatFunction(of_values, self.structure, self.name)
         try:
             avals = stage(flat_fun, list(map(aval_of, primals)), self.name, sites=False).out_avals
         except Exception:  # whatever becomes of a function that gets none
             return None
-        return box["structure"], [Aval(a.shape, a.dtype) for a in avals]
+        return flat_fun.out_structure, [Aval(a.shape, a.dtype) for a in avals]
 
     def jvp(
         self, rule: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
@@ -174,7 +172,7 @@ class Application:
             place = f"{what}: the cotangent of argument {position}"
             argument = pytree.unflatten(child, values[len(flat) : len(flat) + child.num_leaves])
             cts, ct_structure = pytree.flatten(
-                ct, lambda c: c is None
+                ct, lambda c: c is None or is_object(c)
             )  # None stands for the zeros of a whole subtree
             try:
                 parts = ct_structure.flatten_up_to(argument)
@@ -224,7 +222,7 @@ class CustomFunction:
         if is_plain(application.values):
             return self.fun(*application.args)
         results = self.call_traced(application)
-        return pytree.unflatten(application.out_structure, results)
+        return pytree.unflatten(application.out_structure, release_all(results))
 
     def ensure_rules(self) -> None:
         """Raise where the function cannot be called yet."""
@@ -342,7 +340,7 @@ def check_rule_values(
     what: str, values: Sequence[Any], structure: Any, given: Sequence[Any], given_structure: Any
 ) -> list[Any]:
     """Admit what a rule returned; raise unless it has the structure and shapes of `values`."""
-    if structure != given_structure:
+    if not is_alike(structure, given_structure):
         raise CustomRuleError(f"{what} has the structure {given_structure}, expected {structure}")
     found = [admit_or_float0(g, what) for g in given]
     for v, g in zip(values, found):

@@ -27,9 +27,10 @@ from ...core.errors import (
 )
 from ...core.interpreter import Tracer
 from ...ops import kinds
+from ..arguments import zero_tangent
 from ..jit import ShapeDtypeStruct
 from ..vmap import BatchTracer
-from .call import RuledCall, custom_call, zero_tangent
+from .call import RuledCall, custom_call
 from .jvp_vjp import Application, CustomFunction, cast_like, unpack_pair
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class CustomApplication(Application):
             out=None if self.custom.out is None else self.out,
             name=f"custom function {self.name}",
             on_loop=self.custom.warn,
-            on_use=self.used if self.custom.unchecked_rules else None,
+            on_use=self.check_first_use if self.custom.unchecked_rules else None,
         )
         return self.call
 
@@ -119,7 +120,7 @@ class CustomApplication(Application):
         return [kinds.ensure_batched(y, bool(flag), size) for y, flag in results]
 
     # -- the first use of each
-    def used(self, rule: str, values: Sequence[Any], *mapping: Any) -> None:
+    def check_first_use(self, rule: str, values: Sequence[Any], *mapping: Any) -> None:
         """Check a rule that has not been checked yet, if the values are known; otherwise a later use will do
         so."""
         unchecked = self.custom.unchecked_rules

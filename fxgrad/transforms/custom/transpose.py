@@ -22,7 +22,7 @@ from ...core.errors import (
 )
 from ...core.graph import Graph
 from ...core.interpreter import VALUES, is_plain, opened
-from ...core.primitive import Primitive
+from ...core.primitive import HigherOrder, Primitive
 from ...core.pullback import PullbackRule
 from ...core.staging import GraphInterpreter, stage
 from ...ops.masked import densify
@@ -59,7 +59,8 @@ def vjp_from_jvp(primitive: Primitive, values: Any, needed: Any, params: dict) -
     with opened(staging):
         ys, ts = primitive.jvp(values, [tangents.get(i) for i in range(len(values))], params)
         outputs = [staging.atom(0.0 if t is None else t) for t in ts]
-    return ys, StagedTangentMap(), (staging.graph(inputs, outputs, "tangent map"), positions, len(values))
+    graph = staging.finish_graph(inputs, outputs, "tangent map")
+    return ys, StagedTangentMap(), (graph, positions, len(values))
 
 
 class StagedTangentMap(PullbackRule):
@@ -176,11 +177,10 @@ class BackwardRule:
 RESIDUAL_SLOT = object()  # stands in `BackwardRule.residuals` for a value
 
 
-class TangentMap(Primitive):
+class TangentMap(HigherOrder):
     """The tangent map as a primitive: (*residuals, *tangents of arguments) → tangents of results."""
 
-    multiple_results = True
-    runs_user_code = rules_run_user_code = unique = True
+    rules_run_user_code = identity_params = True
 
     def __init__(self) -> None:
         super().__init__("custom_vjp_tangents", lambda xp: lambda *args, pullback: pullback(*args))

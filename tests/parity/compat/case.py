@@ -13,9 +13,11 @@ means that torch has no such derivative.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -112,6 +114,10 @@ class Case:
         parts = [*map(shown, self.args), *(f"{k}={shown(v)}" for k, v in self.kwargs.items())]
         return f"{self.name}({','.join(parts)})".replace(" ", "")
 
+    def spelling(self) -> str:
+        """All that decides how the operation is called and compared; functions by their names."""
+        return re.sub(r"<function (.+?) at 0x\w+>", r"\1", repr(self))
+
     def changed(self, change: Callable[[T], T]) -> Case:
         """The call with other Tensors."""
 
@@ -185,6 +191,7 @@ def case(
     return Case(name, args, kwargs, backward, double, forward, vmap, tol, then)
 
 
+@cache
 def gathered() -> list[Case]:
     """The CASES of all files cases_*.py beside this one."""
     cases: list[Case] = []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
+from dataclasses import dataclass
 
-import fxgrad.compat as fxt
+import numpy as np
 
 # Rounding errors of the dtypes in which results are compared, relative and absolute.
 ROUNDING = {
@@ -18,9 +17,22 @@ ROUNDING = {
 ERRORS = (NotImplementedError, RuntimeError, IndexError, TypeError, ValueError, AttributeError)
 
 
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """What is in a Tensor, whichever library it is of: bfloat16 as single precision."""
+
+    dtype: str
+    values: np.ndarray
+
+
+def is_tensor(result) -> bool:
+    """Whether it is a Tensor of either library, or what was in one."""
+    return isinstance(result, Entries) or hasattr(result, "grad_fn")
+
+
 def flat(results) -> list:
     """The Tensors among (nested) results."""
-    if isinstance(results, torch.Tensor | fxt.Tensor):
+    if is_tensor(results):
         return [results]
     if isinstance(results, tuple | list):
         return [r for part in results for r in flat(part)]
@@ -29,25 +41,27 @@ def flat(results) -> list:
 
 def as_numpy(tensor) -> np.ndarray:
     """The entries of a Tensor of either library."""
-    tensor = tensor.detach().resolve_conj()
-    if isinstance(tensor, torch.Tensor):
-        tensor = torch.where(
-            torch.tensor(True), tensor.resolve_neg(), tensor
-        )  # torch's zeros may have no memory
-    if str(tensor.dtype) == "torch.bfloat16":
-        tensor = tensor.to(torch.float32 if isinstance(tensor, torch.Tensor) else fxt.float32)
-    return tensor.numpy()
+    if isinstance(tensor, Entries):
+        return tensor.values
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    tensor = tensor.where(tensor.new_ones(()) != 0, tensor)  # torch's zeros may have no memory
+    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+
+
+def entries(tensor) -> Entries:
+    """What is in a Tensor of either library."""
+    return tensor if isinstance(tensor, Entries) else Entries(str(tensor.dtype), as_numpy(tensor))
 
 
 def check_same(ours, theirs, tol: float) -> None:
     """Equal structure, dtype, shape and values."""
-    ours, theirs = flat(ours), flat(theirs)
+    ours, theirs = ([entries(r) for r in flat(results)] for results in (ours, theirs))
     assert len(ours) == len(theirs)
     for a, b in zip(ours, theirs):
-        assert str(a.dtype) == str(b.dtype)
-        assert tuple(a.shape) == tuple(b.shape)
-        tolerance = max(tol, ROUNDING.get(str(b.dtype), 0.0))
-        np.testing.assert_allclose(as_numpy(a), as_numpy(b), rtol=tolerance, atol=tolerance)
+        assert a.dtype == b.dtype
+        assert a.values.shape == b.values.shape
+        tolerance = max(tol, ROUNDING.get(b.dtype, 0.0))
+        np.testing.assert_allclose(a.values, b.values, rtol=tolerance, atol=tolerance)
 
 
 def check_close(ours, theirs, tol: float) -> None:
@@ -66,6 +80,12 @@ def outcome(run):
         return run(), None
     except ERRORS as error:
         return None, next(cls for cls in ERRORS if isinstance(error, cls))
+
+
+def attempt(run):
+    """What running it gives, or the name of the class of the error that it raises."""
+    results, error = outcome(run)
+    return results if error is None else error.__name__
 
 
 def from_numpy(array: np.ndarray, dtype, library):

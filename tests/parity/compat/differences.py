@@ -58,6 +58,7 @@ PARAMETERS: dict[str, list[str]] = {
     "Tensor.matmul": ["tensor2"],
     "Tensor.bmm": ["batch2"],
     "Tensor.dot": ["other"],
+    "Tensor.index_copy_": ["tensor"],
     "nn.functional.one_hot": ["tensor"],
     # A word of Python's.
     "Tensor.uniform_": ["from"],

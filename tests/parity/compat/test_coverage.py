@@ -1,8 +1,7 @@
-"""Every name of torch that fxgrad.compat is to have is there, with torch's parameters; every operation has a case."""
+"""Every name of torch that fxgrad.compat is to have is there, with torch's parameters."""
 
 from __future__ import annotations
 
-import doctest
 import inspect
 import re
 
@@ -11,10 +10,7 @@ import torch
 import torch.utils.checkpoint
 
 import fxgrad.compat as fxt
-from fxgrad.compat._declare.operation import OPERATIONS, SPACES, Operation
 from tests.parity.compat import differences
-from tests.parity.compat.case import gathered
-from tests.parity.compat.comparison import outcome
 from tests.parity.compat.names import NAMES
 
 ALL = [f"{space}.{name}".lstrip(".") for space, names in NAMES.items() for name in names.split()]
@@ -102,30 +98,3 @@ def test_parameters(name):
     assert ours is None or [
         p for p in wanted if p not in ELSEWHERE and p not in ours
     ] == differences.PARAMETERS.get(name, [])
-
-
-def test_every_operation_has_a_case(monkeypatch):
-    used = set()
-    call = Operation.__call__
-
-    def recorded(operation, *args):
-        used.add(operation.name)
-        return call(operation, *args)
-
-    monkeypatch.setattr(Operation, "__call__", recorded)
-    for case in gathered():
-        name = case.name.lstrip(".").removesuffix("_")  # by which it is known where it takes the fast path
-        used.update((name.replace(".", "_"), name.rpartition(".")[2]))
-        outcome(lambda case=case: case.call(fxt, case.tensors(fxt)))
-    assert set(OPERATIONS) - used == differences.UNTESTED.keys()
-
-
-@pytest.mark.parametrize("space", SPACES)
-def test_examples_run(space):
-    """Operations are made by their declarations, so that pytest does not find their examples in the modules."""
-    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    for name, function in SPACES[space].items():
-        if getattr(function, "operation", None) is not None:
-            for example in finder.find(function, name, globs={}):
-                runner.run(example)
-    assert runner.summarize(verbose=False).failed == 0

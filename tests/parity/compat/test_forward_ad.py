@@ -54,6 +54,13 @@ def within_level(body):
 
 
 @within_level
+def gradient_of_another_dtype(torch, fwAD):
+    x = torch.tensor([0.5, 1.0], dtype=torch.float32, requires_grad=True)
+    gradient = fwAD.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    return tangents(torch, *torch.autograd.grad(x * x, x, gradient))
+
+
+@within_level
 def made_and_unpacked(torch, fwAD):
     x, t = leaf(torch), ramp(torch)
     dual = fwAD.make_dual(x, t)
@@ -63,6 +70,14 @@ def made_and_unpacked(torch, fwAD):
         *(dual.is_leaf, dual._is_view(), dual._base is x, unpacked.tangent is t),
         *tangents(torch, x, unpacked.primal),
     )
+
+
+@within_level
+def a_view_of_what_becomes_a_dual(torch, fwAD):
+    x = torch.zeros(3)
+    view, part = x.view(3), x[1:]
+    x.copy_(fwAD.make_dual(torch.ones(3), ramp(torch)))
+    return tangents(torch, view * 2, part.sin(), torch.sum(part, 0), view.max(0).values)
 
 
 @within_level

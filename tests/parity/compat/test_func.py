@@ -65,6 +65,28 @@ def keyword_arguments_are_handed_on(torch):
 
 
 @scenario
+def outputs_that_depend_on_nothing(torch):
+    y, pull = torch.func.vjp(lambda: torch.ones(2))
+    constant = [torch.tensor(1), torch.tensor(1j)]
+    return y, pull(torch.ones(2)), [torch.func.grad(lambda a, c=c: c)(x_of(torch)) for c in constant]
+
+
+@scenario
+def jacobians_are_pieces_of_one_tensor(torch):
+    """As the results of `split` they may not be written into while they have a history."""
+    x = x_of(torch).requires_grad_()
+    outcomes = []
+    for jacobian in (torch.func.jacrev, torch.func.jacfwd):
+        found = jacobian(lambda a: (a * a, a[0]))(x)
+        try:
+            outcomes.append(found[0].mul_(2))
+        except RuntimeError:
+            outcomes.append("refused")
+        outcomes.append(torch.autograd.grad(found[1].sum() + found[1].sum(), x, allow_unused=True))
+    return outcomes
+
+
+@scenario
 def pullbacks(torch):
     x = x_of(torch)
     y, pull = torch.func.vjp(lambda a, b: (a * b, {"sum": a.sum()}), x, x + 1)
@@ -243,6 +265,13 @@ MISUSES = {
     "a primal that is no Tensor": lambda t, x: t.func.jvp(t.sin, (3,), (3,)),
     "no primals": lambda t, x: t.func.jvp(t.sin, (), ()),
     "tangent of another shape": lambda t, x: t.func.jvp(t.sin, (x,), (t.ones(2),)),
+    "primal of integers": lambda t, x: t.func.jvp(t.neg, (x.long(),), (x.long(),)),
+    "tangent of integers": lambda t, x: t.func.jvp(t.neg, (x,), (x.long(),)),
+    "jacfwd of integers": lambda t, x: t.func.jacfwd(t.neg)(x.long()),
+    "linearize of integers": lambda t, x: t.func.linearize(t.neg, x.long()),
+    "jacobian of integers": lambda t, x: t.autograd.functional.jacobian(
+        lambda a: a * 2.0, x.long(), vectorize=True, strategy="forward-mode"
+    ),
     "tangents of another structure": lambda t, x: t.func.jvp(t.sin, (x,), (x, x)),
     "jvp of what is no Tensor": lambda t, x: t.func.jvp(lambda a: 3, (x,), (x,)),
     "jvp without aux": lambda t, x: t.func.jvp(lambda a: a, (x,), (x,), has_aux=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -581,3 +582,16 @@ def test_gradients_limited():
 
     for a, b in zip(run(fxt), run(torch)):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+# torch has further deprecated parameters, or takes any.
+OTHER_PARAMETERS = {"Hardtanh", "Tanh", "Sigmoid", "LogSigmoid", "Softsign", "Tanhshrink"}
+
+
+@pytest.mark.parametrize("name", sorted({*fxt.nn.modules.__all__} - OTHER_PARAMETERS))
+def test_constructors_have_torchs_parameters(name):
+    theirs, ours = (
+        [(p.name, p.default, p.kind) for p in inspect.signature(getattr(T.nn, name)).parameters.values()]
+        for T in LIBRARIES
+    )
+    assert ours == theirs

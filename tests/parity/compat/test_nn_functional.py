@@ -1,5 +1,6 @@
 """What nn.functional does besides computing: running statistics, what it draws, and large arguments."""
 
+import inspect
 import math
 
 import numpy as np
@@ -130,3 +131,44 @@ def test_large_arguments_where_torch_overflows():
     x = array(fxt, 40.0).requires_grad_()
     F.logsigmoid(x).backward()
     assert math.isclose(x.grad.item(), math.exp(-40.0), rel_tol=1e-12)
+
+
+def listed(function) -> list[tuple]:
+    """The parameters of a function, in their order, with their defaults."""
+    return [(p.name, p.default) for p in inspect.signature(function).parameters.values()]
+
+
+# torch dispatches these, or leaves something out.
+OTHER_SIGNATURES = {
+    *(f"{kind}_pool{n}d" for kind in ("max", "adaptive_max") for n in (1, 2, 3)),
+    *(f"adaptive_max_pool{n}d_with_indices" for n in (1, 2, 3)),
+    "normalize",
+}
+IN_PYTHON = {name for name, found in vars(torch.nn.functional).items() if inspect.isfunction(found)}
+
+
+@pytest.mark.parametrize("name", sorted(IN_PYTHON & {*vars(fxt.nn.functional)} - OTHER_SIGNATURES))
+def test_parameters_have_their_order_and_defaults(name):
+    theirs, ours = (getattr(library.nn.functional, name) for library in LIBRARIES)
+    assert [p for p in listed(ours) if p[0] != "out"] == listed(theirs)
+
+
+LOSSES = {
+    "mse_loss": lambda t: (array(t, 1.0, 3.0), array(t, 0.5, -1.0)),
+    "poisson_nll_loss": lambda t: (array(t, 1.0, 3.0), array(t, 2.0, 1.0)),
+    "margin_ranking_loss": lambda t: (array(t, 1.0, 3.0), array(t, 2.0, 1.0), array(t, 1.0, 1.0)),
+    "nll_loss": lambda t: (array(t, [-1.0, -2.0], [-3.0, -0.5]), t.tensor([1, 0])),
+    "cross_entropy": lambda t: (array(t, [1.0, 2.0], [3.0, 0.5]), t.tensor([1, 0])),
+    "multi_margin_loss": lambda t: (array(t, [1.0, 2.0], [3.0, 0.5]), t.tensor([1, 0])),
+}
+
+
+@pytest.mark.filterwarnings("ignore:size_average and reduce args will be deprecated")
+@pytest.mark.parametrize("name", LOSSES)
+def test_deprecated_arguments_ask_for_a_reduction(name):
+    def run(t, F):
+        given = [(None, False), (None, True), (False, None), (True, None), (False, True), (True, False)]
+        options = [{"size_average": a, "reduce": b} for a, b in given]
+        return [getattr(F, name)(*LOSSES[name](t), **option) for option in options]
+
+    same(run)

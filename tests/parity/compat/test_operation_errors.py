@@ -19,6 +19,7 @@ BROADCAST = {
     "of a mask": lambda t: t.where(t.tensor([True, False]), t.ones(3), t.ones(3)),
     "in place": lambda t: t.ones(2, 3).add_(t.ones(4)),
     "in place, to more": lambda t: t.ones(3).add_(t.ones(2, 3)),
+    "an argument that is no operand": lambda t: t.masked_select(t.ones(2), t.ones(3) > 0),
 }
 DIMENSIONS = {
     "sum": lambda t: t.ones(2, 3).sum(5),
@@ -45,6 +46,11 @@ VALUES = {
     "counts that are not whole": lambda t: t.cov(t.ones(2, 2), fweights=t.ones(2)),
     "too few counts": lambda t: t.cov(t.ones(2, 3), fweights=t.tensor([1, 2])),
     "too few weights": lambda t: t.cov(t.ones(2, 3), aweights=t.ones(2)),
+    "tables of repeats": lambda t: t.repeat_interleave(t.tensor([[1, 2]])),
+    "negative repeats": lambda t: t.repeat_interleave(t.tensor([-1])),
+    "places that are not whole": lambda t: t.ones(2).scatter(0, t.ones(1), 1.0, reduce="multiply"),
+    "more places than slices": lambda t: t.ones(2).index_copy(0, t.tensor([1, 0]), t.ones(1)),
+    "a vector as the value of index_fill": lambda t: t.ones(2).index_fill(0, t.tensor([1]), t.ones(1)),
     "twice, counted from the end": lambda t: t.ones(2, 3).sum((1, -1)),
     "rounding mode": lambda t: t.div(t.ones(1), 2, rounding_mode="up"),
     "integers by zero": lambda t: t.tensor([1]) // t.tensor([0]),

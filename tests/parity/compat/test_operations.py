@@ -1,38 +1,55 @@
-"""Every operation of fxgrad.compat against torch: values, dtypes, gradients of two orders, forward mode, vmap, in
-place, `out=`, and the names of nodes.
+"""Every operation of fxgrad.compat against torch's answers: values, dtypes, gradients of two orders, forward mode,
+vmap, in place, `out=`, the names of nodes, and how results lie in memory.
 
-The cases are in cases_*.py, one file a family.
+The cases are in cases_*.py, one file a family; what is asked about them is in questions.py, what torch answers in
+answers.npz.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
-import torch
 
 import fxgrad.compat as fxt
+from fxgrad.compat._declare.operation import OPERATIONS, Operation
+from fxgrad.compat.nn.modules import call_hooks  # noqa: F401  which declares an operation as well
 from tests.parity.compat import differences
-from tests.parity.compat.case import T, gathered
+from tests.parity.compat.answers import answer
+from tests.parity.compat.case import gathered
 from tests.parity.compat.comparison import (
     ROUNDING,
+    attempt,
     check_close,
     check_same,
     flat,
-    from_numpy,
-    gradients,
     leaves_of,
-    outcome,
     weighted,
     weights,
+)
+from tests.parity.compat.questions import (
+    CHANGES,
+    QUESTIONS,
+    backward,
+    contiguous,
+    double_backward,
+    forward,
+    half_precision,
+    in_place,
+    nodes,
+    out,
+    single_precision,
+    tangents,
+    transpose,
+    value,
+    value_of_other_operands,
+    write,
 )
 
 CASES = gathered()
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 OTHER_NODES = {name for names in differences.NODES.values() for name in names.split()}
+TRANSPOSED = {"svd"}  # V is the adjoint of what is computed
 BATCH = 2
 
 
@@ -42,107 +59,91 @@ def cases(condition=lambda case: True):
     return pytest.mark.parametrize("case", chosen, ids=[f"{i}-{case}" for i, case in enumerate(chosen)])
 
 
+def cases_for(question):
+    """Those about which a question is asked."""
+    return cases(QUESTIONS[question.__name__][1])
+
+
 def bare(case) -> str:
     """The name of the operation."""
     return case.name.rpartition(".")[2]
 
 
-def differentiable(case) -> bool:
-    return case.backward and any(spec.grad for spec in case.specs)
+def test_every_operation_has_a_case(monkeypatch):
+    used = set()
+    call = Operation.__call__
+
+    def recorded(operation, *args):
+        used.add(operation.name)
+        return call(operation, *args)
+
+    monkeypatch.setattr(Operation, "__call__", recorded)
+    for case in CASES:
+        name = case.name.lstrip(".").removesuffix("_")  # by which it is known where it takes the fast path
+        used.update((name.replace(".", "_"), name.rpartition(".")[2]))
+        attempt(lambda case=case: case.call(fxt, case.tensors(fxt)))
+    assert set(OPERATIONS) - used == differences.UNTESTED.keys()
 
 
 # -- values -----------------------------------------------------------------------------------------------------------
-@cases()
+@cases_for(value)
 def test_value(case):
-    check_same(case.call(fxt, case.tensors(fxt)), case.call(torch, case.tensors(torch)), case.tol)
+    check_same(value(case, fxt), answer(case, value), case.tol)
 
 
-def transposed(case):
-    """Operands that are not contiguous."""
-    return case.changed(lambda spec: spec.but(layout="F"))
-
-
-def single(case):
-    """Operands of single precision."""
-    return case.changed(
-        lambda spec: spec.but(dtype=spec.dtype.replace("float64", "float32").replace("128", "64"))
-    )
-
-
-def empty(case):
-    """Operands without entries: the first size is 0 wherever it occurs."""
-    first = next((n for spec in case.specs for n in spec.shape if n > 1), None)
-    sizes = lambda spec: tuple(0 if n == first else n for n in spec.shape)  # noqa: E731
-    given = any(spec.values is not None for spec in case.specs)
-    return case if given else case.changed(lambda spec: spec.but(shape=sizes(spec)))
-
-
-@cases(lambda case: case.specs)
+@cases_for(value_of_other_operands)
 def test_value_of_other_operands(case):
-    for change in (transposed, single, empty):
-        changed = change(case)
-        theirs, error = outcome(lambda changed=changed: changed.call(torch, changed.tensors(torch)))
-        if error is None:
-            tol = max(case.tol, 1e-4) if change is single else case.tol
-            check_same(changed.call(fxt, changed.tensors(fxt)), theirs, tol)
-        elif change is transposed and bare(case) not in differences.LAYOUTS:
-            _, ours = outcome(lambda changed=changed: changed.call(fxt, changed.tensors(fxt)))
-            assert ours is error
+    theirs = dict(zip(CHANGES, answer(case, value_of_other_operands), strict=True))
+    for change, expected in theirs.items():
+        if not isinstance(expected, str):
+            tol = max(case.tol, 1e-4) if change is single_precision else case.tol
+            check_same(value(change(case), fxt), expected, tol)
+        elif change is transpose and bare(case) not in differences.LAYOUTS:
+            assert attempt(lambda change=change: value(change(case), fxt)) == expected
+
+
+@cases_for(contiguous)
+def test_results_in_the_order_of_rows(case):
+    for ours, theirs in zip(contiguous(case, fxt), answer(case, contiguous), strict=True):
+        assert ours or not theirs or case.name in TRANSPOSED
+
+
+@cases_for(half_precision)
+def test_results_of_half_precision(case):
+    theirs = answer(case, half_precision)
+    if not isinstance(theirs, str):
+        ours = half_precision(case, fxt)
+        assert len(ours) == len(theirs)
+        assert all(a == b for a, b in zip(ours, theirs) if a is not None and b is not None)
 
 
 # -- derivatives ------------------------------------------------------------------------------------------------------
-def check_gradients(case, order: int) -> None:
-    theirs, ours = gradients(case, torch, order), gradients(case, fxt, order)
-    assert (ours is None) == (theirs is None) or order == 2
+def check_gradients(ours, theirs, tol: float) -> None:
     nothing = [None] * len(ours or theirs or [])
-    check_close(ours or nothing, theirs or nothing, case.tol)
+    check_close(ours or nothing, theirs or nothing, tol)
 
 
-@cases(differentiable)
+@cases_for(backward)
 def test_backward(case):
-    check_gradients(case, 1)
+    ours, theirs = backward(case, fxt), answer(case, backward)
+    assert (ours is None) == (theirs is None)
+    check_gradients(ours, theirs, case.tol)
 
 
-@cases(lambda case: differentiable(case) and case.double)
+@cases_for(double_backward)
 def test_double_backward(case):
-    check_gradients(case, 2)
+    check_gradients(double_backward(case, fxt), answer(case, double_backward), case.tol)
 
 
-def nodes(case, library) -> list[str | None]:
-    """The names of the nodes of the results, without torch's counters."""
-    results = flat(replace(case, then=None).call(library, leaves_of(case, library)))
-    return [None if r.grad_fn is None else re.sub(r"\d+$", "", r.grad_fn.name()) for r in results]
-
-
-@cases(differentiable)
+@cases_for(nodes)
 def test_node(case):
-    ours, theirs = nodes(case, fxt), nodes(case, torch)
-    assert ours == theirs or bare(case) in OTHER_NODES
+    assert nodes(case, fxt) == answer(case, nodes) or bare(case) in OTHER_NODES
 
 
 def test_other_nodes_are_others():
-    chosen = [case for case in CASES if differentiable(case) and bare(case) in OTHER_NODES]
-    differing = {bare(case) for case in chosen if nodes(case, fxt) != nodes(case, torch)}
+    chosen = [case for case in CASES if QUESTIONS["nodes"][1](case) and bare(case) in OTHER_NODES]
+    differing = {bare(case) for case in chosen if nodes(case, fxt) != answer(case, nodes)}
     assert differing == OTHER_NODES
-
-
-def tangents(case) -> list:
-    """A direction for each operand, of the same form, such as symmetric; None for one that takes no gradient."""
-    return [
-        spec.but(values=None, low=-1.0, high=1.0).array(seed + 1000) if spec.grad else None
-        for seed, spec in case.specifications()
-    ]
-
-
-def pushed(case, library) -> list:
-    """Value and tangent of every result by forward mode."""
-    forward_ad = library.autograd.forward_ad
-    with forward_ad.dual_level():
-        duals = [
-            t if d is None else forward_ad.make_dual(t, from_numpy(d, t.dtype, library))
-            for t, d in zip(case.tensors(library), tangents(case))
-        ]
-        return [tuple(forward_ad.unpack_dual(r)) for r in flat(case.call(library, duals))]
 
 
 def central_difference(case, step: float = 1e-6) -> list:
@@ -158,12 +159,10 @@ def central_difference(case, step: float = 1e-6) -> list:
     return [(b - a) / (2 * step) for a, b in zip(at(-step), at(step))]
 
 
-@cases(lambda case: differentiable(case) and case.forward)
+@cases_for(forward)
 def test_forward(case):
-    ours = pushed(case, fxt)
-    try:
-        theirs = pushed(case, torch)
-    except NotImplementedError:
+    ours, theirs = forward(case, fxt), answer(case, forward)
+    if theirs == "NotImplementedError":
         for (_, tangent), expected in zip(ours, central_difference(case), strict=True):
             if tangent is not None:
                 np.testing.assert_allclose(tangent.numpy(), expected, rtol=1e-5, atol=1e-5)
@@ -220,58 +219,29 @@ def test_vmap(case):
 
 
 # -- in place and out= ------------------------------------------------------------------------------------------------
-def has_method_in_place(case) -> bool:
-    first = next(iter(case.args), None)
-    return isinstance(first, T) and hasattr(torch.Tensor, f"{case.name}_") and hasattr(torch, case.name)
-
-
-def modified(case, library):
-    """(result, gradients, change of the version) of the method in place, which returns its Tensor."""
-    tensors = leaves_of(case, library)
-    target = tensors[0].clone()
-    args, kwargs = case.filled(library, [target, *tensors[1:]])
-    version = target._version
-    result = getattr(target, f"{case.name}_")(*args[1:], **kwargs)
-    assert result is target
-    total = weighted(result, library)
-    leaves = [t for t in tensors if t.requires_grad]
-    grads = [] if total is None else library.autograd.grad(total, leaves, allow_unused=True)
-    return result, grads, target._version - version
-
-
-@cases(has_method_in_place)
+@cases_for(in_place)
 def test_in_place(case):
-    theirs, error = outcome(lambda: modified(case, torch))
-    if error is not None:
-        expected = {error, None} if bare(case) in differences.UNDIFFERENTIATED else {error}
-        assert outcome(lambda: modified(case, fxt))[1] in expected
+    theirs = answer(case, in_place)
+    if isinstance(theirs, str):
+        ours = attempt(lambda: in_place(case, fxt))
+        assert ours == theirs or (bare(case) in differences.UNDIFFERENTIATED and isinstance(ours, list))
         return
-    ours = modified(case, fxt)
+    ours = in_place(case, fxt)
     check_same(ours[0], theirs[0], case.tol)
     check_close(ours[1], theirs[1], case.tol)
     assert ours[2] == theirs[2]
 
 
-def written(case, library, tensors):
-    """(what is returned, what is written into) with `out=`."""
-    results = flat(case.call(library, case.tensors(library)))
-    targets = [library.empty(tuple(r.shape), dtype=r.dtype) for r in results]
-    out = targets[0] if len(targets) == 1 else tuple(targets)
-    return case.call(library, tensors, out=out), targets
-
-
-@cases(lambda case: not case.name.startswith(".") and case.then is None)
+@cases_for(out)
 def test_out(case):
-    theirs, error = outcome(lambda: written(case, torch, case.tensors(torch)))
-    if error is TypeError or bare(case) in differences.NO_OUT:
+    theirs = answer(case, out)
+    if theirs == "TypeError" or bare(case) in differences.NO_OUT:
         return
-    ours, ours_error = outcome(lambda: written(case, fxt, case.tensors(fxt)))
-    assert ours_error is error
-    if error is None:
-        returned, targets = ours
-        assert all(r is t for r, t in zip(flat(returned), targets, strict=True))
-        check_same(targets, theirs[1], case.tol)
-        # A history is refused, also where torch, which composes the operation of others, lets it through.
-        recorded = any(r.requires_grad for r in flat(case.call(fxt, leaves_of(case, fxt))))
-        refused = outcome(lambda: written(case, fxt, leaves_of(case, fxt)))[1] is RuntimeError
-        assert refused == recorded
+    if isinstance(theirs, str):
+        assert attempt(lambda: out(case, fxt)) == theirs
+        return
+    check_same(out(case, fxt), theirs, case.tol)
+    # A history is refused, also where torch, which composes the operation of others, lets it through.
+    recorded = any(r.requires_grad for r in flat(case.call(fxt, leaves_of(case, fxt))))
+    refused = attempt(lambda: write(case, fxt, leaves_of(case, fxt))) == "RuntimeError"
+    assert refused == recorded

@@ -217,3 +217,8 @@ def test_predicates():
         assert t.is_complex(t.tensor([1j])) and not t.tensor([1.0]).is_complex()
         assert t.tensor([1.0]).is_floating_point() and t.tensor([1]).is_signed()
         assert t.is_nonzero(t.tensor([2.0])) and not t.is_nonzero(t.tensor(0))
+
+
+def test_booleans_stay_booleans_where_there_is_nothing_to_move():
+    for library in (torch, fxt):
+        assert library.roll(library.ones(0, 3, dtype=library.bool), 1).dtype is library.bool

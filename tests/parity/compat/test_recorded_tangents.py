@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.compat.functions import doubled
 from tests.parity.compat.scenarios import Scenarios, check
 from tests.parity.compat.test_recorded import error_of
 
@@ -63,27 +64,6 @@ def detached_in_place_in_transforms(t):
         t.func.grad(lambda z: t.func.grad(lambda y: (f(y) * z).sum())(z).sum())(x),
         t.func.jvp(lambda z: t.func.grad(lambda y: (f(y) * z).sum())(z).sum(), (x,), (x,)),
     )
-
-
-def doubled(t, jvp=lambda tangent: tangent.mul_(2)):
-    class Doubled(t.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x.mul_(2)
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.mark_dirty(inputs[0])
-
-        @staticmethod
-        def backward(ctx, g):
-            return 2 * g
-
-        @staticmethod
-        def jvp(ctx, tangent):
-            return jvp(tangent)
-
-    return Doubled
 
 
 @scenario

@@ -69,6 +69,67 @@ def test_second_derivatives_through_modified_views():
     same(program)
 
 
+# Tensors of another order in memory than their dimensions', or with gaps, and a view of each that is written into.
+LAYOUTS = {
+    "transposed": lambda t, x: (lambda y: (y, y.t().view(6)[1:3]))(x.t() * 1),
+    "view of a transpose": lambda t, x: (lambda y: (y, y.t()[1]))(x * 1),
+    "one entry": lambda t, x: (lambda y: (y, y[0, 0]))(x * 1),
+    "gaps": lambda t, x: (lambda y: (y, y[:, 1]))(t.from_numpy(np.zeros((2, 6))[:, ::2]).copy_(x)),
+    "strides over gaps": lambda t, x: (lambda y: (y, y.as_strided((2, 2), (6, 2), 2)))(
+        t.from_numpy(np.zeros((2, 6))[:, ::2]).copy_(x)
+    ),
+    "diagonal of every second row": lambda t, x: (lambda y: (y, y.t().diagonal()))((x * 1).t()[::2]),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradients_of_what_a_view_overwrites_in_any_layout(layout):
+    def program(library):
+        x = leaf(library)
+        factor = library.arange(2.0, dtype=library.float64).add(0.5).requires_grad_()
+        y, v = LAYOUTS[layout](library, x * x)
+        v.mul_(factor if v.shape else factor[0])
+        loss = (y * y * y).sum() + (v * v).sum()
+        once = library.autograd.grad(loss, (x, factor), retain_graph=True)
+        ones = library.ones(2, dtype=library.float64)
+        batched = library.autograd.grad(loss, (x, factor), ones, retain_graph=True, is_grads_batched=True)
+        first = library.autograd.grad(loss, (x, factor), create_graph=True)
+        second = library.autograd.grad((first[0] * x).sum() + (first[1] * factor).sum(), (x, factor))
+        return [g.tolist() for g in (*once, *batched, *first, *second)]
+
+    for ours, theirs in zip(program(fxt), program(torch), strict=True):
+        np.testing.assert_allclose(ours, theirs)
+
+
+def test_a_view_looked_at_in_inference_mode_keeps_its_history():
+    def program(library):
+        x = leaf(library)
+        y = x * 1
+        v = y.view(6)
+        y.mul_(2)
+        with library.inference_mode():
+            v.sum()
+        v.sum().backward()
+        return x.grad.tolist()
+
+    same(program)
+
+
+def test_a_view_whose_base_was_given_other_memory():
+    def program(library):
+        x = leaf(library)
+        y = x * 1
+        v = y.view(6)
+        with library.no_grad():
+            y.data = library.ones(2, 3, dtype=library.float64)
+        w = y.view(6)
+        y.mul_(x)
+        w.sum().backward()
+        return x.grad.tolist(), w.tolist(), len(v)
+
+    same(program)
+
+
 def test_real_and_imaginary_parts_are_views():
     def program(library):
         x = library.from_numpy(np.array([1.0 + 2j, -0.5j])).requires_grad_()

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import ops
 from ....core import source_info
-from ....core.aval import PLAIN, aval_of, kind_of
+from ....core.aval import PLAIN
 from ....core.errors import UnsupportedError
 from ....core.interpreter import ensure_open
 from ....core.snapshot import SINGLE_REFCOUNT
 from ....numpy import contraction
-from ..dtypes import from_numpy_dtype
 from ..duals import dual_cotangent, dual_gradient, has_tangent
-from ..errors import TensorError
 from ..memory import VERSIONS, ensure_no_overlap, is_array, memory_owner
 from ..tape import COPY_RULE, Node, current_tape
 from ..tensor import Tensor, gradient_edge, make_tensor, refresh, to_outer, to_tracer, unwrap, wrap
@@ -42,21 +39,6 @@ def to_cotangent(gradient: Tensor, create_graph: bool) -> Any:
         gradient,
         lambda g: contraction.conjugate_complex(unwrap(g) if create_graph else to_outer(g, current_tape())),
     )
-
-
-def cast_to_output(ct, dtype, position: int) -> Any:
-    """Convert a cotangent to the dtype of the output at a position. A complex cotangent, or that of a complex output,
-    must have this dtype already: a real part is no cotangent of the whole."""
-    have = aval_of(ct).dtype
-    if have == dtype:
-        return ct
-    if "c" in (kind_of(have), kind_of(dtype)):
-        raise TensorError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{position}] has a dtype of {from_numpy_dtype(have)} and output[{position}] has a dtype of "
-            f"{from_numpy_dtype(dtype)}."
-        )
-    return ops.convert(ct, dtype=dtype)
 
 
 def is_dense(array: np.ndarray) -> bool:
@@ -129,9 +111,10 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
     """Add the cotangent in the box to the `.grad` of a Tensor: in place, unless a graph is created."""
     if not tensor.tape.permanent:
         ensure_open(to_tracer(tensor), "backward")
-    if has_tangent(box[0]) and not create_graph and tensor.is_leaf:
-        box[0] = box[0].primal  # a leaf outlives the level
     plain = type(box[0]) in PLAIN
+    if not plain and has_tangent(box[0]) and not create_graph and tensor.is_leaf:
+        box[0] = box[0].primal  # a leaf outlives the level
+        plain = type(box[0]) in PLAIN
     if plain:
         box[0] = contraction.conjugate_complex(box[0])
     with ACCUMULATE_LOCK:

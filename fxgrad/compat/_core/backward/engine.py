@@ -21,7 +21,7 @@ from ....core.fp_errors import ERROR_STATE, IGNORE
 from ....core.interpreter import CURRENT, Context, use_context
 from ....ops.masked import Masked
 from ....transforms.vmap import vmap
-from ..duals import add_dual_level
+from ..duals import DUAL_LEVEL, add_dual_level
 from ..errors import ArgumentError, TensorError
 from ..memory import VERSIONS, ensure_unmodified
 from ..modes import current_modes, with_modes
@@ -37,6 +37,7 @@ from ..tape import (
     current_tape,
     node_and_index,
 )
+from ..tensor import unwrap
 from . import callbacks
 from .accumulation import accumulate_grad, release_lock, to_cotangent, to_gradient
 
@@ -80,11 +81,15 @@ def run_backward(
     tape = current_tape()  # that of `graph_tape`, or one inside a transform into which the graph was brought
     inside = CURRENT.get()
 
+    rules_context = context or pullback_context(tape, create_graph)
+    if DUAL_LEVEL.get() is not None:
+        rules_context = add_dual_level(rules_context, tape, create_graph)
+
     def run_pass() -> dict[int, Any]:
         PASS_DEPTH.set(depth + 1)
         INPUTS_ONLY.set(targets is not None)
         ERROR_STATE.set(IGNORE)
-        CURRENT.set(add_dual_level(context or pullback_context(tape, create_graph), tape, create_graph))
+        CURRENT.set(rules_context)
         try:
             if is_grads_batched:
                 return run_batched(graph_tape, seeds, retain_graph, create_graph, targets)
@@ -127,7 +132,8 @@ def run_batched(graph_tape, seeds, retain_graph: bool, create_graph: bool, targe
         found.extend(captured)
         return list(captured.values())
 
-    return dict(zip(found, vmap(run_entry)([ct for _, ct in seeds])))  # the numbers are known once it has run
+    results = vmap(run_entry)([ct for _, ct in seeds])
+    return dict(zip(found, map(unwrap, results)))  # the numbers are known once it has run
 
 
 class Pass:

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from ..._core.errors import ArgumentValueError, NotSupportedError
-from ..._make.creation import empty, zeros_like
+from ..._make.creation import zeros_like
 from .. import functional, init
-from ..parameter import Parameter
+from ..parameter import create_parameters
 from .linear import Linear
 from .module import Module
 
@@ -63,26 +63,22 @@ class MultiheadAttention(Module):
         assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
         if add_bias_kv or add_zero_attn:
             raise NotSupportedError("MultiheadAttention: add_bias_kv and add_zero_attn are not there")
-        self.embed_dim, self.num_heads, self.dropout, self.batch_first = (
-            embed_dim,
-            num_heads,
-            dropout,
-            batch_first,
-        )
+        self.embed_dim, self.num_heads = embed_dim, num_heads
+        self.dropout, self.batch_first = dropout, batch_first
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
         self.head_dim = embed_dim // num_heads
-        options = {"device": device, "dtype": dtype}
         joint = self.kdim == self.vdim == embed_dim
         sizes = {"q": embed_dim, "k": self.kdim, "v": self.vdim}
-        for name, size in sizes.items():
-            made = None if joint else Parameter(empty(embed_dim, size, **options))
-            self.register_parameter(f"{name}_proj_weight", made)
-        self.register_parameter(
-            "in_proj_weight", Parameter(empty(3 * embed_dim, embed_dim, **options)) if joint else None
+        weights = {f"{name}_proj_weight": None if joint else (embed_dim, n) for name, n in sizes.items()}
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
+        create_parameters(
+            self,
+            device,
+            dtype,
+            **weights,
+            in_proj_weight=(3 * embed_dim, embed_dim) if joint else None,
+            in_proj_bias=3 * embed_dim if bias else None,
         )
-        self.register_parameter("in_proj_bias", Parameter(empty(3 * embed_dim, **options)) if bias else None)
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **options)
-        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the weights anew; biases are zero."""
@@ -90,9 +86,9 @@ class MultiheadAttention(Module):
             weight = getattr(self, f"{name}_proj_weight")
             if weight is not None:
                 init.xavier_uniform_(weight)
-        if self.in_proj_bias is not None:
-            init.zeros_(self.in_proj_bias)
-            init.zeros_(self.out_proj.bias)
+        for bias in (self.in_proj_bias, self.out_proj.bias):
+            if bias is not None:
+                init.zeros_(bias)
 
     def _heads(self, inputs: tuple) -> list[Any]:
         """Queries, keys and values: (batch, head, length, size)."""

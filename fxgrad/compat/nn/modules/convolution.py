@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..._core.errors import ArgumentValueError
-from ..._make.creation import empty
-from .. import functional, init
-from ..parameter import Parameter
-from .module import Module
+from ...ops.nn.spatial import per_dimension
+from .. import functional
+from ..parameter import create_parameters
+from .linear import LinearMap
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def repeat_for_dims(value, n: int) -> tuple:
-    """Return a number for each dimension, given one for all or a sequence."""
-    return tuple(value) if isinstance(value, tuple | list) else (value,) * n
-
-
-class Convolution(Module):
+class Convolution(LinearMap):
     """The base of convolutions."""
 
     dims: int
     transposed = False
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -56,32 +49,18 @@ class Convolution(Module):
                 raise ArgumentValueError(
                     f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
                 )
-            if padding == "same" and any(s != 1 for s in repeat_for_dims(stride, self.dims)):
+            if padding == "same" and any(s != 1 for s in per_dimension(stride, self.dims)):
                 raise ArgumentValueError("padding='same' is not supported for strided convolutions")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = (
-            repeat_for_dims(kernel_size, self.dims),
-            repeat_for_dims(stride, self.dims),
-        )
-        self.padding = padding if isinstance(padding, str) else repeat_for_dims(padding, self.dims)
-        self.dilation, self.padding_mode = repeat_for_dims(dilation, self.dims), padding_mode
+        self.kernel_size = per_dimension(kernel_size, self.dims, "kernel_size")
+        self.stride = per_dimension(stride, self.dims, "stride")
+        self.padding = padding if isinstance(padding, str) else per_dimension(padding, self.dims, "padding")
+        self.dilation, self.padding_mode = per_dimension(dilation, self.dims, "dilation"), padding_mode
         self._reversed_padding_repeated_twice = self._pad_widths()
         self.output_padding = (0,) * self.dims
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         size = (first, second // groups, *self.kernel_size)
-        self.weight = Parameter(empty(size, device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
-        )
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the parameters anew, uniform within 1/√fan_in."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init.fan_in_and_out(self.weight)
-            if fan_in:
-                init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+        create_parameters(self, device, dtype, weight=size, bias=out_channels if bias else None)
 
     def _pad_widths(self) -> list[int]:
         """The padding as `functional.pad` takes it: before and after the last dimension, then the one before it, …"""
@@ -155,7 +134,7 @@ class TransposedConvolution(Convolution):
             device,
             dtype,
         )
-        self.output_padding = repeat_for_dims(output_padding, self.dims)
+        self.output_padding = per_dimension(output_padding, self.dims, "output_padding")
 
     def forward(self, input, output_size=None) -> Any:
         extra = self.output_padding if output_size is None else self._output_padding_for(input, output_size)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._make.creation import empty
 from .. import functional, init
 from ..parameter import Parameter
-from .functional_modules import parse_signature
+from .functional_modules import make_constructor, parameters_of
 from .module import Module
-
-if TYPE_CHECKING:
-    import inspect
 
 # The options that `repr` shows, where they are not these.
 REPR_DEFAULTS = {
@@ -28,31 +25,21 @@ class TableModule(Module):
     """The base of tables of vectors, the rows of `weight`. A subclass is declared with its options, which are those of
     the function of nn.functional that looks vectors up."""
 
-    init_signature: inspect.Signature
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
+    _names: list[str]  # of the options
 
     def __init_subclass__(cls, options: str = "", **rest):
         """`options`: the parameters after the size of the table."""
         super().__init_subclass__(**rest)
         if options:
-            cls.init_signature = parse_signature(
-                f"self, num_embeddings, embedding_dim, {options}, device=None, dtype=None"
-            )
-            cls.__signature__ = cls.init_signature.replace(
-                parameters=list(cls.init_signature.parameters.values())[1:]
-            )
+            parameters = f"num_embeddings, embedding_dim, {options}, device=None, dtype=None"
+            cls.__init__ = make_constructor(parameters, TableModule._start)  # type: ignore[assignment]
+            cls._names = [n for n in parameters_of(cls.__init__)[2:-2] if not n.startswith("_")]
 
-    def __init__(self, *args, **kwargs):
+    def _start(self, given: dict[str, Any]) -> None:
         super().__init__()
-        try:
-            bound = self.init_signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        del given["self"]
         place = {name: given.pop(name) for name in ("device", "dtype")}
         weight, frozen = given.pop("_weight"), given.pop("_freeze", False)
         for name, value in given.items():
@@ -82,8 +69,7 @@ class TableModule(Module):
 
     def options(self) -> dict[str, Any]:
         """The options, by name."""
-        names = [n for n in self.init_signature.parameters if not n.startswith("_") and n in self.__dict__]
-        return {n: getattr(self, n) for n in names if n not in ("num_embeddings", "embedding_dim")}
+        return {name: getattr(self, name) for name in self._names}
 
     def extra_repr(self) -> str:
         given = self.options().items()

@@ -3,63 +3,100 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import functional
 from .module import Module
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def parse_signature(signature: str) -> inspect.Signature:
-    """Parse a signature such as "self, p=0.5, inplace=False"."""
+
+def make_constructor(parameters: str, start: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
+    """Make the `__init__` with these parameters, as in "p=0.5, inplace=False", of which start(self, options) gets the
+    values by name."""
     namespace: dict[str, Any] = {}
-    exec(f"def function({signature}): pass", namespace)
-    return inspect.signature(namespace["function"])
+    exec(f"def function(self, {parameters}): pass", namespace)
+    signature = inspect.signature(namespace["function"])
+
+    def __init__(self, *args, **kwargs) -> None:
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+        bound.apply_defaults()
+        start(self, {name: value for name, value in bound.arguments.items() if name != "self"})
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+def parameters_of(constructor) -> list[str]:
+    """The names of the parameters of a constructor that was made so."""
+    return list(constructor.__signature__.parameters)[1:]
+
+
+class FunctionalModule(Module):
+    """The base of Modules that call a function of nn.functional with the arguments of their constructor."""
+
+    _function: str
+    _names: list[str]
+    _shown: str
+
+    def _start(self, given: dict[str, Any]) -> None:
+        super().__init__()
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    def forward(self, *inputs) -> Any:
+        return getattr(functional, self._function)(*inputs, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._names}
+
+    def extra_repr(self) -> str:
+        parts = [
+            str(getattr(self, name[1:-1])) if name.startswith("[") else f"{name}={getattr(self, name)!r}"
+            for name in self._shown.split()
+        ]
+        if "inplace" in self._names and "inplace" not in self._shown and self.inplace:
+            parts.append("inplace=True")
+        return ", ".join(parts)
+
+
+class RandomModule(FunctionalModule):
+    """The base of those that draw random numbers in training."""
+
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), "training": self.training}
 
 
 def functional_module(
-    name: str, function: str, signature: str = "", shown: str = "", base: type = Module, trains: bool = False
+    name: str,
+    function: str,
+    parameters: str = "",
+    shown: str = "",
+    base: type[FunctionalModule] = FunctionalModule,
 ) -> type:
     """Make the class of Modules that call nn.functional.`function` with the arguments of their constructor.
 
     Args:
         name: of the Module.
         function: of nn.functional.
-        signature: the parameters of the Module, which are among those of the function.
+        parameters: those of the Module, which are among those of the function.
         shown: which of them `repr` shows, by name; those in brackets by their values alone.
         base: its base class.
-        trains: the function takes `training=`.
     """
-    expected = parse_signature(f"self, {signature}")
-    names = list(expected.parameters)[1:]
-
-    def __init__(self, *args, **kwargs) -> None:
-        try:
-            given = expected.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}.__init__() {error}") from None
-        given.apply_defaults()
-        base.__init__(self)
-        for key in names:
-            setattr(self, key, given.arguments[key])
-
-    def forward(self, *inputs) -> Any:
-        options = {key: getattr(self, key) for key in names}
-        if trains:
-            options["training"] = self.training
-        return getattr(functional, function)(*inputs, **options)
-
-    def extra_repr(self) -> str:
-        parts = [
-            str(getattr(self, key[1:-1])) if key.startswith("[") else f"{key}={getattr(self, key)!r}"
-            for key in shown.split()
-        ]
-        if "inplace" in names and "inplace" not in shown and self.inplace:
-            parts.append("inplace=True")
-        return ", ".join(parts)
-
-    __init__.__signature__ = expected
-    members = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__module__": __name__}
-    return type(name, (base,), {**members, "__doc__": f"`nn.functional.{function}` as a Module."})
+    constructor = make_constructor(parameters, FunctionalModule._start)
+    members = {
+        "__init__": constructor,
+        "__module__": __name__,
+        "__doc__": f"`nn.functional.{function}` as a Module.",
+        "_function": function,
+        "_names": parameters_of(constructor),
+        "_shown": shown,
+    }
+    return type(name, (base,), members)
 
 
 WINDOW = "kernel_size dilation padding stride"
@@ -97,8 +134,14 @@ ACTIVATIONS = [
     ("PixelShuffle", "pixel_shuffle", "upscale_factor", "upscale_factor"),
     ("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "downscale_factor"),
 ]
-DROPOUTS = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"]
-FUNCTIONS = {"AlphaDropout": "alpha_dropout", "FeatureAlphaDropout": "feature_alpha_dropout"}
+
+# -- those that draw random numbers in training ------------------------------------------
+RANDOM = [
+    ("RReLU", "rrelu", "lower=1 / 8, upper=1 / 3, inplace=False", "lower upper"),
+    *((f"Dropout{n}", f"dropout{n}", "p=0.5, inplace=False", "p inplace") for n in ("", "1d", "2d", "3d")),
+    ("AlphaDropout", "alpha_dropout", "p=0.5, inplace=False", "p inplace"),
+    ("FeatureAlphaDropout", "feature_alpha_dropout", "p=0.5, inplace=False", "p inplace"),
+]
 
 # -- pooling in one, two and three dimensions ------------------------------------------
 POOLING = [
@@ -120,7 +163,7 @@ POOLING = [
 AVERAGE = "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True"
 
 
-class PoolModule(Module):
+class PoolModule(FunctionalModule):
     """A pooling window, which moves by its own size where nothing else is said."""
 
     stride: Any
@@ -129,49 +172,51 @@ class PoolModule(Module):
         super().__setattr__(name, self.kernel_size if name == "stride" and value is None else value)
 
 
-PADDINGS = {"zero": "constant", "reflection": "reflect", "replication": "replicate"}
+PADDINGS = [
+    ("Constant", "constant"),
+    ("Zero", "constant"),
+    ("Reflection", "reflect"),
+    ("Replication", "replicate"),
+    ("Circular", "circular"),
+]
 
 
-def padding_module(name: str, dims: int, mode: str, value: str = "") -> type:
-    """Make the class of Modules that pad so many dimensions by `mode`; `value` is a further argument."""
+class PadModule(FunctionalModule):
+    """Padding before and after the last dimensions; one number stands for all."""
 
-    def __init__(self, padding, *given) -> None:
-        Module.__init__(self)
-        self.padding = (padding,) * (2 * dims) if isinstance(padding, int) else tuple(padding)
-        if value:
-            (self.value,) = given
+    _dims: int
+    _mode: str
+    padding: Any
+
+    def __setattr__(self, name: str, value) -> None:
+        if name == "padding":
+            value = (value,) * (2 * self._dims) if isinstance(value, int) else tuple(value)
+        super().__setattr__(name, value)
 
     def forward(self, input) -> Any:
-        return functional.pad(input, self.padding, mode, self.value if value else None)
-
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}" if value else str(self.padding)
-
-    members = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__module__": __name__}
-    return type(
-        name, (Module,), {**members, "__doc__": f"`nn.functional.pad` in the mode {mode!r} as a Module."}
-    )
+        return functional.pad(input, self.padding, self._mode, getattr(self, "value", None))
 
 
+def pad_module(kind: str, mode: str, dims: int) -> type:
+    """Make the class of Modules that pad so many dimensions."""
+    base = type("PadModule", (PadModule,), {"_dims": dims, "_mode": mode})
+    row = ("padding, value", "padding value") if kind == "Constant" else ("padding", "[padding]")
+    return functional_module(f"{kind}Pad{dims}d", "pad", *row, base)
+
+
+# -- all of them ------------------------------------------
 MODULES = {name: functional_module(name, *rest) for name, *rest in ACTIVATIONS}
-MODULES["RReLU"] = functional_module(
-    "RReLU", "rrelu", "lower=1 / 8, upper=1 / 3, inplace=False", "lower upper", trains=True
-)
-for name in DROPOUTS:
-    function = FUNCTIONS.get(name, name.lower())
-    MODULES[name] = functional_module(name, function, "p=0.5, inplace=False", "p inplace", trains=True)
+MODULES |= {name: functional_module(name, *rest, base=RandomModule) for name, *rest in RANDOM}
 for n in (1, 2, 3):
-    for name, function, signature, shown in POOLING:
-        base = PoolModule if name == "MaxPool" else Module  # LPPool is shown as it was made
-        MODULES[f"{name}{n}d"] = functional_module(f"{name}{n}d", f"{function}{n}d", signature, shown, base)
+    for name, function, parameters, shown in POOLING:
+        base = PoolModule if name == "MaxPool" else FunctionalModule  # LPPool is shown as it was made
+        MODULES[f"{name}{n}d"] = functional_module(f"{name}{n}d", f"{function}{n}d", parameters, shown, base)
     divisor = "" if n == 1 else ", divisor_override=None"
     shown = "kernel_size stride padding"
     MODULES[f"AvgPool{n}d"] = functional_module(
         f"AvgPool{n}d", f"avg_pool{n}d", AVERAGE + divisor, shown, PoolModule
     )
 
-    MODULES[f"ConstantPad{n}d"] = padding_module(f"ConstantPad{n}d", n, "constant", "value")
-    for mode in ("zero", "reflection", "replication", "circular"):
-        name = f"{mode.title()}Pad{n}d"
-        MODULES[name] = padding_module(name, n, PADDINGS.get(mode, mode))
+    for kind, mode in PADDINGS:
+        MODULES[f"{kind}Pad{n}d"] = pad_module(kind, mode, n)
 globals().update(MODULES)

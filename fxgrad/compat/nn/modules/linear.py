@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 from ..._core.errors import ArgumentError, ArgumentValueError
-from ..._make.creation import empty
 from .. import functional, init
-from ..parameter import Parameter
+from ..parameter import Parameter, create_parameters
 from .module import Module
 
 
@@ -22,7 +21,22 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
+class LinearMap(Module):
+    """The base of linear maps with a weight, and a bias or None."""
+
+    weight: Parameter
+    bias: Parameter | None
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, uniform within 1/√fan_in."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init.fan_in_and_out(self.weight)
+            bound = 1 / math.sqrt(fan_in) if fan_in else 0
+            init.uniform_(self.bias, -bound, bound)
+
+
+class Linear(LinearMap):
     """x·Wᵀ + b.
 
     >>> import fxgrad.compat as torch
@@ -33,18 +47,8 @@ class Linear(Module):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
-        )
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the parameters anew, uniform within 1/√in_features."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
-            init.uniform_(self.bias, -bound, bound)
+        features = out_features if bias else None
+        create_parameters(self, device, dtype, weight=(out_features, in_features), bias=features)
 
     def forward(self, input) -> Any:
         return functional.linear(input, self.weight, self.bias)
@@ -55,7 +59,7 @@ class Linear(Module):
         )
 
 
-class Bilinear(Module):
+class Bilinear(LinearMap):
     """x₁ᵀ·Aₖ·x₂ + bₖ for each output k."""
 
     def __init__(
@@ -71,11 +75,8 @@ class Bilinear(Module):
         if in1_features <= 0:
             raise ArgumentValueError(f"in1_features must be > 0, but got {in1_features}")
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        self.weight = Parameter(empty(out_features, in1_features, in2_features, device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
-        )
-        self.reset_parameters()
+        size, features = (out_features, in1_features, in2_features), out_features if bias else None
+        create_parameters(self, device, dtype, weight=size, bias=features)
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew, uniform within 1/√in1_features."""
@@ -129,11 +130,12 @@ class Unflatten(Module):
 class PReLU(Module):
     """max(x, 0) + weight · min(x, 0), with one weight or one for each channel."""
 
+    weight: Parameter
+
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None):
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
-        self.reset_parameters()
+        create_parameters(self, device, dtype, weight=num_parameters)
 
     def reset_parameters(self) -> None:
         """Set the weights to `init` again."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
-from .functional_modules import functional_module
-from .module import Module
+from .. import functional
+from .functional_modules import FunctionalModule, functional_module
 
 
-class Loss(Module):
+class Loss(FunctionalModule):
     """The base of losses: `reduction` is "mean", "sum" or "none"."""
 
     reduction: str
@@ -21,49 +22,41 @@ class Loss(Module):
             super().__setattr__(name, value)
 
 
-REDUCTION_ARGUMENTS = "size_average=None, reduce=None, reduction='mean'"
-# name, function, parameters.
-LOSSES = [
-    ("L1Loss", "l1_loss", REDUCTION_ARGUMENTS),
-    ("MSELoss", "mse_loss", REDUCTION_ARGUMENTS),
-    ("SmoothL1Loss", "smooth_l1_loss", f"{REDUCTION_ARGUMENTS}, beta=1.0"),
+# The functions that Modules call; their options are those of the function.
+LOSSES = {
+    "SmoothL1Loss": "smooth_l1_loss",
+    "NLLLoss": "nll_loss",
+    "CrossEntropyLoss": "cross_entropy",
+    "BCELoss": "binary_cross_entropy",
+    "BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
+    "KLDivLoss": "kl_div",
+    "PoissonNLLLoss": "poisson_nll_loss",
+    "HingeEmbeddingLoss": "hinge_embedding_loss",
+    "SoftMarginLoss": "soft_margin_loss",
+    "MarginRankingLoss": "margin_ranking_loss",
+    "CosineEmbeddingLoss": "cosine_embedding_loss",
+    "MultiLabelMarginLoss": "multilabel_margin_loss",
+    "MultiLabelSoftMarginLoss": "multilabel_soft_margin_loss",
+    "MultiMarginLoss": "multi_margin_loss",
+    "CTCLoss": "ctc_loss",
+    "TripletMarginLoss": "triplet_margin_loss",
+}
+# Modules that leave some options out: name, function, parameters.
+REDUCTION = "size_average=None, reduce=None, reduction='mean'"
+OTHERS = [
+    ("L1Loss", "l1_loss", REDUCTION),
+    ("MSELoss", "mse_loss", REDUCTION),
     ("HuberLoss", "huber_loss", "reduction='mean', delta=1.0"),
-    (
-        "NLLLoss",
-        "nll_loss",
-        "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
-    ),
-    (
-        "CrossEntropyLoss",
-        "cross_entropy",
-        "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0",
-    ),
-    ("BCELoss", "binary_cross_entropy", f"weight=None, {REDUCTION_ARGUMENTS}"),
-    (
-        "BCEWithLogitsLoss",
-        "binary_cross_entropy_with_logits",
-        f"weight=None, {REDUCTION_ARGUMENTS}, pos_weight=None",
-    ),
-    ("KLDivLoss", "kl_div", f"{REDUCTION_ARGUMENTS}, log_target=False"),
-    (
-        "PoissonNLLLoss",
-        "poisson_nll_loss",
-        "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
-    ),
     ("GaussianNLLLoss", "gaussian_nll_loss", "*, full=False, eps=1e-6, reduction='mean'"),
-    ("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {REDUCTION_ARGUMENTS}"),
-    ("SoftMarginLoss", "soft_margin_loss", REDUCTION_ARGUMENTS),
-    ("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {REDUCTION_ARGUMENTS}"),
-    ("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {REDUCTION_ARGUMENTS}"),
-    ("MultiLabelMarginLoss", "multilabel_margin_loss", REDUCTION_ARGUMENTS),
-    ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {REDUCTION_ARGUMENTS}"),
-    ("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {REDUCTION_ARGUMENTS}"),
-    ("CTCLoss", "ctc_loss", "blank=0, reduction='mean', zero_infinity=False"),
-    (
-        "TripletMarginLoss",
-        "triplet_margin_loss",
-        f"margin=1.0, p=2.0, eps=1e-6, swap=False, {REDUCTION_ARGUMENTS}",
-    ),
 ]
-MODULES = {name: functional_module(name, *rest, base=Loss) for name, *rest in LOSSES}
+
+
+def options_of(function: str) -> str:
+    """The parameters of a function of nn.functional that have defaults, as text."""
+    found = inspect.signature(getattr(functional, function)).parameters.values()
+    return ", ".join(f"{p.name}={p.default!r}" for p in found if p.default is not p.empty)
+
+
+ROWS = OTHERS + [(name, function, options_of(function)) for name, function in LOSSES.items()]
+MODULES = {name: functional_module(name, *rest, base=Loss) for name, *rest in ROWS}
 globals().update(MODULES)

@@ -65,10 +65,7 @@ class Module(CallMixin, StateMixin):
             self.register_parameter(name, value)
         elif name in places.get("_parameters", ()):
             if value is not None:
-                raise ArgumentError(
-                    f"cannot assign '{torch_type_name(value)}' as parameter '{name}' (torch.nn.Parameter or None "
-                    "expected)"
-                )
+                raise assignment_error(value, f"as parameter '{name}'", "torch.nn.Parameter or None expected")
             self.register_parameter(name, None)
         elif isinstance(value, Module):
             self._check_initialized("module")
@@ -76,20 +73,15 @@ class Module(CallMixin, StateMixin):
             self._modules[name] = value
         elif name in places.get("_modules", ()):
             if value is not None:
-                raise ArgumentError(
-                    f"cannot assign '{torch_type_name(value)}' as child module '{name}' (torch.nn.Module or None "
-                    "expected)"
-                )
+                raise assignment_error(value, f"as child module '{name}'", "torch.nn.Module or None expected")
             self._modules[name] = None
         elif isinstance(value, Buffer):
             self._forget(name, but="_buffers")
             self.register_buffer(name, value, value.persistent)
         elif name in places.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
-                raise ArgumentError(
-                    f"cannot assign '{torch_type_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
-                    "None expected)"
-                )
+                expected = "torch.nn.Buffer, torch.Tensor or None expected"
+                raise assignment_error(value, f"as buffer '{name}'", expected)
             self._buffers[name] = value
         else:
             super().__setattr__(name, value)
@@ -141,9 +133,8 @@ class Module(CallMixin, StateMixin):
         self._check_initialized("parameters" if param is not None else "parameter")
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
-            raise ArgumentError(
-                f"cannot assign '{torch_type_name(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
-                "required)"
+            raise assignment_error(
+                param, f"object to parameter '{name}'", "torch.nn.Parameter or None required"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -157,13 +148,10 @@ class Module(CallMixin, StateMixin):
         self._check_initialized("buffer")
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise ArgumentError(
-                f"cannot assign '{torch_type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
-            )
+            raise assignment_error(tensor, f"object to buffer '{name}'", "torch Tensor or None required")
         self._buffers[name] = tensor
-        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(
-            name
-        )
+        hidden = self._non_persistent_buffers_set
+        (hidden.discard if persistent else hidden.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module, or None for one that there is not."""
@@ -194,12 +182,8 @@ class Module(CallMixin, StateMixin):
     ) -> Iterator[tuple[str, Any]]:
         """Yield (name, member) for the members of a kind."""
         seen = set()
-        modules = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else [(prefix, self)]
-        )
-        for path, module in modules:
+        everywhere = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for path, module in everywhere if recurse else [(prefix, self)]:
             for name, member in getattr(module, kind).items():
                 if member is None or member in seen:
                     continue
@@ -389,6 +373,11 @@ def torch_type_name(value) -> str:
         return value.type() if type(value) is Tensor else f"torch.nn.{type(value).__name__}"
     cls = value if isinstance(value, type) else value.__class__
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def assignment_error(value, where: str, expected: str) -> ArgumentError:
+    """The error for a value that cannot be a member."""
+    return ArgumentError(f"cannot assign '{torch_type_name(value)}' {where} ({expected})")
 
 
 def join_path(prefix: str, name: str) -> str:

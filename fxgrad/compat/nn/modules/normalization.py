@@ -6,9 +6,10 @@ from typing import Any
 
 from ..._core.dtypes import int64
 from ..._core.errors import ArgumentValueError
-from ..._make.creation import empty, ones, tensor, zeros
+from ..._make.creation import ones, tensor, zeros
 from .. import functional, init
-from ..parameter import Parameter
+from ..parameter import create_parameters
+from .functional_modules import make_constructor
 from .module import Module
 
 
@@ -18,11 +19,8 @@ class AffineNorm(Module):
     weight: Any
     bias: Any
 
-    def _register_affine(self, size, weight: bool, bias: bool, device, dtype) -> None:
-        for name, wanted in (("weight", weight), ("bias", bias)):
-            made = Parameter(empty(size, device=device, dtype=dtype)) if wanted else None
-            self.register_parameter(name, made)
-        self.reset_parameters()
+    def _create_affine(self, size, weight: bool, bias: bool, device, dtype) -> None:
+        create_parameters(self, device, dtype, weight=size if weight else None, bias=size if bias else None)
 
     def reset_parameters(self) -> None:
         """Set weights to one and biases to zero."""
@@ -47,7 +45,7 @@ class LayerNorm(AffineNorm):
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        self._register_affine(shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+        self._create_affine(shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
     def forward(self, input) -> Any:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -73,9 +71,7 @@ class RMSNorm(AffineNorm):
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        made = Parameter(empty(shape, device=device, dtype=dtype)) if elementwise_affine else None
-        self.register_parameter("weight", made)
-        self.reset_parameters()
+        create_parameters(self, device, dtype, weight=shape if elementwise_affine else None)
 
     def forward(self, input) -> Any:
         return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
@@ -104,7 +100,7 @@ class GroupNorm(AffineNorm):
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
             )
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self._register_affine(num_channels, affine, affine and bias, device, dtype)
+        self._create_affine(num_channels, affine, affine and bias, device, dtype)
 
     def forward(self, input) -> Any:
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -146,7 +142,7 @@ class RunningNorm(AffineNorm):
             }
         for name, value in statistics.items():
             self.register_buffer(name, value)
-        self._register_affine(num_features, affine, affine and bias, device, dtype)
+        self._create_affine(num_features, affine, affine and bias, device, dtype)
 
     def reset_running_stats(self) -> None:
         """Forget the running statistics."""
@@ -192,19 +188,11 @@ class BatchNorm(RunningNorm):
 class InstanceNorm(RunningNorm):
     """Mean 0 and variance 1 of each channel of each entry of the batch."""
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device=None,
-        dtype=None,
-        *,
-        bias: bool = True,
-    ):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+    __init__ = make_constructor(
+        "num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *, "
+        "bias=True",
+        lambda self, given: RunningNorm.__init__(self, **given),
+    )
 
     def forward(self, input) -> Any:
         self._check(input)

@@ -18,8 +18,9 @@ from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.precision import value_dtype
 from ..._core.primitives import declare_primitive
 from ..._declare.entry import inplace_method
-from ..._declare.operation import expose, operation
+from ..._declare.operation import operation
 from ..._declare.out import with_out
+from ..._declare.spaces import expose
 from ..declarers import kind, number_like
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[
 
     def decorate(function: Callable[..., Any]) -> Any:
         made = operation("input", spaces=elsewhere, **{"out": False, "kinds": "f", **options})(function)
-        modifying = inplace_method(made.operation, function)
+        modifying = inplace_method(made.operation)
         expose(in_place, function.__name__ + "_")(modifying)
         expose("nn.functional")(with_inplace_option(function, made, modifying))
         return made

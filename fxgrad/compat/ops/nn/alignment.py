@@ -11,7 +11,8 @@ from ....core.aval import aval_of
 from ....core.interpreter import concretize
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import Tensor, refresh
-from ..._declare.operation import SPACES, expose, operation
+from ..._declare.operation import operation
+from ..._declare.spaces import SPACES, expose
 
 LOG_ZERO = -1e30  # the logarithm of what is impossible, with which one can still compute
 

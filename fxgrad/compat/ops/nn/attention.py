@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
 from ..._core.errors import TensorError
-from ..._declare.operation import expose, operation
+from ..._declare.operation import operation
+from ..declarers import first_result
 from .dropout import dropout_factors
 
 
@@ -30,49 +32,13 @@ def attention_tangent(ys, primals, tangents, params: dict) -> list[Any]:
     changes = [] if tv is None else [fnp.matmul(weights if keep is None else weights * keep, tv)]
     moved = None
     if terms:
-        total = weights * add_terms(terms)
+        total = weights * reduce(ops.add, terms)
         moved = total - weights * fnp.sum(total, axis=-1, keepdims=True)
         changes.append(fnp.matmul(moved if keep is None else moved * keep, v))
-    return [add_terms(changes), moved]
+    return [reduce(ops.add, changes), moved]
 
 
-def add_terms(terms: list[Any]) -> Any:
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
-@operation(
-    "query key value attn_mask keep",
-    name="scaled_dot_product_attention",
-    node="ScaledDotProductFlashAttentionForCpuBackward0",
-    spaces="",
-    out=False,
-    results=tuple,
-    tangent=attention_tangent,
-)
-def attention_values(query, key, value, attn_mask, keep, is_causal: bool, scale: float) -> Any:
-    """Return [weighted means of the values, the weights]. A query to which all is masked gets zeros."""
-    scores = fnp.matmul(query, swap_last_axes(key)) * scale
-    if not aval_of(scores).shape[-1]:  # no keys
-        return [fnp.matmul(scores, value), scores]
-    if is_causal:
-        scores = ops.where(np.tri(*aval_of(scores).shape[-2:], dtype=bool), scores, -math.inf)
-    if attn_mask is not None:
-        if kind_of(aval_of(attn_mask).dtype) == "b":
-            scores = ops.where(attn_mask, scores, -math.inf)
-        else:
-            scores = scores + attn_mask
-    top = fnp.max(ops.stop_gradient(scores), axis=-1, keepdims=True)
-    e = ops.exp(scores - ops.where(ops.equal(top, -math.inf), 0, top))
-    total = fnp.sum(e, axis=-1, keepdims=True)
-    weights = e / ops.where(ops.equal(total, 0), 1, total)
-    return [fnp.matmul(weights if keep is None else weights * keep, value), weights]
-
-
-@expose("nn.functional")
-def scaled_dot_product_attention(
+def attention_arguments(
     query,
     key,
     value,
@@ -82,20 +48,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """softmax(query @ keyᵀ·scale + attn_mask) @ value over the last two dimensions.
-
-    Args:
-        attn_mask: added to the scores; a boolean one is True where a query takes part in a key.
-        dropout_p: the part of the weights that is dropped at random.
-        is_causal: queries see no later keys.
-        scale: 1/√(size of the last dimension) where none is given.
-        enable_gqa: each head of keys and values is that of several heads of queries.
-
-    >>> import fxgrad.compat as torch
-    >>> q, v = torch.zeros(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-    >>> torch.nn.functional.scaled_dot_product_attention(q, v, v).tolist()
-    [[2.0, 3.0]]
-    """
+    """Heads are repeated, the factors of dropout drawn."""
     if is_causal and attn_mask is not None:
         raise TensorError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
@@ -114,4 +67,47 @@ def scaled_dot_product_attention(
         shape = (*np.broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2], key.shape[-2])
         keep = dropout_factors(shape, query.dtype, dropout_p)
     scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
-    return attention_values(query, key, value, attn_mask, keep, is_causal, scale)[0]
+    return (query, key, value, attn_mask, keep), {"is_causal": is_causal, "scale": scale}
+
+
+@operation(
+    "query key value attn_mask keep",
+    arguments=attention_arguments,
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+    spaces="nn.functional",
+    out=False,
+    results=first_result,
+    tangent=attention_tangent,
+)
+def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: bool, scale: float) -> Any:
+    """softmax(query @ keyᵀ·scale + attn_mask) @ value over the last two dimensions; zeros for a query to which all
+    keys are masked.
+
+    Args:
+        attn_mask: added to the scores; a boolean one is True where a query takes part in a key.
+        dropout_p: the part of the weights that is dropped at random.
+        is_causal: queries see no later keys.
+        scale: 1/√(size of the last dimension) where none is given.
+        enable_gqa: each head of keys and values is that of several heads of queries.
+
+    >>> import fxgrad.compat as torch
+    >>> q, v = torch.zeros(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.nn.functional.scaled_dot_product_attention(q, v, v).tolist()
+    [[2.0, 3.0]]
+    """
+    scores = fnp.matmul(query, swap_last_axes(key)) * scale
+    if not aval_of(scores).shape[-1]:  # no keys
+        return [fnp.matmul(scores, value), scores]
+    if is_causal:
+        scores = ops.where(np.tri(*aval_of(scores).shape[-2:], dtype=bool), scores, -math.inf)
+    if attn_mask is not None:
+        if kind_of(aval_of(attn_mask).dtype) == "b":
+            scores = ops.where(attn_mask, scores, -math.inf)
+        else:
+            scores = scores + attn_mask
+    top = fnp.max(ops.stop_gradient(scores), axis=-1, keepdims=True)
+    e = ops.exp(scores - ops.where(ops.equal(top, -math.inf), 0, top))
+    total = fnp.sum(e, axis=-1, keepdims=True)
+    weights = e / ops.where(ops.equal(total, 0), 1, total)
+    # The weights are a result for the derivative.
+    return [fnp.matmul(weights if keep is None else weights * keep, value), weights]

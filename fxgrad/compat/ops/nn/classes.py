@@ -12,9 +12,10 @@ from ....core.aval import aval_of, kind_of
 from ....core.interpreter import Tracer
 from ..._core.dtypes import type_name
 from ..._core.errors import ArgumentValueError, DimensionError, TensorError
-from ..._core.tensor import Tensor, refresh
-from ..._declare.operation import expose, operation
-from .loss import legacy_reduction, reduce_losses
+from ..._core.tensor import refresh
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
+from .loss import legacy_reduction, loss, reduce_losses
 from .softmax import log_softmax
 
 CLASSES = np.dtype("i8"), np.dtype("u1")
@@ -42,12 +43,51 @@ def target_scores(scores, target) -> Any:
     return ops.reshape(ops.take_along(scores, places, 1), shape=aval_of(target).shape)
 
 
-@operation(
-    "input target weight", spaces="", out=False, name="nll_loss", node="NllLossBackward0", by_value=False
-)
-def nll_loss_values(input, target, weight, ignore_index: int, reduction: str, smoothing: float) -> Any:
-    """−weight·log-probability of the target class, mixed with the mean over all classes where there is smoothing. The
-    mean is over the weights; entries with the class `ignore_index` do not count."""
+def check_shapes(input, target) -> None:
+    have, want = tuple(target.shape), tuple(input.shape)
+    if (have != ()) if len(want) == 1 else (want and not have):
+        raise TensorError(f"size mismatch (got input: {list(want)}, target: {list(have)})")
+    if want and have and want[0] != have[0]:
+        raise ArgumentValueError(
+            f"Expected input batch_size ({want[0]}) to match target batch_size ({have[0]})."
+        )
+    if have[1:] != want[2:]:
+        raise TensorError(f"Expected target size {[want[0], *want[2:]]}, got {list(have)}")
+
+
+def class_arguments(input, target, weight, ignore_index: int, reduction: str, smoothing: float = 0.0) -> Any:
+    """The arguments of `nll_loss`, of which the classes are checked."""
+    shape = input.shape
+    check_shapes(input, target)
+    check_classes(refresh(target).value, shape[1 if len(shape) > 1 else 0], ignore_index)
+    params = {"ignore_index": ignore_index, "reduction": reduction, "smoothing": smoothing}
+    return (input, target, weight), params
+
+
+def nll_arguments(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index: int = -100,
+    reduce=None,
+    reduction: str = "mean",
+) -> Any:
+    """There is no smoothing."""
+    return class_arguments(
+        input, target, weight, ignore_index, legacy_reduction(size_average, reduce, reduction)
+    )
+
+
+@operation("input target weight", arguments=nll_arguments, spaces="nn.functional", out=False, by_value=False)
+def nll_loss(input, target, weight, ignore_index: int, reduction: str, smoothing: float) -> Any:
+    """The negative of the target classes' log-probabilities, which stand along dimension 1; mixed with the mean over
+    all classes where there is smoothing. The mean is over the weights.
+
+    Args:
+        weight: of each class.
+        ignore_index: the class that stands for none: entries of it do not count.
+    """
     single = aval_of(input).ndim == 1
     if single:
         input, target = (ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in (input, target))
@@ -71,47 +111,6 @@ def nll_loss_values(input, target, weight, ignore_index: int, reduction: str, sm
     return (
         ops.reshape(losses, shape=()) if single and reduction == "none" else reduce_losses(losses, reduction)
     )
-
-
-def class_loss(
-    input: Tensor, target: Tensor, weight, ignore_index: int, reduction: str, smoothing: float = 0.0
-) -> Tensor:
-    """Check the classes and compute their loss: see `nll_loss_values`."""
-    shape = input.shape
-    check_classes(refresh(target).value, shape[1 if len(shape) > 1 else 0], ignore_index)
-    return nll_loss_values(input, target, weight, ignore_index, reduction, smoothing)
-
-
-def check_shapes(input, target) -> None:
-    have, want = tuple(target.shape), tuple(input.shape)
-    if (have != ()) if len(want) == 1 else (want and not have):
-        raise TensorError(f"size mismatch (got input: {list(want)}, target: {list(have)})")
-    if want and have and want[0] != have[0]:
-        raise ArgumentValueError(
-            f"Expected input batch_size ({want[0]}) to match target batch_size ({have[0]})."
-        )
-    if have[1:] != want[2:]:
-        raise TensorError(f"Expected target size {[want[0], *want[2:]]}, got {list(have)}")
-
-
-@expose("nn.functional")
-def nll_loss(
-    input,
-    target,
-    weight=None,
-    size_average=None,
-    ignore_index: int = -100,
-    reduce=None,
-    reduction: str = "mean",
-) -> Any:
-    """The negative of the target classes' log-probabilities, which stand along dimension 1.
-
-    Args:
-        weight: of each class.
-        ignore_index: the class that stands for none.
-    """
-    check_shapes(input, target)
-    return class_loss(input, target, weight, ignore_index, legacy_reduction(size_average, reduce, reduction))
 
 
 @operation("input target weight", spaces="", out=False, name="probability_loss", node="DivBackward0")
@@ -161,8 +160,9 @@ def cross_entropy(
     scores = log_softmax(input, 0 if input.ndim == 1 else 1)
     if tuple(target.shape) == tuple(input.shape) and target.dtype.is_floating_point:
         return probability_loss(scores, target, weight, reduction, label_smoothing)
-    check_shapes(input, target)
-    return class_loss(scores, target, weight, ignore_index, reduction, label_smoothing)
+    return nll_loss.operation(
+        *class_arguments(scores, target, weight, ignore_index, reduction, label_smoothing)
+    )
 
 
 # -- margins between scores ------------------------------------------
@@ -178,16 +178,9 @@ def unbatch_losses(losses, input) -> Any:
     return losses if aval_of(input).ndim > 1 else ops.reshape(losses, shape=())
 
 
-@operation("input target weight", spaces="nn.functional", out=False)
+@loss("input target weight", promote=None)
 def multi_margin_loss(
-    input,
-    target,
-    p: int = 1,
-    margin: float = 1.0,
-    weight=None,
-    size_average=None,
-    reduce=None,
-    reduction: str = "mean",
+    input, target, p: int = 1, margin: float = 1.0, weight=None, reduction: str = "mean"
 ) -> Any:
     """The mean over the classes i of max(margin − x[target] + xᵢ, 0)ᵖ, that of the target left out."""
     if p not in (1, 2):
@@ -201,11 +194,11 @@ def multi_margin_loss(
     losses = ops.reduce_sum(ops.where(own, 0, terms), axes=(1,)) / count
     if weight is not None:
         losses = losses * ops.getitem(weight, target, index=(ops.ARRAY,))
-    return reduce_losses(unbatch_losses(losses, input), legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(unbatch_losses(losses, input), reduction)
 
 
-@operation("input target", spaces="nn.functional", out=False)
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction: str = "mean") -> Any:
+@loss(promote=None)
+def multilabel_margin_loss(input, target, reduction: str = "mean") -> Any:
     """Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the first −1, and all classes i that are none,
     divided by the number of classes."""
     x, target = as_batch(input, target)
@@ -226,49 +219,34 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
         + ops.reshape(x, shape=(n, 1, count))
     )
     pairs = ops.logical_and(
-        ops.reshape(valid, shape=(n, count, 1)),
-        ops.logical_not(ops.reshape(is_target, shape=(n, 1, count))),
+        ops.reshape(valid, shape=(n, count, 1)), ops.logical_not(ops.reshape(is_target, shape=(n, 1, count)))
     )
     terms = ops.where(ops.logical_and(pairs, ops.greater(gaps, 0)), gaps, 0)
     losses = ops.reduce_sum(terms, axes=(1, 2)) / count
-    return reduce_losses(unbatch_losses(losses, input), legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(unbatch_losses(losses, input), reduction)
 
 
-@operation("input target weight", spaces="nn.functional", promote="arithmetic", out=False)
-def multilabel_soft_margin_loss(
-    input, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
-) -> Any:
+@loss("input target weight")
+def multilabel_soft_margin_loss(input, target, weight=None, reduction: str = "mean") -> Any:
     """The mean over the classes of the entropy of sigmoid(x) against 0 or 1."""
     terms = target * ops.softplus(ops.negative(input)) + (1 - target) * ops.softplus(input)
     if weight is not None:
         terms = terms * weight
     axis = aval_of(terms).ndim - 1
     losses = ops.reduce_sum(terms, axes=(axis,)) / aval_of(terms).shape[axis]
-    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(losses, reduction)
 
 
 # -- classes as vectors ------------------------------------------
-@operation("input", spaces="", out=False, name="one_hot")
-def one_hot_values(input, num_classes: int) -> Any:
-    """1 at the class along a new last dimension, 0 elsewhere."""
-    places = ops.reshape(input, shape=(*aval_of(input).shape, 1))
-    return ops.convert(ops.equal(places, np.arange(num_classes)), dtype=np.dtype(np.int64))
-
-
-@expose("nn.functional")
-def one_hot(input, num_classes: int = -1) -> Any:
-    """Vectors with 1 at the class, along a new last dimension; without a number of classes there are as many as needed.
-
-    >>> import fxgrad.compat as torch
-    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]), 3).tolist()
-    [[1, 0, 0], [0, 0, 1]]
-    """
-    if kind_of(aval_of(input.value).dtype) != "i" or aval_of(input.value).dtype.itemsize != 8:
+def one_hot_arguments(input, num_classes: int = -1) -> Any:
+    """The classes are checked, and counted where their number is not given."""
+    aval = aval_of(input.value)
+    if kind_of(aval.dtype) != "i" or aval.dtype.itemsize != 8:
         raise TensorError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes == -1 or not isinstance(input.value, Tracer):
-        if num_classes == -1 and not aval_of(input.value).size:
+        if num_classes == -1 and not aval.size:
             raise TensorError("Can not infer total number of classes from empty tensor.")
-        if aval_of(input.value).size:
+        if aval.size:
             low, high = int(input.min()), int(input.max())
             if low < 0:
                 raise TensorError("Class values must be non-negative.")
@@ -276,4 +254,16 @@ def one_hot(input, num_classes: int = -1) -> Any:
                 num_classes = high + 1
             if high >= num_classes:
                 raise TensorError("Class values must be smaller than num_classes.")
-    return one_hot_values(input, num_classes)
+    return (input,), {"num_classes": num_classes}
+
+
+@operation(arguments=one_hot_arguments, spaces="nn.functional", out=False)
+def one_hot(input, num_classes: int) -> Any:
+    """Vectors with 1 at the class, along a new last dimension; without a number of classes there are as many as needed.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]), 3).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
+    places = ops.reshape(input, shape=(*aval_of(input).shape, 1))
+    return ops.convert(ops.equal(places, np.arange(num_classes)), dtype=np.dtype(np.int64))

@@ -10,9 +10,13 @@ from ....core.aval import aval_of
 from ..._core.dtypes import short_name
 from ..._core.errors import TensorError
 from ..._declare.operation import operation
-from .spatial import add_batch_axis, per_dimension, remove_batch_axis
+from .spatial import add_batch_axis, per_dimension, remove_batch_axis, spatial_operations
 
-CONVOLUTION = {"spaces": "function nn.functional", "out": False, "node": "ConvolutionBackward0"}
+CONVOLUTION: dict[str, Any] = {
+    "tensors": "input weight bias",
+    "spaces": "function nn.functional",
+    "node": "ConvolutionBackward0",
+}
 
 
 def split_groups(w, groups: int) -> Any:
@@ -21,15 +25,13 @@ def split_groups(w, groups: int) -> Any:
     return ops.reshape(w, shape=(groups, n // groups, *rest))
 
 
-def correlate_groups(x, w, bias, groups: int, had_batch: bool, **params) -> Any:
+def correlate_groups(x, w, bias, groups: int, **params) -> Any:
     """Correlate (N, C, …) with (groups, features, channels, …), and add the bias of each feature."""
     n, c, *spatial = aval_of(x).shape
     y = ops.correlate(ops.reshape(x, shape=(n, groups, c // groups, *spatial)), w, **params)
     _, _, f, *outer = aval_of(y).shape
     y = ops.reshape(y, shape=(n, groups * f, *outer))
-    if bias is not None:
-        y = y + ops.reshape(bias, shape=(groups * f, *(1,) * len(outer)))
-    return remove_batch_axis(y, had_batch)
+    return y if bias is None else y + ops.reshape(bias, shape=(groups * f, *(1,) * len(outer)))
 
 
 def check_operands(x, w, bias, rank: int, groups: int, channels: int, features: int) -> None:
@@ -75,31 +77,40 @@ def paddings(padding, sizes, steps, dilations) -> tuple[tuple[int, int], ...]:
     return tuple((n, n) for n in numbers)
 
 
-def convolution(rank: int, input, weight, bias, stride, padding, dilation, groups: int) -> Any:
-    """The correlation of input with weight over the last `rank` dimensions."""
-    x, had_batch = add_batch_axis(input, rank, f"conv{rank}d")
+@spatial_operations("conv{}d", **CONVOLUTION)
+def conv(rank: int, input, weight, bias=None, stride=1, padding=0, dilation=1, groups: int = 1) -> Any:
+    """The correlation of input (N, C, *spatial) with a weight (features, C / groups, *kernel), plus each feature's
+    bias.
+
+    Args:
+        stride, dilation: one number, or one for each spatial dimension.
+        padding: zeros on both sides of each dimension; "same" keeps the size, "valid" is 0.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 3), padding="same").tolist()
+    [[[2.0, 3.0, 3.0, 2.0]]]
+    """
     shape = aval_of(weight).shape
-    check_operands(x, weight, bias, rank, groups, shape[1] * groups, shape[0])
+    check_operands(input, weight, bias, rank, groups, shape[1] * groups, shape[0])
     steps, dilations = per_dimension(stride, rank, "stride"), per_dimension(dilation, rank, "dilation")
     if min(steps) < 1:
         raise TensorError("non-positive stride is not supported")
     if min(dilations) < 1:
         raise TensorError("dilation should be greater than zero")
     pads = paddings(padding, shape[2:], steps, dilations)
-    for n, (low, high), k, d in zip(aval_of(x).shape[2:], pads, shape[2:], dilations):
+    for n, (low, high), k, d in zip(aval_of(input).shape[2:], pads, shape[2:], dilations):
         if n + low + high < (k - 1) * d + 1:
-            padded = " x ".join(str(n + a + b) for n, (a, b) in zip(aval_of(x).shape[2:], pads))
+            padded = " x ".join(str(n + a + b) for n, (a, b) in zip(aval_of(input).shape[2:], pads))
             kernel = " x ".join(str((k - 1) * d + 1) for k, d in zip(shape[2:], dilations))
             raise TensorError(
                 f"Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). Kernel size can't be "
                 "greater than actual input size"
             )
     return correlate_groups(
-        x,
+        input,
         split_groups(weight, groups),
         bias,
         groups,
-        had_batch,
         steps=steps,
         pads=pads,
         x_dilations=(1,) * rank,
@@ -107,37 +118,18 @@ def convolution(rank: int, input, weight, bias, stride, padding, dilation, group
     )
 
 
-def declare_conv(rank: int) -> Any:
-    """Declare the convolution over so many dimensions."""
-
-    @operation("input weight bias", name=f"conv{rank}d", **CONVOLUTION)
-    def conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups: int = 1) -> Any:
-        """The correlation of input (N, C, *spatial) with a weight (features, C / groups, *kernel), plus each feature's
-        bias.
-
-        Args:
-            stride, dilation: one number, or one for each spatial dimension.
-            padding: zeros on both sides of each dimension; "same" keeps the size, "valid" is 0.
-
-        >>> import fxgrad.compat as torch
-        >>> torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 3), padding="same").tolist()
-        [[[2.0, 3.0, 3.0, 2.0]]]
-        """
-        return convolution(rank, input, weight, bias, stride, padding, dilation, groups)
-
-    return conv
-
-
-conv1d, conv2d, conv3d = map(declare_conv, (1, 2, 3))
-
-
-def transposed_convolution(
-    rank: int, input, weight, bias, stride, padding, output_padding, groups: int, dilation
+@spatial_operations("conv_transpose{}d", **CONVOLUTION)
+def conv_transpose(
+    rank: int, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups: int = 1, dilation=1
 ) -> Any:
-    """The transpose of `convolution`: a correlation with the reversed weight, stride − 1 zeros between the entries."""
-    x, had_batch = add_batch_axis(input, rank, f"conv_transpose{rank}d")
+    """The transpose of a convolution, with a weight (C, features / groups, *kernel), plus the bias of each feature.
+
+    Args:
+        output_padding: by what the result is larger: of the sizes that the convolution maps to one, which.
+    """
+    # A correlation with the reversed weight, stride − 1 zeros between the entries.
     shape = aval_of(weight).shape
-    check_operands(x, weight, bias, rank, groups, shape[0], shape[1] * groups)
+    check_operands(input, weight, bias, rank, groups, shape[0], shape[1] * groups)
     strides, dilations = per_dimension(stride, rank, "stride"), per_dimension(dilation, rank, "dilation")
     inner, outer = (
         per_dimension(padding, rank, "padding"),
@@ -156,38 +148,15 @@ def transposed_convolution(
     ]
     w = ops.permute(split_groups(weight, groups), axes=(0, 2, 1, *range(3, rank + 3)))
     return correlate_groups(
-        x,
+        input,
         ops.flip(w, axes=tuple(range(3, rank + 3))),
         bias,
         groups,
-        had_batch,
         steps=(1,) * rank,
         pads=tuple(pads),
         x_dilations=strides,
         w_dilations=dilations,
     )
-
-
-def declare_conv_transpose(rank: int) -> Any:
-    """Declare the transposed convolution over so many dimensions."""
-
-    @operation("input weight bias", name=f"conv_transpose{rank}d", **CONVOLUTION)
-    def conv_transpose(
-        input, weight, bias=None, stride=1, padding=0, output_padding=0, groups: int = 1, dilation=1
-    ) -> Any:
-        """The transpose of a convolution, with a weight (C, features / groups, *kernel), plus the bias of each feature.
-
-        Args:
-            output_padding: by what the result is larger: of the sizes that the convolution maps to one, which.
-        """
-        return transposed_convolution(
-            rank, input, weight, bias, stride, padding, output_padding, groups, dilation
-        )
-
-    return conv_transpose
-
-
-conv_transpose1d, conv_transpose2d, conv_transpose3d = map(declare_conv_transpose, (1, 2, 3))
 
 
 # -- windows ------------------------------------------
@@ -200,9 +169,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1) -> Any:
     sizes, steps = per_dimension(kernel_size, 2, "kernel_size"), per_dimension(stride, 2, "stride")
     x = ops.pad(x, widths=((0, 0), (0, 0), *((p, p) for p in pads)))
     y = ops.windows(x, sizes=sizes, steps=steps, dilations=per_dimension(dilation, 2, "dilation"))
-    return remove_batch_axis(
-        ops.reshape(y, shape=(n, c * prod(sizes), prod(aval_of(y).shape[4:]))), had_batch
-    )
+    y = ops.reshape(y, shape=(n, c * prod(sizes), prod(aval_of(y).shape[4:])))
+    return y if had_batch else remove_batch_axis(y)
 
 
 @operation("input", spaces="nn.functional", out=False, node="Col2ImBackward0")
@@ -231,4 +199,5 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1) -> An
     u = ops.reshape(x, shape=(n, rows // prod(sizes), *sizes, *counts))
     y = ops.col2im(u, shape=padded, steps=steps, dilations=dilations)
     inside = tuple(slice(p, p + m, None) for p, m in zip(pads, outer))
-    return remove_batch_axis(ops.getitem(y, index=(slice(None, None, None),) * 2 + inside), had_batch)
+    y = ops.getitem(y, index=(slice(None, None, None),) * 2 + inside)
+    return y if had_batch else remove_batch_axis(y)

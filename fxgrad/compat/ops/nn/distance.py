@@ -9,9 +9,10 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.errors import ArgumentValueError, TensorError
-from ..._declare.operation import expose, operation
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
 from ..reduction import p_norm
-from .loss import hinge, legacy_reduction, reduce_losses
+from .loss import hinge, loss, reduce_losses
 
 
 @operation("x1 x2", promote="float", spaces="function nn.functional", out=False)
@@ -53,10 +54,8 @@ def normalize(input, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     return input / ops.where(ops.less(length, eps), eps, length)
 
 
-@operation("input1 input2 target", spaces="function nn.functional", promote="float", out=False)
-def cosine_embedding_loss(
-    input1, input2, target, margin: float = 0, size_average=None, reduce=None, reduction: str = "mean"
-) -> Any:
+@loss("input1 input2 target", "function", promote="float")
+def cosine_embedding_loss(input1, input2, target, margin: float = 0, reduction: str = "mean") -> Any:
     """1 − cos of pairs where the target is 1, and max(cos − margin, 0) where it is −1."""
     axis = aval_of(input1).ndim - 1
     # torch's epsilon is added to the squares here.
@@ -64,7 +63,7 @@ def cosine_embedding_loss(
     cosine = ops.reduce_sum(input1 * input2, axes=(axis,)) / ops.sqrt(squares[0] * squares[1])
     alike = ops.where(ops.equal(target, 1), 1 - cosine, 0)
     apart = ops.where(ops.equal(target, -1), hinge(cosine - margin), 0)
-    return reduce_losses(alike + apart, legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(alike + apart, reduction)
 
 
 def check_margin(margin: float) -> None:
@@ -73,7 +72,7 @@ def check_margin(margin: float) -> None:
         raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
 
 
-@operation("anchor positive negative", spaces="function nn.functional", promote="float", out=False)
+@loss("anchor positive negative", "function", promote="float")
 def triplet_margin_loss(
     anchor,
     positive,
@@ -82,8 +81,6 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average=None,
-    reduce=None,
     reduction: str = "mean",
 ) -> Any:
     """max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); with `swap` the negative is as near as it is to the
@@ -93,7 +90,7 @@ def triplet_margin_loss(
     far = p_norm(anchor - negative + eps, p, -1)
     if swap:
         far = ops.minimum(far, p_norm(positive - negative + eps, p, -1))
-    return reduce_losses(hinge(margin + near - far), legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(hinge(margin + near - far), reduction)
 
 
 @expose("nn.functional")

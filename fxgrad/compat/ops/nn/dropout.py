@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ..._core.errors import ArgumentValueError, TensorError
-from ..._core.tensor import wrap
-from ..._declare.operation import expose
-from ..._make.generators import draw
+from ..._declare.spaces import expose
+from ..._make.generators import draw_tensor
 from .activation import leaky_relu
 from .softmax import softmax
 
@@ -22,15 +19,10 @@ def check_probability(p: float) -> None:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def draw_tensor(sample, shape, dtype) -> Any:
-    """Draw a Tensor of random numbers: `sample` is as in `generators.draw`."""
-    return wrap(draw(lambda rng, s: np.asarray(sample(rng, s)).astype(dtype.numpy), tuple(shape)))
-
-
 def dropout_factors(shape, dtype, p: float) -> Any:
     """Draw the factors of dropout: 1/(1 − p) with probability 1 − p, and 0 otherwise."""
     scale = 0.0 if p == 1 else 1 / (1 - p)
-    return draw_tensor(lambda rng, s: (rng.random(s) >= p) * scale, shape, dtype)
+    return draw_tensor(lambda rng, s: (rng.random(s) >= p) * scale, shape, dtype=dtype)
 
 
 def apply_factor(input, factor, inplace: bool) -> Any:
@@ -49,18 +41,6 @@ def drop_entries(input, p: float, training: bool, inplace: bool, shape) -> Any:
 def dropout(input, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zeros with probability p, and else x/(1 − p); x itself unless `training`."""
     return drop_entries(input, p, training, inplace, input.shape)
-
-
-@expose("function", "dropout")
-def torch_dropout(input, p: float, train: bool) -> Any:
-    """nn.functional.dropout."""
-    return dropout(input, p, train)
-
-
-@expose("function", "dropout_")
-def torch_dropout_(input, p: float, train: bool) -> Any:
-    """nn.functional.dropout in place."""
-    return dropout(input, p, train, True)
 
 
 def feature_shape(input, rank: int | None) -> tuple[int, ...]:
@@ -102,7 +82,7 @@ def drop_to_saturation(input, p: float, training: bool, inplace: bool, shape) ->
     if p == 1:
         return apply_factor(input, 0.0, inplace)
     scale = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
-    mask = draw_tensor(lambda rng, s: rng.random(s) >= p, shape, input.dtype)
+    mask = draw_tensor(lambda rng, s: rng.random(s) >= p, shape, dtype=input.dtype)
     moved = (mask - 1) * (ALPHA * scale) + ALPHA * scale * p
     if inplace:
         return input.mul_(mask * scale).add_(moved)
@@ -121,16 +101,19 @@ def feature_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace
     return drop_to_saturation(input, p, training, inplace, feature_shape(input, None))
 
 
-@expose("function", "alpha_dropout")
-def torch_alpha_dropout(input, p: float, train: bool) -> Any:
-    """nn.functional.alpha_dropout."""
-    return alpha_dropout(input, p, train)
+def declare_torch_dropout(name: str, function, **options) -> None:
+    """Declare the same function as `torch.name`, with torch's other parameters."""
+
+    @expose("function", name)
+    def drop(input, p: float, train: bool) -> Any:
+        return function(input, p, train, **options)
+
+    drop.__doc__ = f"nn.functional.{function.__name__}{' in place' if options else ''}."
 
 
-@expose("function", "feature_alpha_dropout")
-def torch_feature_alpha_dropout(input, p: float, train: bool) -> Any:
-    """nn.functional.feature_alpha_dropout."""
-    return feature_alpha_dropout(input, p, train)
+for function in (dropout, alpha_dropout, feature_alpha_dropout):
+    declare_torch_dropout(function.__name__, function)
+declare_torch_dropout("dropout_", dropout, inplace=True)
 
 
 @expose("nn.functional")
@@ -145,7 +128,7 @@ def rrelu(
     if not training:
         y = leaky_relu(input, (lower + upper) / 2)
     else:
-        slope = draw_tensor(lambda rng, s: rng.uniform(lower, upper, s), input.shape, input.dtype)
+        slope = draw_tensor(lambda rng, s: rng.uniform(lower, upper, s), input.shape, dtype=input.dtype)
         y = input * slope.masked_fill(input > 0, 1.0)
     return input.copy_(y) if inplace else y
 
@@ -167,7 +150,7 @@ def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-1
     Args:
         hard: the greatest becomes 1 and the others 0; the derivative is that of the soft weighting.
     """
-    noise = draw_tensor(lambda rng, s: rng.gumbel(size=s), logits.shape, logits.dtype)
+    noise = draw_tensor(lambda rng, s: rng.gumbel(size=s), logits.shape, dtype=logits.dtype)
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

@@ -12,7 +12,8 @@ from ....core.interpreter import CURRENT, Tracer, use_context
 from ..._core.dtypes import type_name
 from ..._core.errors import ArgumentValueError, DimensionError, TensorError
 from ..._core.modes import with_modes
-from ..._declare.operation import expose, operation
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
 from ..reduction import p_norm
 
 ROWS = (ops.ARRAY, slice(None, None, None))
@@ -113,8 +114,58 @@ def embedding(
     return torch_embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
-@operation("weight indices offsets per_sample_weights", spaces="", out=False, name="embedding_bag")
-def embedding_bag_values(
+def bag_arguments(
+    input,
+    weight,
+    offsets=None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights=None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """The bags are checked, rows that are too long shortened."""
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentValueError("mode has to be one of sum, mean or max")
+    if input.ndim == 2 and offsets is not None:
+        raise ArgumentValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            "sequences. However, found offsets of type <class 'torch.Tensor'>"
+        )
+    if input.ndim == 1 and offsets is None:
+        raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
+    if input.ndim not in (1, 2):
+        raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise NotImplementedError(
+                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+                f"(got mode='{mode}'). Please open a feature request on GitHub."
+            )
+        if per_sample_weights.shape != input.shape:
+            raise ArgumentValueError(
+                f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, it must have "
+                f"the same shape as the input ({tuple(input.shape)})"
+            )
+    padding_idx = padding_row(padding_idx, weight.shape[0])
+    if max_norm is not None:
+        renormalize_rows(weight, input, max_norm, norm_type)
+    params = {
+        "mode": mode,
+        "padding_idx": padding_idx,
+        "by_frequency": scale_grad_by_freq,
+        "include_last_offset": include_last_offset,
+    }
+    return (weight, input, offsets, per_sample_weights), params
+
+
+@operation(
+    "weight indices offsets per_sample_weights", arguments=bag_arguments, spaces="nn.functional", out=False
+)
+def embedding_bag(
     weight,
     indices,
     offsets,
@@ -124,7 +175,14 @@ def embedding_bag_values(
     by_frequency: bool,
     include_last_offset: bool,
 ) -> Any:
-    """Sums, means or maxima of bags of rows."""
+    """Sums, means or maxima (`mode`) of bags of rows of `weight`, without the rows themselves.
+
+    Args:
+        input: row numbers: a row for each bag; or one after the other, with the `offsets` at which bags begin.
+        per_sample_weights: of each row number; for sums only.
+        include_last_offset: the last offset is the end of the last bag.
+        padding_idx: the row that does not count. All others are as in `embedding`.
+    """
     width = aval_of(weight).shape[1]
     if offsets is None:
         count, length = aval_of(indices).shape
@@ -163,62 +221,3 @@ def bag_maxima(found, here, bag, count: int) -> Any:
     place = ops.argmax(every, axis=1)
     greatest = ops.getitem(found, place, np.arange(width), index=(ops.ARRAY, ops.ARRAY))
     return ops.where(ops.reduce_any(member, axes=(1,)), greatest, 0)
-
-
-@expose("nn.functional")
-def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm: float | None = None,
-    norm_type: float = 2,
-    scale_grad_by_freq: bool = False,
-    mode: str = "mean",
-    sparse: bool = False,
-    per_sample_weights=None,
-    include_last_offset: bool = False,
-    padding_idx: int | None = None,
-) -> Any:
-    """Sums, means or maxima (`mode`) of bags of rows of `weight`, without the rows themselves.
-
-    Args:
-        input: row numbers: a row for each bag; or one after the other, with the `offsets` at which bags begin.
-        per_sample_weights: of each row number; for sums only.
-        include_last_offset: the last offset is the end of the last bag.
-        padding_idx: the row that does not count. All others are as in `embedding`.
-    """
-    if mode not in ("sum", "mean", "max"):
-        raise ArgumentValueError("mode has to be one of sum, mean or max")
-    if input.ndim == 2 and offsets is not None:
-        raise ArgumentValueError(
-            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-            "sequences. However, found offsets of type <class 'torch.Tensor'>"
-        )
-    if input.ndim == 1 and offsets is None:
-        raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
-    if input.ndim not in (1, 2):
-        raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
-    if per_sample_weights is not None:
-        if mode != "sum":
-            raise NotImplementedError(
-                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-                f"(got mode='{mode}'). Please open a feature request on GitHub."
-            )
-        if per_sample_weights.shape != input.shape:
-            raise ArgumentValueError(
-                f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, it must have "
-                f"the same shape as the input ({tuple(input.shape)})"
-            )
-    padding_idx = padding_row(padding_idx, weight.shape[0])
-    if max_norm is not None:
-        renormalize_rows(weight, input, max_norm, norm_type)
-    return embedding_bag_values(
-        weight,
-        input,
-        offsets,
-        per_sample_weights,
-        mode,
-        padding_idx,
-        scale_grad_by_freq,
-        include_last_offset,
-    )

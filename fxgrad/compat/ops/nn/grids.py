@@ -12,7 +12,8 @@ from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.errors import ArgumentValueError, TensorError
-from ..._declare.operation import expose, operation
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
 from .embedding import ROWS
 
 MODES = ("bilinear", "nearest", "bicubic")
@@ -161,24 +162,8 @@ def grid_sample(
     )
 
 
-@operation("theta", spaces="", out=False)
-def affine_grid_generator(theta, size, align_corners: bool) -> Any:
-    """theta · (places, 1) for every place of an image of that size."""
-    dtype = aval_of(theta).dtype
-    lines = [
-        np.linspace(-1, 1, n) * (1 if align_corners else (n - 1) / n) if n > 1 else np.zeros(1)
-        for n in size[2:]
-    ]
-    places = np.stack([*reversed(np.meshgrid(*lines, indexing="ij")), np.ones(size[2:])], -1).astype(dtype)
-    count, rank = len(size) - 2, int(np.prod(size[2:]))
-    found = fnp.matmul(places.reshape(1, rank, count + 1), ops.permute(theta, axes=(0, 2, 1)))
-    return ops.reshape(found, shape=(size[0], *size[2:], count))
-
-
-@expose("nn.functional")
-def affine_grid(theta, size, align_corners: bool | None = None) -> Any:
-    """The grid for `grid_sample` that shows an image of the size (N, C, H, W) under the affine maps `theta` (N, 2, 3),
-    or one with a third dimension."""
+def affine_arguments(theta, size, align_corners: bool | None = None) -> Any:
+    """The maps and the size are checked."""
     if not theta.is_floating_point():
         raise ArgumentValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     size, have = tuple(size), tuple(theta.shape)
@@ -195,7 +180,30 @@ def affine_grid(theta, size, align_corners: bool | None = None) -> Any:
         )
     if min(size) <= 0:
         raise ArgumentValueError(f"Expected non-zero, positive output size. Got {list(size)}")
-    return affine_grid_generator(theta, size, resolve_align_corners("affine_grid", align_corners))
+    corners = resolve_align_corners("affine_grid", align_corners)
+    return (theta,), {"size": size, "align_corners": corners}
+
+
+@operation(
+    "theta",
+    arguments=affine_arguments,
+    spaces="nn.functional",
+    out=False,
+    node="AffineGridGeneratorBackward0",
+)
+def affine_grid(theta, size, align_corners: bool) -> Any:
+    """The grid for `grid_sample` that shows an image of the size (N, C, H, W) under the affine maps `theta` (N, 2, 3),
+    or one with a third dimension."""
+    # theta · (places, 1) for every place of the image
+    dtype = aval_of(theta).dtype
+    lines = [
+        np.linspace(-1, 1, n) * (1 if align_corners else (n - 1) / n) if n > 1 else np.zeros(1)
+        for n in size[2:]
+    ]
+    places = np.stack([*reversed(np.meshgrid(*lines, indexing="ij")), np.ones(size[2:])], -1).astype(dtype)
+    count, rank = len(size) - 2, int(np.prod(size[2:]))
+    found = fnp.matmul(places.reshape(1, rank, count + 1), ops.permute(theta, axes=(0, 2, 1)))
+    return ops.reshape(found, shape=(size[0], *size[2:], count))
 
 
 def resolve_align_corners(name: str, align_corners: bool | None) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 from .... import numpy as fnp
 from .... import ops
@@ -12,9 +14,44 @@ from ....core.interpreter import Tracer
 from ....ops.kinds import Elementwise
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.primitives import declare_primitive
-from ..._declare.operation import expose, operation
+from ..._declare.operation import operation
 
-LOSS = {"spaces": "nn.functional", "out": False}
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def loss(
+    tensors: str = "input target", elsewhere: str = "", size_average: str = "reduction", **options
+) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a loss of nn.functional, a function with a parameter `reduction`, to which torch's deprecated parameters
+    that ask for one are added.
+
+    Args:
+        tensors, options: see `operation`.
+        elsewhere: the other spaces that have it.
+        size_average: the parameter before which this one stands; `reduce` is always before `reduction`.
+    """
+
+    def declare(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def compute(*, size_average, reduce, reduction: str, **given) -> Any:
+            return function(**given, reduction=legacy_reduction(size_average, reduce, reduction))
+
+        compute.__signature__ = add_deprecated(inspect.signature(function), size_average)  # type: ignore[attr-defined]
+        usual = {"spaces": f"{elsewhere} nn.functional", "out": False, "promote": "arithmetic"}
+        return operation(tensors, **(usual | options))(compute)
+
+    return declare
+
+
+def add_deprecated(signature: inspect.Signature, place: str) -> inspect.Signature:
+    """Add `size_average` before the parameter of that name, and `reduce` before `reduction`."""
+    found: list[inspect.Parameter] = []
+    for p in signature.parameters.values():
+        new = ["size_average"] * (p.name == place) + ["reduce"] * (p.name == "reduction")
+        found += [inspect.Parameter(name, p.POSITIONAL_OR_KEYWORD, default=None) for name in new]
+        found.append(p)
+    return signature.replace(parameters=found)
 
 
 def reduce_losses(losses, reduction: str) -> Any:
@@ -27,6 +64,16 @@ def reduce_losses(losses, reduction: str) -> Any:
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     size = aval_of(losses).size
     return fnp.sum(losses) / size if size else fnp.sum(losses) * math.nan
+
+
+def weigh_and_reduce(losses, weight, reduction: str) -> Any:
+    """Multiply losses by weights and reduce them; the mean is over the weights."""
+    if weight is None:
+        return reduce_losses(losses, reduction)
+    losses = losses * weight
+    if reduction != "mean":
+        return reduce_losses(losses, reduction)
+    return fnp.sum(losses) / fnp.sum(ops.broadcast_to(weight, shape=losses.shape))
 
 
 def legacy_reduction(size_average, reduce, reduction: str) -> str:
@@ -44,51 +91,35 @@ def hinge(x) -> Any:
 
 
 # -- differences ------------------------------------------
-@operation("input target weight", promote="arithmetic", **LOSS)
-def mse_loss(input, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Any:
+@loss("input target weight")
+def mse_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     """The squared difference.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 3.0]), torch.zeros(2)).item()
     5.0
     """
-    return reduce_weighted(
-        ops.square(input - target), weight, legacy_reduction(size_average, reduce, reduction)
-    )
+    return weigh_and_reduce(ops.square(input - target), weight, reduction)
 
 
-def reduce_weighted(losses, weight, reduction: str) -> Any:
-    """Multiply losses by weights and reduce them; the mean is over the weights."""
-    if weight is None:
-        return reduce_losses(losses, reduction)
-    losses = losses * weight
-    if reduction != "mean":
-        return reduce_losses(losses, reduction)
-    return fnp.sum(losses) / fnp.sum(ops.broadcast_to(weight, shape=losses.shape))
-
-
-@operation("input target weight", promote="arithmetic", node="MeanBackward0", **LOSS)
-def l1_loss(input, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Any:
+@loss("input target weight", node="MeanBackward0")
+def l1_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     """The absolute difference."""
-    return reduce_weighted(
-        ops.absolute(input - target), weight, legacy_reduction(size_average, reduce, reduction)
-    )
+    return weigh_and_reduce(ops.absolute(input - target), weight, reduction)
 
 
-@operation("input target", promote="arithmetic", **LOSS)
-def smooth_l1_loss(
-    input, target, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
-) -> Any:
+@loss()
+def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) -> Any:
     """d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2 elsewhere."""
     if not beta >= 0:
         raise TensorError("smooth_l1_loss does not support negative values for beta.")
     d = input - target
     size = ops.absolute(d)
     losses = size if beta == 0 else ops.where(ops.less(size, beta), 0.5 / beta * d * d, size - 0.5 * beta)
-    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(losses, reduction)
 
 
-@operation("input target weight", promote="arithmetic", **LOSS)
+@operation("input target weight", promote="arithmetic", spaces="nn.functional", out=False)
 def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Any:
     """d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
     if not delta > 0:
@@ -96,19 +127,10 @@ def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weigh
     d = input - target
     size = ops.absolute(d)
     losses = ops.where(ops.less(size, delta), 0.5 * d * d, delta * (size - 0.5 * delta))
-    return reduce_weighted(losses, weight, reduction)
+    return weigh_and_reduce(losses, weight, reduction)
 
 
 # -- probabilities ------------------------------------------
-def check_same_shape(input, target) -> None:
-    have, want = aval_of(target).shape, aval_of(input).shape
-    if have != want:
-        raise ArgumentValueError(
-            f"Using a target size (torch.Size({list(have)})) that is different to the input size "
-            f"(torch.Size({list(want)})) is deprecated. Please ensure they have the same size."
-        )
-
-
 def clamp_log(x) -> Any:
     """log(x), but not less than −100."""
     return ops.maximum(ops.log(x), -100.0)
@@ -130,34 +152,24 @@ binary_entropy = declare_primitive(
 )
 
 
-@operation(
-    "input target weight",
-    name="binary_cross_entropy",
-    by_value=True,
-    spaces="",
-    promote="arithmetic",
-    out=False,
-)
-def bce_values(input, target, weight, reduction: str) -> Any:
-    """The binary cross entropies, weighted and reduced."""
+@loss("input target weight", by_value=True)
+def binary_cross_entropy(input, target, weight=None, reduction: str = "mean") -> Any:
+    """−target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms not less than −100."""
+    have, want = aval_of(target).shape, aval_of(input).shape
+    if have != want:
+        raise ArgumentValueError(
+            f"Using a target size (torch.Size({list(have)})) that is different to the input size "
+            f"(torch.Size({list(want)})) is deprecated. Please ensure they have the same size."
+        )
     if not isinstance(input, Tracer) and not ((input >= 0) & (input <= 1)).all():
         raise TensorError("all elements of input should be between 0 and 1")
     losses = binary_entropy(input, target)
     return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
-@expose("nn.functional")
-def binary_cross_entropy(
-    input, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
-) -> Any:
-    """−target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms not less than −100."""
-    check_same_shape(input, target)
-    return bce_values(input, target, weight, legacy_reduction(size_average, reduce, reduction))
-
-
-@operation("input target weight pos_weight", spaces="function nn.functional", promote="arithmetic", out=False)
+@loss("input target weight pos_weight", "function")
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction: str = "mean", pos_weight=None
+    input, target, weight=None, reduction: str = "mean", pos_weight=None
 ) -> Any:
     """binary_cross_entropy of sigmoid(x), without overflow or lost digits."""
     have, want = aval_of(target).shape, aval_of(input).shape
@@ -167,15 +179,11 @@ def binary_cross_entropy_with_logits(
         )
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
     losses = (1 - target) * input + scale * ops.softplus(ops.negative(input))
-    return reduce_losses(
-        losses if weight is None else losses * weight, legacy_reduction(size_average, reduce, reduction)
-    )
+    return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
-@operation("input target", spaces="function nn.functional", promote="arithmetic", out=False)
-def kl_div(
-    input, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
-) -> Any:
+@loss(elsewhere="function")
+def kl_div(input, target, reduction: str = "mean", log_target: bool = False) -> Any:
     """target·(log(target) − x) for logarithms x of probabilities; "batchmean" divides by the first size."""
     if log_target:
         losses = ops.exp(target) * (target - input)
@@ -184,43 +192,25 @@ def kl_div(
         losses = ops.where(absent, 0, target * ops.log(ops.where(absent, 1, target))) - target * input
     if reduction == "batchmean":
         return fnp.sum(losses) / aval_of(input).shape[0]
-    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(losses, reduction)
 
 
-@operation("input target", spaces="nn.functional", promote="arithmetic", out=False)
+@loss(size_average="eps")
 def poisson_nll_loss(
-    input,
-    target,
-    log_input: bool = True,
-    full: bool = False,
-    size_average=None,
-    eps: float = 1e-8,
-    reduce=None,
-    reduction: str = "mean",
+    input, target, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
     """exp(x) − target·x for the logarithm x of a rate; `full` adds Stirling's approximation of log(target!)."""
     losses = ops.exp(input) - target * input if log_input else input - target * ops.log(input + eps)
     if full:
         stirling = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
         losses = losses + ops.where(ops.greater(target, 1), stirling, 0)
-    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(losses, reduction)
 
 
-@operation("input target var", spaces="", promote="arithmetic", out=False, name="gaussian_nll", by_value=True)
-def gaussian_nll_values(input, target, var, full: bool, eps: float, reduction: str) -> Any:
-    """(log(var) + (x − target)²/var)/2, var not less than eps; its derivative is as if it were not limited."""
-    if not isinstance(var, Tracer) and (var < 0).any():
-        raise ArgumentValueError("var has negative entry/entries")
-    var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
-    losses = 0.5 * (ops.log(var) + ops.square(input - target) / var)
-    return reduce_losses(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
-
-
-@expose("nn.functional")
-def gaussian_nll_loss(
+def gaussian_arguments(
     input, target, var, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """(log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2."""
+    """A variance may be a number, or one for each row."""
     if isinstance(var, float):
         var = input.new_full(input.shape, var)
     if tuple(var.shape) != tuple(input.shape):
@@ -228,31 +218,43 @@ def gaussian_nll_loss(
             var = var.unsqueeze(-1)
         elif tuple(input.shape[:-1]) != tuple(var.shape[:-1]) or var.shape[-1] != 1:
             raise ArgumentValueError("var is of incorrect size")
-    return gaussian_nll_values(input, target, var, full, eps, reduction)
+    return (input, target, var), {"full": full, "eps": eps, "reduction": reduction}
+
+
+@operation(
+    "input target var",
+    arguments=gaussian_arguments,
+    spaces="nn.functional",
+    promote="arithmetic",
+    out=False,
+    by_value=True,
+)
+def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str) -> Any:
+    """(log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2. The variance is not less than
+    eps; its derivative is as if it were not limited."""
+    if not isinstance(var, Tracer) and (var < 0).any():
+        raise ArgumentValueError("var has negative entry/entries")
+    var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
+    losses = 0.5 * (ops.log(var) + ops.square(input - target) / var)
+    return reduce_losses(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
 
 # -- margins ------------------------------------------
-@operation("input target", spaces="function nn.functional", promote="arithmetic", out=False)
-def hinge_embedding_loss(
-    input, target, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean"
-) -> Any:
+@loss(elsewhere="function")
+def hinge_embedding_loss(input, target, margin: float = 1.0, reduction: str = "mean") -> Any:
     """x where the target is 1, and max(margin − x, 0) where it is −1."""
     apart = ops.where(ops.not_equal(target, 1), hinge(margin - input), 0)
     near = ops.where(ops.not_equal(target, -1), input, 0)
-    return reduce_losses(apart + near, legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(apart + near, reduction)
 
 
-@operation("input1 input2 target", spaces="function nn.functional", promote="float", out=False)
-def margin_ranking_loss(
-    input1, input2, target, margin: float = 0, size_average=None, reduce=None, reduction: str = "mean"
-) -> Any:
+@loss("input1 input2 target", "function", promote="float")
+def margin_ranking_loss(input1, input2, target, margin: float = 0, reduction: str = "mean") -> Any:
     """max(−target·(input1 − input2) + margin, 0)."""
-    losses = hinge(margin - target * (input1 - input2))
-    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(hinge(margin - target * (input1 - input2)), reduction)
 
 
-@operation("input target", promote="arithmetic", **LOSS)
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction: str = "mean") -> Any:
+@loss()
+def soft_margin_loss(input, target, reduction: str = "mean") -> Any:
     """log(1 + e^(−target·x)), without overflow."""
-    losses = ops.softplus(ops.negative(target * input))
-    return reduce_losses(losses, legacy_reduction(size_average, reduce, reduction))
+    return reduce_losses(ops.softplus(ops.negative(target * input)), reduction)

@@ -16,8 +16,10 @@ from ....ops.kinds import General
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.modes import with_modes
 from ..._core.primitives import declare_primitive
-from ..._declare.operation import expose, operation
-from ..dimensions import normalize_dim
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
+from ..arguments import normalize_dim
+from ..declarers import expose_with, first_result
 
 
 def keepdim_mean(x, axes: tuple[int, ...]) -> Any:
@@ -102,7 +104,7 @@ class NormLayout:
     def __init__(self, inner_shape: tuple[int, ...], axes: tuple[int, ...], weight_shape: tuple[int, ...]):
         self.inner, self.axes, self.weights = inner_shape, axes, weight_shape
 
-    def arranged(self, x, weight, bias) -> list[Any]:
+    def reshape(self, x, weight, bias) -> list[Any]:
         """Reshape input, weight and bias, or their tangents, to these shapes."""
         shapes = (self.inner, self.weights, self.weights)
         return [None if v is None else ops.reshape(v, shape=s) for v, s in zip((x, weight, bias), shapes)]
@@ -116,12 +118,13 @@ class NormLayout:
         return ops.contract(x, weight, spec=f"{letters},{last}->{letters}")
 
 
-def declare_normalization(layout, name: str, node: str) -> Any:
-    """Declare (input, weight, bias, eps, size) → (y, x̂, mean, variance) by the Layout layout(shape, size)."""
+def declare_normalization(layout, name: str, kind: str, doc: str = "", **options) -> Any:
+    """Declare (input, weight, bias, eps, size) → (y, x̂, mean, variance) by the NormLayout layout(shape, size); `kind`
+    is in the name of the node."""
 
     def normalize(input, weight, bias, eps: float, size) -> Any:
         how = layout(aval_of(input).shape, size)
-        x, w, b = how.arranged(input, weight, bias)
+        x, w, b = how.reshape(input, weight, bias)
         unit, middle, variance = standardize(x, axes=how.axes, eps=eps)
         y = ops.positive(unit) if w is None else unit * w  # x̂ is kept, whatever becomes of y
         y = y if b is None else y + b
@@ -130,8 +133,8 @@ def declare_normalization(layout, name: str, node: str) -> Any:
     def tangent(ys, primals, tangents, params: dict) -> list[Any]:
         shape = aval_of(primals[0]).shape
         how = layout(shape, params["size"])
-        _, w, _ = how.arranged(*primals)
-        t, tw, tb = how.arranged(*tangents)
+        _, w, _ = how.reshape(*primals)
+        t, tw, tb = how.reshape(*tangents)
         inner: Any = [None] * 3
         terms = []
         if t is not None:
@@ -143,9 +146,10 @@ def declare_normalization(layout, name: str, node: str) -> Any:
             terms.append(ops.broadcast_to(tb, shape=how.inner))
         return [ops.reshape(reduce(ops.add, terms), shape=shape), *inner]
 
-    return operation(
-        "input weight bias", name=name, node=node, spaces="", out=False, results=tuple, tangent=tangent
-    )(normalize)
+    normalize.__doc__ = doc
+    node = f"Native{kind}NormBackward0"
+    options = {"spaces": "", "results": tuple, "out": False, "tangent": tangent, **options}
+    return operation("input weight bias", name=name, node=node, **options)(normalize)
 
 
 def last_axes_layout(shape: tuple[int, ...], size: tuple[int, ...]) -> NormLayout:
@@ -163,17 +167,9 @@ def group_layout(shape: tuple[int, ...], size: int) -> NormLayout:
     return NormLayout((n, size, width, prod(rest)), (2, 3), (size, width, 1))
 
 
-layer_norm_values = declare_normalization(last_axes_layout, "native_layer_norm", "NativeLayerNormBackward0")
-batch_norm_values = declare_normalization(channel_layout, "native_batch_norm", "NativeBatchNormBackward0")
-group_norm_values = declare_normalization(group_layout, "native_group_norm", "NativeGroupNormBackward0")
-
-
-def normalized_sizes(normalized_shape) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-
-
-def check_last_sizes(input, size: tuple[int, ...], weight, bias) -> None:
-    """Raise unless `size` are the last sizes of the input and those of weight and bias."""
+def check_last_sizes(input, normalized_shape, weight, bias=None) -> tuple[int, ...]:
+    """Return the sizes of the last dimensions; raise unless input, weight and bias have them."""
+    size = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     for name, v in (("weight", weight), ("bias", bias)):
         if v is not None and tuple(v.shape) != size:
             raise TensorError(
@@ -186,45 +182,71 @@ def check_last_sizes(input, size: tuple[int, ...], weight, bias) -> None:
             f"Given normalized_shape={list(size)}, expected input with shape [{wanted}], but got input of size"
             f"{list(input.shape)}"
         )
+    return size
 
 
-@expose("nn.functional")
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Any:
+def layer_norm_arguments(input, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Any:
+    """The sizes are checked."""
+    size = check_last_sizes(input, normalized_shape, weight, bias)
+    return (input, weight, bias), {"eps": eps, "size": size}
+
+
+def group_norm_arguments(input, num_groups: int, weight=None, bias=None, eps: float = 1e-5) -> Any:
+    """The groups are checked."""
+    channels = input.shape[1]
+    if num_groups < 1 or channels % num_groups:
+        raise TensorError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    return (input, weight, bias), {"eps": eps, "size": num_groups}
+
+
+PUBLIC: dict[str, Any] = {"spaces": "nn.functional", "results": first_result}
+layer_norm = declare_normalization(
+    last_axes_layout,
+    "layer_norm",
+    "Layer",
     """Normalize over the last dimensions, those of `normalized_shape`.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.functional.layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0).tolist()
     [-1.0, 1.0]
-    """
-    size = normalized_sizes(normalized_shape)
-    check_last_sizes(input, size, weight, bias)
-    return layer_norm_values(input, weight, bias, eps, size)[0]
+    """,
+    arguments=layer_norm_arguments,
+    **PUBLIC,
+)
+group_norm = declare_normalization(
+    group_layout,
+    "group_norm",
+    "Group",
+    "Normalize groups of channels, for each entry of the batch by itself.",
+    arguments=group_norm_arguments,
+    **PUBLIC,
+)
+batch_norm_values = declare_normalization(channel_layout, "native_batch_norm", "Batch")
+instance_norm_values = declare_normalization(group_layout, "native_instance_norm", "Group")
 
 
-@expose("function", "layer_norm")
-def torch_layer_norm(
-    input, normalized_shape, weight=None, bias=None, eps: float = 1e-5, cudnn_enable: bool = True
-) -> Any:
-    """nn.functional.layer_norm."""
-    return layer_norm(input, normalized_shape, weight, bias, eps)
+def rms_norm_arguments(input, normalized_shape, weight=None, eps: float | None = None) -> Any:
+    """The sizes are checked, and are the last axes."""
+    rank, count = input.ndim, len(check_last_sizes(input, normalized_shape, weight))
+    return (input, weight), {"axes": tuple(range(rank - count, rank)), "eps": eps}
 
 
-@operation("input weight", name="rms_norm", spaces="", out=False, node="FusedRmsNormBackward0")
-def rms_norm_values(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
-    """x/√(mean(x²) + eps)·weight."""
+@operation(
+    "input weight",
+    arguments=rms_norm_arguments,
+    spaces="function nn.functional",
+    out=False,
+    node="FusedRmsNormBackward0",
+)
+def rms_norm(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
+    """x/√(mean(x²) + eps)·weight over the last dimensions; eps is the spacing of numbers near 1 where none is given."""
     if eps is None:
         eps = float(np.finfo(aval_of(input).dtype).eps)
     y = input * (1 / ops.sqrt(keepdim_mean(ops.square(input), axes) + eps))
     return y if weight is None else y * weight
-
-
-@expose("function nn.functional")
-def rms_norm(input, normalized_shape, weight=None, eps: float | None = None) -> Any:
-    """x/√(mean(x²) + eps) over the last dimensions; eps is the spacing of numbers near 1 where none is given."""
-    size = normalized_sizes(normalized_shape)
-    check_last_sizes(input, size, weight, None)
-    rank = input.ndim
-    return rms_norm_values(input, weight, tuple(range(rank - len(size), rank)), eps)
 
 
 # -- with running statistics ------------------------------------------
@@ -278,16 +300,12 @@ def batch_norm(
         least = "positive during training" if training else "non-negative"
         raise ArgumentValueError(f"batch_norm eps must be {least}, but got {eps}")
     channels = input.shape[1] if len(input.shape) > 1 else 0
-    for name, v in (
-        ("running_mean", running_mean),
-        ("running_var", running_var),
-        ("weight", weight),
-        ("bias", bias),
-    ):
+    statistics = {"running_mean": running_mean, "running_var": running_var}
+    for name, v in (statistics | {"weight": weight, "bias": bias}).items():
         if v is not None and v.numel() != channels:
             raise TensorError(f"{name} should contain {channels} elements not {v.numel()}")
     if not training:
-        for name, v in (("running_mean", running_mean), ("running_var", running_var)):
+        for name, v in statistics.items():
             if v is None:
                 raise TensorError(
                     f"{name} must be defined in evaluation mode",
@@ -304,22 +322,6 @@ def batch_norm(
     update_running(running_mean, middle, momentum)
     update_running(running_var, variance * (count / max(count - 1, 1)), momentum)
     return y
-
-
-@expose("function", "batch_norm")
-def torch_batch_norm(
-    input,
-    weight,
-    bias,
-    running_mean,
-    running_var,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool = True,
-) -> Any:
-    """nn.functional.batch_norm with its arguments in another order."""
-    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 @expose("nn.functional")
@@ -341,46 +343,17 @@ def instance_norm(
         raise ArgumentValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
-    y, _, middle, variance = group_norm_values(input, weight, bias, eps, input.shape[1])
+    y, _, middle, variance = instance_norm_values(input, weight, bias, eps, input.shape[1])
     update_running(running_mean, middle.mean(0), momentum)
     update_running(running_var, variance.mean(0) * (count / max(count - 1, 1)), momentum)
     return y
 
 
-@expose("function", "instance_norm")
-def torch_instance_norm(
-    input,
-    weight,
-    bias,
-    running_mean,
-    running_var,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool = True,
-) -> Any:
-    """nn.functional.instance_norm with its arguments in another order."""
-    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
-
-
-@expose("nn.functional")
-def group_norm(input, num_groups: int, weight=None, bias=None, eps: float = 1e-5) -> Any:
-    """Normalize groups of channels, for each entry of the batch by itself."""
-    channels = input.shape[1]
-    if num_groups < 1 or channels % num_groups:
-        raise TensorError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(input.shape)} and num_groups={num_groups}"
-        )
-    return group_norm_values(input, weight, bias, eps, num_groups)[0]
-
-
-@expose("function", "group_norm")
-def torch_group_norm(
-    input, num_groups: int, weight=None, bias=None, eps: float = 1e-5, cudnn_enabled: bool = True
-) -> Any:
-    """nn.functional.group_norm."""
-    return group_norm(input, num_groups, weight, bias, eps)
+expose_with("input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True", layer_norm)
+expose_with("input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True", group_norm)
+STATISTICS = "input, weight, bias, running_mean, running_var"
+expose_with(f"{STATISTICS}, training, momentum, eps, cudnn_enabled=True", batch_norm)
+expose_with(f"{STATISTICS}, use_input_stats, momentum, eps, cudnn_enabled=True", instance_norm)
 
 
 @operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")

@@ -11,7 +11,8 @@ from .... import ops
 from ....core.aval import aval_of
 from ....numpy.padding import is_positive_zero
 from ..._core.errors import NotSupportedError, TensorError
-from ..._declare.operation import expose, operation
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
 from ..declarers import number_like
 
 # torch's modes, and NumPy's that fill in the same way.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -13,15 +14,14 @@ from .... import ops
 from ....core.aval import aval_of, kind_of
 from ..._core.dtypes import short_name
 from ..._core.errors import NotSupportedError, TensorError
-from ..._declare.operation import expose, operation
+from ..._declare.spaces import expose
 from ..arithmetic import whole_quotient
-from .spatial import add_batch_axis, per_dimension, remove_batch_axis
+from .spatial import per_dimension, spatial_operations
 
 
-def declare_pooling(name: str, rank: int, **options) -> Any:
-    """Declare a pooling over so many dimensions, whose node has torch's name."""
-    node = "".join(part[:1].upper() + part[1:] for part in name.format(f"{rank}D").split("_"))
-    return operation("input", name=name.format(f"{rank}d"), node=f"{node}Backward0", **options)
+def rank_spaces(rank: int) -> str:
+    """The spaces of operations that are in `torch.` itself over one dimension only."""
+    return "function nn.functional" if rank == 1 else "nn.functional"
 
 
 def count_windows(n: int, size: int, step: int, pad: int, dilation: int, ceil_mode: bool) -> int:
@@ -97,16 +97,13 @@ class Windows:
 
     def positions(self) -> np.ndarray:
         """The places in the flattened image of all taps, as (taps, windows); of those in the padding, one inside."""
-        flat = np.zeros((1,) * 2 * len(self.shape), np.int64)
-        rank = len(self.shape)
-        for i, (n, size, step, pad, dilation, count) in enumerate(
-            zip(self.shape, self.sizes, self.steps, self.pads, self.dilations, self.counts)
-        ):
-            at = np.arange(size)[:, None] * dilation + np.arange(count) * step - pad
-            axes = [1] * 2 * rank
-            axes[i], axes[rank + i] = size, count
-            flat = flat * n + np.clip(at, 0, n - 1).reshape(axes)
-        return flat.reshape(prod(self.sizes), prod(self.counts))
+        tables = [
+            np.clip(np.arange(size)[:, None] * dilation + np.arange(count) * step - pad, 0, n - 1)
+            for n, size, step, pad, dilation, count in zip(
+                self.shape, self.sizes, self.steps, self.pads, self.dilations, self.counts
+            )
+        ]
+        return flat_positions(self.shape, tables)
 
     def divisors(self, count_include_pad: bool) -> np.ndarray:
         """The number of entries of each window: with the padding, but not beyond it."""
@@ -120,55 +117,54 @@ class Windows:
         return result
 
 
+def flat_positions(shape: tuple[int, ...], tables: list[np.ndarray]) -> np.ndarray:
+    """The places in the flattened image of the taps of windows, as (taps, windows), by those along each dimension."""
+    rank = len(shape)
+    flat = np.zeros((1,) * 2 * rank, np.int64)
+    for i, (n, table) in enumerate(zip(shape, tables)):
+        axes = [1] * 2 * rank
+        axes[i], axes[rank + i] = table.shape
+        flat = flat * n + table.reshape(axes)
+    return flat.reshape(prod(flat.shape[:rank]), prod(flat.shape[rank:]))
+
+
 # -- means ------------------------------------------
-def declare_avg_pool(rank: int) -> Any:
-    """Declare the mean over windows of so many dimensions."""
+@spatial_operations("avg_pool{}d", each=lambda rank: {"spaces": rank_spaces(rank), "out": rank > 1})
+def avg_pool(
+    rank: int,
+    input,
+    kernel_size,
+    stride=None,
+    padding=0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """The mean of each window.
 
-    @declare_pooling(
-        "avg_pool{}", rank, spaces="function nn.functional" if rank == 1 else "nn.functional", out=rank > 1
-    )
-    def avg_pool(
-        input,
-        kernel_size,
-        stride=None,
-        padding=0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> Any:
-        """The mean of each window.
+    Args:
+        stride: that of the windows; the kernel size where there is none.
+        padding: zeros on both sides, which count as entries with `count_include_pad`.
+        ceil_mode: windows may reach beyond the end.
+        divisor_override: by what to divide the sum instead.
 
-        Args:
-            stride: that of the windows; the kernel size where there is none.
-            padding: zeros on both sides, which count as entries with `count_include_pad`.
-            ceil_mode: windows may reach beyond the end.
-            divisor_override: by what to divide the sum instead.
-
-        >>> import fxgrad.compat as torch
-        >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2).tolist()
-        [[2.0, 6.0]]
-        """
-        name = f"avg_pool{rank}d"
-        dtype = aval_of(input).dtype
-        if kind_of(dtype) in "biu" and dtype != np.int64:
-            raise NotSupportedError(
-                f"\"{name}\" not implemented for '{short_name(dtype)}'", hint="x.to(torch.int64)"
-            )
-        x, had_batch = add_batch_axis(input, rank, name)
-        windows = Windows(name, aval_of(x).shape[2:], kernel_size, stride, padding, 1, ceil_mode)
-        total = windows.sums(x)
-        if divisor_override == 0:
-            raise TensorError("divisor must be not zero")
-        divisors: Any = divisor_override
-        if divisor_override is None:
-            divisors = windows.divisors(count_include_pad).astype(aval_of(x).dtype)
-        mean = whole_quotient(total, divisors) if dtype == np.int64 else total / divisors
-        return remove_batch_axis(mean, had_batch)
-
-    return avg_pool
-
-
-avg_pool1d, avg_pool2d, avg_pool3d = map(declare_avg_pool, (1, 2, 3))
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2).tolist()
+    [[2.0, 6.0]]
+    """
+    name, dtype = f"avg_pool{rank}d", aval_of(input).dtype
+    if kind_of(dtype) in "biu" and dtype != np.int64:
+        raise NotSupportedError(
+            f"\"{name}\" not implemented for '{short_name(dtype)}'", hint="x.to(torch.int64)"
+        )
+    windows = Windows(name, aval_of(input).shape[2:], kernel_size, stride, padding, 1, ceil_mode)
+    total = windows.sums(input)
+    if divisor_override == 0:
+        raise TensorError("divisor must be not zero")
+    divisors: Any = divisor_override
+    if divisor_override is None:
+        divisors = windows.divisors(count_include_pad).astype(dtype)
+    return whole_quotient(total, divisors) if dtype == np.int64 else total / divisors
 
 
 def adaptive_ranges(n: int, count: int) -> list[range]:
@@ -184,63 +180,21 @@ def adaptive_sizes(output_size, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(n if m is None else int(m) for n, m in zip(shape, given))
 
 
-def declare_adaptive_avg_pool(rank: int) -> Any:
-    """Declare the mean over parts of so many dimensions."""
-
-    @declare_pooling(
-        "adaptive_avg_pool{}",
-        rank,
-        spaces="function nn.functional" if rank == 1 else "nn.functional",
-        out=False,
-    )
-    def adaptive_avg_pool(input, output_size) -> Any:
-        """The means of as many parts of each dimension as `output_size` says; None keeps the dimension."""
-        x, had_batch = add_batch_axis(input, rank, f"adaptive_avg_pool{rank}d")
-        for axis, count in enumerate(adaptive_sizes(output_size, aval_of(x).shape[2:]), 2):
-            shape = aval_of(x).shape
-            if shape[axis] % max(count, 1) == 0 and count:
-                x = ops.reshape(x, shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
-                x = ops.reduce_sum(x, axes=(axis + 1,)) / (shape[axis] // count)
-            else:
-                pieces = adaptive_ranges(shape[axis], count)
-                head = (slice(None, None, None),) * axis
-                x = ops.stack(
-                    [
-                        ops.reduce_sum(
-                            ops.getitem(x, index=(*head, slice(p.start, p.stop, None))), axes=(axis,)
-                        )
-                        / len(p)
-                        for p in pieces
-                    ],
-                    axis,
-                )
-        return remove_batch_axis(x, had_batch)
-
-    return adaptive_avg_pool
-
-
-adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(declare_adaptive_avg_pool, (1, 2, 3))
-
-
-def declare_lp_pool(rank: int) -> Any:
-    """Declare the p-norm over windows of so many dimensions."""
-    average = (avg_pool1d, avg_pool2d, avg_pool3d)[rank - 1]
-
-    def lp_pool(input, norm_type: float, kernel_size, stride=None, ceil_mode: bool = False) -> Any:
-        """The p-norm of each window, of the sum of the pth powers where p is odd; the greatest modulus for p = ∞, the
-        least for p = −∞."""
-        if math.isinf(norm_type):
-            sign = 1 if norm_type > 0 else -1
-            return MAX_POOLS[rank](input.abs() * sign, kernel_size, stride, ceil_mode=ceil_mode)[0] * sign
-        mean = average(input**norm_type, kernel_size, stride, 0, ceil_mode)
-        total = mean.abs().relu() * mean.sign() * prod(per_dimension(kernel_size, rank))
-        return total ** (1.0 / norm_type)
-
-    lp_pool.__name__ = lp_pool.__qualname__ = f"lp_pool{rank}d"
-    return expose("nn.functional")(lp_pool)
-
-
-lp_pool1d, lp_pool2d, lp_pool3d = map(declare_lp_pool, (1, 2, 3))
+@spatial_operations("adaptive_avg_pool{}d", each=lambda rank: {"spaces": rank_spaces(rank)})
+def adaptive_avg_pool(rank: int, input, output_size) -> Any:
+    """The means of as many parts of each dimension as `output_size` says; None keeps the dimension."""
+    x = input
+    for axis, count in enumerate(adaptive_sizes(output_size, aval_of(x).shape[2:]), 2):
+        shape = aval_of(x).shape
+        if shape[axis] % max(count, 1) == 0 and count:
+            x = ops.reshape(x, shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
+            x = ops.reduce_sum(x, axes=(axis + 1,)) / (shape[axis] // count)
+        else:
+            head = (slice(None, None, None),) * axis
+            pieces = [(slice(p.start, p.stop, None), len(p)) for p in adaptive_ranges(shape[axis], count)]
+            means = [ops.reduce_sum(ops.getitem(x, index=(*head, p)), axes=(axis,)) / n for p, n in pieces]
+            x = ops.stack(means, axis)
+    return x
 
 
 # -- maxima ------------------------------------------
@@ -261,75 +215,67 @@ def lowest_value(x) -> Any:
     return -math.inf if kind_of(dtype) == "f" else int(np.iinfo(dtype).min)
 
 
-def max_pool_values(rank: int, input, kernel_size, stride, padding, dilation, ceil_mode: bool) -> Any:
-    """Return [the maxima of windows, their places in the flattened image]; of several the first."""
-    name = f"max_pool{rank}d"
-    x, had_batch = add_batch_axis(input, rank, name)
-    windows = Windows(name, aval_of(x).shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
-    taps = windows.taps(x, lowest_value(x))
-    lead = aval_of(x).shape[:2]
-    count, outer = prod(windows.sizes), prod(windows.counts)
-    tap = ops.argmax(ops.reshape(taps, shape=(*lead, count, outer)), axis=2)
-    indices = ops.getitem(windows.positions(), tap, np.arange(outer), index=(ops.ARRAY, ops.ARRAY))
-    indices = ops.reshape(indices, shape=(*lead, *windows.counts))
-    return [remove_batch_axis(v, had_batch) for v in (gather_flat(x, indices, rank), indices)]
+def take_maxima(x, taps, positions: np.ndarray, outer: tuple[int, ...]) -> list[Any]:
+    """Return [the greatest taps of windows, their places in the flattened image], of several the first. Taps have the
+    shape (N, C, taps, windows), `positions` are those of (taps, windows), `outer` is the shape of the windows."""
+    tap = ops.argmax(taps, axis=2)
+    indices = ops.getitem(positions, tap, np.arange(prod(outer)), index=(ops.ARRAY, ops.ARRAY))
+    indices = ops.reshape(indices, shape=(*aval_of(x).shape[:2], *outer))
+    return [gather_flat(x, indices, len(outer)), indices]
 
 
-def adaptive_max_pool_values(rank: int, input, output_size) -> Any:
-    """Return [the maxima of parts, their places in the flattened image]."""
-    x, had_batch = add_batch_axis(input, rank, f"adaptive_max_pool{rank}d")
-    shape = aval_of(x).shape
-    places = np.zeros((1,) * 2 * rank, np.int64)
-    for i, (n, count) in enumerate(zip(shape[2:], adaptive_sizes(output_size, shape[2:]))):
+def maxima_options(rank: int) -> dict[str, Any]:
+    """The tangents are those of the entries that are the maxima."""
+    return {"tangent": lambda ys, primals, tangents, params: (gather_flat(tangents[0], ys[1], rank), None)}
+
+
+@spatial_operations(
+    "max_pool{}d_with_indices", spaces="function nn.functional", results=tuple, each=maxima_options
+)
+def max_pool_with_indices(
+    rank: int,
+    input,
+    kernel_size,
+    stride=None,
+    padding=0,
+    dilation=1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The greatest entry of each window, and its place in the flattened image."""
+    shape = aval_of(input).shape
+    windows = Windows(f"max_pool{rank}d", shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
+    positions = windows.positions()
+    taps = ops.reshape(windows.taps(input, lowest_value(input)), shape=(*shape[:2], *positions.shape))
+    return take_maxima(input, taps, positions, windows.counts)
+
+
+@spatial_operations(
+    "adaptive_max_pool{}d",
+    results=tuple,
+    each=lambda rank: {"spaces": "function" * (rank == 1), **maxima_options(rank)},
+)
+def adaptive_max_pool_with_indices(rank: int, input, output_size) -> Any:
+    """The greatest entries of parts, and their places in the flattened image."""
+    shape = aval_of(input).shape
+    counts = adaptive_sizes(output_size, shape[2:])
+    tables = []
+    for n, count in zip(shape[2:], counts):
         pieces = adaptive_ranges(n, count)
         longest = max(map(len, pieces), default=1)
-        table = np.array([[p[min(k, len(p) - 1)] for p in pieces] for k in range(longest)])
-        axes = [1] * 2 * rank
-        axes[i], axes[rank + i] = table.shape
-        places = places * n + table.reshape(axes)
-    outer = places.shape[rank:]
-    places = places.reshape(prod(places.shape[:rank]), prod(outer))
-    flat = ops.reshape(x, shape=(*shape[:2], prod(shape[2:])))
-    taps = ops.getitem(flat, places, index=(slice(None, None, None),) * 2 + (ops.ARRAY,))
-    tap = ops.argmax(taps, axis=2)
-    indices = ops.getitem(places, tap, np.arange(prod(outer)), index=(ops.ARRAY, ops.ARRAY))
-    indices = ops.reshape(indices, shape=(*shape[:2], *outer))
-    return [remove_batch_axis(v, had_batch) for v in (gather_flat(x, indices, rank), indices)]
+        tables.append(np.array([[p[min(k, len(p) - 1)] for p in pieces] for k in range(longest)]))
+    positions = flat_positions(shape[2:], tables)
+    flat = ops.reshape(input, shape=(*shape[:2], prod(shape[2:])))
+    taps = ops.getitem(flat, positions, index=(slice(None, None, None),) * 2 + (ops.ARRAY,))
+    return take_maxima(input, taps, positions, counts)
 
 
-MAX_POOLS: dict[int, Any] = {}  # the operations below by the number of dimensions
+def expose_maxima(rank: int) -> None:
+    """Expose the maxima over so many dimensions, without their places unless these are asked for."""
+    pool, adaptive = max_pool_with_indices[rank - 1], adaptive_max_pool_with_indices[rank - 1]
+    expose("nn.functional", f"adaptive_max_pool{rank}d_with_indices")(adaptive)
 
-
-def declare_max_pools(rank: int) -> None:
-    """Declare the maxima of windows of so many dimensions."""
-
-    def tangent(ys, primals, tangents, params: dict) -> tuple[Any, None]:
-        """The tangents of the entries that are the maxima."""
-        return gather_flat(tangents[0], ys[1], rank), None
-
-    @declare_pooling(
-        "max_pool{}_with_indices",
-        rank,
-        spaces="function nn.functional",
-        results=tuple,
-        tangent=tangent,
-        out=False,
-    )
-    def max_pool_with_indices(
-        input,
-        kernel_size,
-        stride=None,
-        padding=0,
-        dilation=1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> Any:
-        """The greatest entry of each window, and its place in the flattened image."""
-        return max_pool_values(rank, input, kernel_size, stride, padding, dilation, ceil_mode)
-
-    MAX_POOLS[rank] = max_pool_with_indices
-
-    @expose("nn.functional", f"max_pool{rank}d")
+    @expose("function nn.functional", f"max_pool{rank}d")
     def max_pool(
         input,
         kernel_size,
@@ -345,57 +291,59 @@ def declare_max_pools(rank: int) -> None:
         >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 4.0]]), 2).tolist()
         [[3.0, 5.0]]
         """
-        results = max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        results = pool(input, kernel_size, stride, padding, dilation, ceil_mode)
         return results if return_indices else results[0]
-
-    expose("function", f"max_pool{rank}d")(max_pool)
-
-    @declare_pooling(
-        "adaptive_max_pool{}",
-        rank,
-        spaces="function" * (rank == 1),
-        results=tuple,
-        tangent=tangent,
-        out=False,
-    )
-    def adaptive_with_indices(input, output_size) -> Any:
-        """The greatest entries of parts, and their places in the flattened image."""
-        return adaptive_max_pool_values(rank, input, output_size)
-
-    expose("nn.functional", f"adaptive_max_pool{rank}d_with_indices")(adaptive_with_indices)
 
     @expose("nn.functional", f"adaptive_max_pool{rank}d")
     def adaptive_max_pool(input, output_size, return_indices: bool = False) -> Any:
         """The greatest entries of as many parts of each dimension as `output_size` says; None keeps the dimension."""
-        results = adaptive_with_indices(input, output_size)
+        results = adaptive(input, output_size)
         return results if return_indices else results[0]
 
 
-def declare_max_unpool(rank: int) -> None:
-    """Declare the partial inverse of max_pool over so many dimensions."""
+def declare_lp_pool(rank: int) -> Any:
+    """Declare the p-norm over windows of so many dimensions."""
+    average, greatest = avg_pool[rank - 1], max_pool_with_indices[rank - 1]
 
-    @operation(
-        "input indices", name=f"max_unpool{rank}d", spaces="", node=f"MaxUnpool{rank}DBackward0", out=False
-    )
-    def max_unpool_values(input, indices, shape: tuple[int, ...]) -> Any:
-        """Images of zeros with the entries at places in the flattened image."""
-        lead = aval_of(input).shape[:-rank]
-        size, count = prod(shape), prod(lead)
-        first = np.arange(count).reshape((*lead, *(1,) * rank)) * size
-        flat = ops.reshape(ops.add(indices, first), shape=(aval_of(input).size,))
-        zeros = np.zeros(count * size, aval_of(input).dtype)
-        y = ops.update(zeros, ops.reshape(input, shape=(aval_of(input).size,)), flat, index=(ops.ARRAY,))
-        return ops.reshape(y, shape=(*lead, *shape))
+    def lp_pool(input, norm_type: float, kernel_size, stride=None, ceil_mode: bool = False) -> Any:
+        """The p-norm of each window, of the sum of the pth powers where p is odd; the greatest modulus for p = ∞, the
+        least for p = −∞."""
+        if math.isinf(norm_type):
+            sign = 1 if norm_type > 0 else -1
+            return greatest(input.abs() * sign, kernel_size, stride, ceil_mode=ceil_mode)[0] * sign
+        mean = average(input**norm_type, kernel_size, stride, 0, ceil_mode)
+        total = mean.abs().relu() * mean.sign() * prod(per_dimension(kernel_size, rank))
+        return total ** (1.0 / norm_type)
 
-    @expose("nn.functional", f"max_unpool{rank}d")
-    def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None) -> Any:
-        """Zeros with the entries at the places that max_pool gave."""
-        sizes = per_dimension(kernel_size, rank)
-        steps, pads = per_dimension(sizes if stride is None else stride, rank), per_dimension(padding, rank)
-        outer = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-rank:], steps, pads, sizes))
-        return max_unpool_values(input, indices, outer if output_size is None else tuple(output_size)[-rank:])
+    lp_pool.__name__ = lp_pool.__qualname__ = f"lp_pool{rank}d"
+    return expose("nn.functional")(lp_pool)
+
+
+def unpool_arguments(rank: int, input, indices, kernel_size, stride=None, padding=0, output_size=None) -> Any:
+    """The shape is that of the images that max_pool may have had."""
+    sizes = per_dimension(kernel_size, rank)
+    steps, pads = per_dimension(sizes if stride is None else stride, rank), per_dimension(padding, rank)
+    outer = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-rank:], steps, pads, sizes))
+    return (input, indices), {"shape": outer if output_size is None else tuple(output_size)[-rank:]}
+
+
+@spatial_operations(
+    "max_unpool{}d",
+    "input indices",
+    spaces="nn.functional",
+    each=lambda rank: {"arguments": partial(unpool_arguments, rank)},
+)
+def max_unpool(rank: int, input, indices, shape: tuple[int, ...]) -> Any:
+    """Zeros with the entries at the places that max_pool gave."""
+    lead, total = aval_of(input).shape[:2], aval_of(input).size
+    size, count = prod(shape), prod(lead)
+    first = np.arange(count).reshape((*lead, *(1,) * rank)) * size
+    flat = ops.reshape(ops.add(indices, first), shape=(total,))
+    zeros = np.zeros(count * size, aval_of(input).dtype)
+    y = ops.update(zeros, ops.reshape(input, shape=(total,)), flat, index=(ops.ARRAY,))
+    return ops.reshape(y, shape=(*lead, *shape))
 
 
 for dimensions in (1, 2, 3):
-    declare_max_pools(dimensions)
-    declare_max_unpool(dimensions)
+    expose_maxima(dimensions)
+    declare_lp_pool(dimensions)

@@ -11,11 +11,12 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
-from ..._declare.operation import expose, operation
-from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
+from .grids import cubic_weights
+from .pooling import adaptive_avg_pool
 
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
-AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 
 
 def sample_places(
@@ -37,14 +38,10 @@ def linear_taps(n: int, count: int, align_corners: bool, scale: float | None) ->
 
 
 def cubic_taps(n: int, count: int, align_corners: bool, scale: float | None) -> Any:
-    """(positions, weights) of the four neighbours, by the cubic convolution with a = −3/4."""
+    """(positions, weights) of the four neighbours."""
     places = sample_places(n, count, align_corners, scale, False)
     low = np.floor(places).astype(np.int64)
-    steps = np.arange(-1, 3)[:, None]
-    d, a = np.abs(places - low - steps), -0.75
-    near = ((a + 2) * d - (a + 3)) * d * d + 1
-    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-    return np.clip(low + steps, 0, n - 1), np.where(d <= 1, near, far)
+    return np.clip(low + np.arange(-1, 3)[:, None], 0, n - 1), np.stack(cubic_weights(places - low))
 
 
 def nearest_taps(n: int, count: int, exact: bool, scale: float | None) -> Any:
@@ -134,7 +131,7 @@ def interpolate(
             "and output size in (o1, o2, ...,oK) format."
         )
     if mode == "area":
-        return AREA[rank - 1](input, size)
+        return adaptive_avg_pool[rank - 1](input, size)
     return upsample_values(input, size, scales, mode, bool(align_corners))
 
 

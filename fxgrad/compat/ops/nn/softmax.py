@@ -10,7 +10,8 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.dtypes import as_numpy_dtype
-from ..._declare.operation import expose, operation
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
 
 
 def convert_if_given(x, dtype) -> Any:

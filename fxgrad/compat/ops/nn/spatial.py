@@ -1,12 +1,17 @@
-"""Helpers of the operations on images (N, C, *spatial), or (C, *spatial) without a batch."""
+"""Operations on images (N, C, *spatial), or (C, *spatial) without a batch, over one, two or three dimensions."""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import TYPE_CHECKING, Any
 
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.errors import TensorError
+from ..._declare.operation import operation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:
@@ -18,6 +23,39 @@ def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:
     if len(value) != rank:
         raise TensorError(f"{name} must either be a single int, or a tuple of {rank} ints")
     return tuple(map(int, value))
+
+
+def spatial_operations(
+    name: str, tensors: str = "input", each: Callable[[int], dict[str, Any]] = lambda rank: {}, **options
+) -> Callable[[Callable[..., Any]], tuple[Any, ...]]:
+    """Declare the same operation over one, two and three dimensions, by a function of (their number, images, …). The
+    images have a batch axis there, also where what the user gave has none.
+
+    Args:
+        name: as in "conv{}d".
+        tensors, options: see `operation`.
+        each: the options that depend on the number of dimensions.
+    """
+
+    def declare(function: Callable[..., Any]) -> tuple[Any, ...]:
+        return tuple(declare_one(function, rank) for rank in (1, 2, 3))
+
+    def declare_one(function: Callable[..., Any], rank: int) -> Any:
+        called = name.format(rank)
+
+        def compute(*, input, **given) -> Any:
+            x, had_batch = add_batch_axis(input, rank, called)
+            y = function(rank, x, **given)
+            if had_batch:
+                return y
+            return [remove_batch_axis(v) for v in y] if isinstance(y, list) else remove_batch_axis(y)
+
+        signature = inspect.signature(function)
+        compute.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])  # type: ignore
+        compute.__doc__ = function.__doc__
+        return operation(tensors, **{"name": called, "out": False, **options, **each(rank)})(compute)
+
+    return declare
 
 
 def add_batch_axis(x, rank: int, operation: str) -> tuple[Any, bool]:
@@ -33,6 +71,6 @@ def add_batch_axis(x, rank: int, operation: str) -> tuple[Any, bool]:
     )
 
 
-def remove_batch_axis(y, had: bool) -> Any:
+def remove_batch_axis(y) -> Any:
     """Remove the axis that `add_batch_axis` has added."""
-    return y if had else ops.reshape(y, shape=aval_of(y).shape[1:])
+    return ops.reshape(y, shape=aval_of(y).shape[1:])

@@ -9,9 +9,11 @@ from ...core.aval import aval_of
 from ...ops.projection import project
 from .._core.errors import TensorError
 from .._core.tensor import Tensor, unwrap
-from ..func.transform_levels import flatten_tree, wrap_tree
+from ..func.arguments import flatten_tree
+from ..func.transform_levels import wrap_tree
 from ..func.vectorize import broadcast_dims, call_in_batch
-from .function import Function, FunctionCtx, user_backward
+from .custom import apply_function
+from .function_node import FunctionCtx, SingleLevelFunction, user_backward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,10 +27,10 @@ class VmapInfo(NamedTuple):
 
 
 def apply_to_entries(
-    cls: type[Function], args: tuple, dims: tuple, size: int, randomness: str
+    cls: type[SingleLevelFunction], args: tuple, dims: tuple, size: int, randomness: str
 ) -> tuple[Any, list[Any]]:
     """Apply a Function to a batch; return (output, mapped dimension of each output)."""
-    own = cls.vmap is not Function.vmap
+    own = cls.vmap is not SingleLevelFunction.vmap
     name = cls.__name__
     if own and cls.generate_vmap_rule:
         raise TensorError(
@@ -38,7 +40,7 @@ def apply_to_entries(
         )
     if cls.generate_vmap_rule:
         how = BatchCall(cls, dims, size, randomness)
-        output = MappedFunction.apply(how, *args)
+        output = apply_function(MappedFunction, (how, *args), {})[1]
         return output[0] if how.single else output, [0 if flag else None for flag in how.is_batched]
     if not own:
         raise TensorError(
@@ -67,7 +69,7 @@ def apply_to_entries(
 class BatchCall:
     """One application of a Function to a batch: which of its arguments are batched, and then which of its outputs."""
 
-    def __init__(self, cls: type[Function], dims: tuple, size: int, randomness: str):
+    def __init__(self, cls: type[SingleLevelFunction], dims: tuple, size: int, randomness: str):
         self.cls, self.dims, self.size, self.randomness = cls, list(dims), size, randomness
         self.single = True
         self.is_batched: list[bool] = []
@@ -76,7 +78,8 @@ class BatchCall:
         self, function: Callable[..., Any], leaves: Sequence[Any], dims: Sequence[Any]
     ) -> tuple[list, list[bool]]:
         """Map a function of entries that returns a flat sequence; return (results, whether each is batched)."""
-        outside, _, values = call_in_batch(function, leaves, dims, self.size, self.randomness)
+        outside = call_in_batch(function, leaves, dims, self.size, self.randomness)
+        values = outside.results[0].values
         flags = [outside.interpreter.owns(v) for v in values]
         return [wrap_tree(v.value if f else v) for v, f in zip(values, flags)], flags
 
@@ -96,10 +99,11 @@ class EntryState(NamedTuple):
     structure: Any
 
 
-class MappedFunction(Function):
+class MappedFunction(SingleLevelFunction):
     """A Function with `generate_vmap_rule` on a batch: each of its methods mapped. The first argument is the Batch."""
 
     generate_vmap_rule = True
+    _apply_to_entries = classmethod(apply_to_entries)
 
     @staticmethod
     def forward(how: BatchCall, *args) -> tuple:

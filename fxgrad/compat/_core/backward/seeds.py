@@ -1,0 +1,83 @@
+"""The cotangents with which backward begins: the gradients that the user gives for outputs, or 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .... import ops
+from ....core.aval import aval_of, kind_of
+from ..dtypes import from_numpy_dtype
+from ..duals import map_cotangent
+from ..errors import ArgumentError, ArgumentValueError, TensorError
+from ..tensor import Size, Tensor
+from .accumulation import to_cotangent
+
+if TYPE_CHECKING:
+    from ....core.aval import Aval
+
+
+def ensure_gradient(gradient) -> None:
+    """Raise for what is given as the gradient of an output and is no Tensor."""
+    if not isinstance(gradient, Tensor):
+        raise ArgumentError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}",
+            hint="torch.from_numpy(…), torch.tensor(…)",
+        )
+
+
+def implicit_cotangent(aval: Aval, is_grads_batched: bool = False) -> np.ndarray:
+    """The cotangent 1 of an output for which none was given."""
+    if is_grads_batched:
+        raise ArgumentValueError(
+            "is_grads_batched=True: every output needs a grad_output with a batch axis in front"
+        )
+    if aval.size != 1:
+        raise TensorError(
+            "grad can be implicitly created only for scalar outputs",
+            hint="reduce it (.sum(), .mean()), or give the gradient: y.backward(torch.ones_like(y))",
+        )
+    if kind_of(aval.dtype) != "f":
+        raise TensorError(
+            f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(aval.dtype)}"
+        )
+    return np.ones(aval.shape, aval.dtype)
+
+
+def output_cotangent(
+    position: int, aval: Aval, gradient: Tensor, create_graph: bool, is_grads_batched: bool = False
+) -> Any:
+    """Convert a given gradient to the cotangent of an output, whose shape it must have."""
+    ct = to_cotangent(gradient, create_graph)
+    have = aval_of(ct)
+    shape = have.shape[1:] if is_grads_batched else have.shape
+    if shape != aval.shape:
+        shapes = (
+            f"grad_output[{position}] has a shape of {Size(shape)} and output[{position}] has a shape of "
+            f"{Size(aval.shape)}."
+        )
+        if not is_grads_batched:
+            raise TensorError(f"Mismatch in shape: {shapes}")
+        raise TensorError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+            f"mismatch was detected: {shapes} If you only want some tensors in `grad_output` to be considered batched, "
+            "consider using vmap."
+        )
+    return map_cotangent(ct, lambda c: cast_to_output(c, aval.dtype, position))
+
+
+def cast_to_output(ct, dtype, position: int) -> Any:
+    """Convert a cotangent to the dtype of the output at a position. A complex cotangent, or that of a complex output,
+    must have this dtype already: a real part is no cotangent of the whole."""
+    have = aval_of(ct).dtype
+    if have == dtype:
+        return ct
+    if "c" in (kind_of(have), kind_of(dtype)):
+        raise TensorError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{position}] has a dtype of {from_numpy_dtype(have)} and output[{position}] has a dtype of "
+            f"{from_numpy_dtype(dtype)}."
+        )
+    return ops.convert(ct, dtype=dtype)

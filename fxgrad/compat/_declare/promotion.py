@@ -1,0 +1,44 @@
+"""How the operands of an operation get a common dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core.aval import SCALARS, aval_of, kind_of
+from .._core.dtypes import _default_dtype, cast_number, default_numpy_dtype, result_numpy_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def float_dtype(dtype) -> Any:
+    """The dtype in which functions like sin compute: integers go to the default dtype."""
+    return dtype if kind_of(dtype) in "fc" else _default_dtype[0].numpy
+
+
+def promote_values(values: Sequence[Any], rule: str) -> list[Any]:
+    """Convert operands to torch's common dtype. `rule`: "arithmetic"; "float" (integers become the default dtype);
+    "number" (as arithmetic, but bool becomes int64); "comparison" (as arithmetic, but the result is boolean); "choice"
+    (as arithmetic, but numbers that may be the result have to be in the range of the dtype)."""
+    dtype = result_numpy_dtype(values)
+    if rule == "float":
+        dtype = float_dtype(dtype)
+    elif rule == "number" and dtype.kind == "b":
+        dtype = default_numpy_dtype("i")
+    if rule == "choice":
+        values = [cast_number(v, dtype) if type(v) in SCALARS else v for v in values]
+    return [
+        v if v is None or (type(v) is np.ndarray and v.dtype is dtype) else convert_value(v, dtype)
+        for v in values
+    ]
+
+
+def convert_value(value, dtype) -> Any:
+    """Convert a value to a NumPy dtype; numbers become arrays without axes."""
+    if type(value) in SCALARS:
+        return np.asarray(value).astype(dtype)
+    aval = aval_of(value)
+    return value if aval.dtype == dtype and not aval.weak else ops.convert(value, dtype=dtype)

@@ -1,0 +1,346 @@
+"""The Node of a Function, the `ctx` by which its user sees it, and the methods that a Function has.
+
+The object `ctx` that `forward` and `backward` share is a `Ctx`: the Node of the tape, which users see as `grad_fn`,
+apart from the attributes that it has for itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core import source_info
+from ...core.aval import aval_of, kind_of
+from ...core.interpreter import CURRENT, EVAL, Context, levels, use_context
+from ...core.pullback import PullbackRule
+from ...ops import projection
+from .._core.backward.accumulation import to_cotangent, to_gradient
+from .._core.errors import NotSupportedError, TensorError
+from .._core.memory import ensure_unmodified
+from .._core.modes import with_modes
+from .._core.tape import BASE_TAPE, FREED, FREED_MESSAGE, Edge, Node, current_tape
+from .._core.tensor import Tensor, make_tensor, refresh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class FunctionCtx:
+    """The part of `ctx` with which `forward` or `setup_context` describe an application of a Function."""
+
+    to_save: tuple = ()
+    saved_for_forward: tuple = ()
+    dirty_tensors: tuple = ()
+    non_differentiable: tuple = ()
+    materialize_grads = True
+
+    def save_for_backward(self, *tensors) -> None:
+        """Keep inputs and outputs (Tensors or None) for `backward`, to be had from `saved_tensors`. Before they are, it
+        is checked that they were not modified in place."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors) -> None:
+        """Keep inputs and outputs (Tensors or None) for `jvp`, to be had from `saved_tensors`."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors "
+                    "as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args) -> None:
+        """Say that these inputs are modified in place. They must be outputs as well."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args) -> None:
+        """Say that these outputs have no gradient: `backward` is given zeros for them."""
+        self.non_differentiable = args
+
+    def mark_shared_storage(self, *pairs) -> None:
+        """Do nothing; deprecated."""
+        warnings.warn(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that "
+            "calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Set whether `backward` (and `jvp`) are given zeros where there is no gradient; None otherwise."""
+        self.materialize_grads = value
+
+
+class SavedOutput:
+    """An output that was saved: its place among the outputs, and its value. A Tensor would keep its own Node alive."""
+
+    __slots__ = ("index", "value")
+
+    def __init__(self, index: int, value):
+        self.index, self.value = index, value
+
+
+class BackwardCFunction(Node, PullbackRule):
+    """The base of the Nodes of Functions. For each Function `F` there is a class `FBackward`.
+
+    It is its own rule. What it keeps are Tensors, not values, since user code asks for those: of its operands, which
+    lead to the rest of the graph, and never of its results. `ctx_attributes` are those of its `ctx`: see `Ctx`.
+    """
+
+    _forward_cls: Any
+    pull_plain = None
+    saved_from = (0,)
+    saved_entries: tuple = ()
+    is_in_jvp = False  # `jvp` is running
+    is_freed = False
+
+    def __init__(self, tape, needs_input_grad: tuple) -> None:
+        """The other parts of a Node come with the outputs."""
+        site = source_info.user_frame()
+        self.code, self.lasti = site.code, site.lasti
+        self.tape, self.needs_input_grad = tape, needs_input_grad
+        self.ctx_attributes: dict[str, Any] = {"needs_input_grad": needs_input_grad}
+
+    rule = property(lambda self: self)  # type: ignore[assignment]
+    operation = property(lambda self: self)  # type: ignore[assignment]
+    node_name = property(lambda self: type(self).__name__)
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    def __getattr__(self, name: str) -> Any:
+        """Look up what the user has set on `ctx`, or may ask of it."""
+        if name != "attributes" and (name in self.ctx_attributes or hasattr(FunctionCtx, name)):
+            return getattr(Ctx(self), name)
+        return super().__getattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self.ctx_attributes]
+
+    @property
+    def residuals(self) -> tuple:  # type: ignore[override]
+        """No residuals that backward has to check: the user's code asks for `saved_tensors`."""
+        return ()
+
+    @residuals.setter
+    def residuals(self, value) -> None:
+        if value is FREED:
+            self.saved_entries, self.is_freed = (), True
+
+    def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
+        """See `PullbackRule`: there are none."""
+        return residuals
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """The Tensors given to `save_for_backward`; in `jvp` those given to `save_for_forward`."""
+        if self.is_in_jvp:
+            return self.saved_for_forward
+        if self.is_freed:
+            raise TensorError(
+                FREED_MESSAGE,
+                hint="retain_graph=True in all calls of backward() and autograd.grad() but the last",
+            )
+        return tuple([self.unpack_saved(entry) for entry in self.saved_entries])
+
+    saved_variables = saved_tensors
+
+    def unpack_saved(self, entry) -> Tensor | None:
+        """Return a saved Tensor, or raise if it was modified in place since."""
+        if type(entry) is SavedOutput:
+            edge = Edge(self, entry.index)
+            ensure_unmodified(entry.value, self.order, edge, self)
+            return make_tensor(self.tape, entry.value, edge)
+        if entry is not None:
+            ensure_unmodified(refresh(entry).value, self.order, None, self)
+        return entry
+
+    def pull(self, cts: dict) -> list[Any]:
+        """Compute the cotangents of the Tensors among the inputs by the user's `backward`: see `Node`."""
+        context, tape = CURRENT.get(), self.tape
+        create = tape is not BASE_TAPE or any(level is BASE_TAPE for level in levels())
+        if tape is not BASE_TAPE:
+            # What was saved may belong to a tape that is closed, which operations have to look at.
+            inside = Context(context.interpreter, context.observer, context.modes)
+        else:
+            at_base = context.interpreter is EVAL.interpreter or context.interpreter is BASE_TAPE
+            inside = with_modes(EVAL if at_base else context, grad=create)
+        with use_context(inside):
+            given = [as_grad_output(self, cts.get(i), aval) for i, aval in enumerate(self.result_avals)]
+            results = self.apply(*given)
+            results = results if isinstance(results, tuple) else (results,)
+            return check_cotangents(self, results, create)
+
+    def apply(self, *args) -> Any:
+        """Call the user's `backward` with gradients of the outputs."""
+        return user_backward(self._forward_cls)(Ctx(self), *args)
+
+    def apply_jvp(self, *args) -> Any:
+        """Call the user's `jvp` with tangents of the inputs."""
+        self.is_in_jvp = True
+        try:
+            return self._forward_cls.jvp(Ctx(self), *args)
+        finally:
+            self.is_in_jvp = False
+
+
+class Ctx(FunctionCtx):
+    """The `ctx` of the user's methods: the Node as they see it, with room for attributes of every name."""
+
+    __slots__ = ("__node",)
+
+    def __init__(self, node: BackwardCFunction):
+        self.__node = node
+        self.__dict__ = node.ctx_attributes
+
+    __class__ = property(lambda self: type(self.__node))  # type: ignore[assignment]
+    saved_tensors = saved_variables = property(lambda self: self.__node.saved_tensors)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in NODE_ATTRIBUTES:
+            raise AttributeError(f"'{type(self.__node).__name__}' object has no attribute '{name}'")
+        return getattr(self.__node, name)
+
+    def __repr__(self) -> str:
+        return repr(self.__node)
+
+
+# What a `ctx` has of its Node.
+NODE_ATTRIBUTES = {
+    "_forward_cls",
+    "_sequence_nr",
+    "apply",
+    "apply_jvp",
+    "metadata",
+    "name",
+    "next_functions",
+    "register_hook",
+    "register_prehook",
+}
+
+
+def as_grad_output(node, ct, aval) -> Tensor | None:
+    """Wrap a cotangent of an output for the user; zeros where there is none."""
+    if ct is not None:
+        return to_gradient(ct)
+    if aval is None or not node.materialize_grads:
+        return None
+    return make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype))
+
+
+def check_cotangents(node, results: tuple, create: bool) -> list[Any]:
+    """Check what `backward` returned, and convert it to cotangents of the inputs that need one."""
+    count = len(node.needs_input_grad)
+    if len(results) < count or any(r is not None for r in results[count:]):
+        raise TensorError(
+            f"function {node.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+        )
+    for i, result in enumerate(results[:count]):
+        if i not in node.places and result is not None:
+            raise TensorError(
+                f"function {node.name()} returned a gradient different than None at position {i + 1}, but the "
+                "corresponding forward input was not a Variable"
+            )
+    found = []
+    for k, (place, parent, aval) in enumerate(zip(node.places, node.next_edges, node.operands)):
+        result = results[place]
+        if result is not None and not isinstance(result, Tensor):
+            raise TensorError(f"expected Variable or None (got {type(result).__name__})")
+        if result is None or parent is None:
+            found.append(None)
+            continue
+        if not is_expandable(aval.shape, result.shape):
+            raise TensorError(
+                f"Function {node.name()} returned an invalid gradient at index {k} - got {list(result.shape)} but "
+                f"expected shape compatible with {list(aval.shape)}"
+            )
+        if result.dtype.is_complex and kind_of(aval.dtype) != "c":
+            raise TensorError(
+                f"Function {node.name()} returned an invalid gradient at index {k} - it is complex, and the input is "
+                "real",
+                hint="return gradient.real, which is the gradient of a real input",
+            )
+        ct = to_cotangent(result, create)
+        have = aval_of(ct)
+        found.append(
+            ct if have.shape == aval.shape and have.dtype == aval.dtype else projection.project(ct, aval)
+        )
+    return found
+
+
+def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:
+    """Whether a Tensor of a shape could be expanded to another."""
+    extra = len(to) - len(shape)
+    return extra >= 0 and all(m in (1, n) for m, n in zip(shape, to[extra:]))
+
+
+# -- the methods of a Function ------------------------------------------
+class FunctionMeta(type):
+    """Makes the class of the Nodes of a Function along with it: `F._backward_cls` is `FBackward`."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(cls, name: str, bases: tuple, namespace: dict):
+        members = {"_forward_cls": cls, "__module__": cls.__module__, "__doc__": f"The Node of `{name}`."}
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), members)
+        super().__init__(name, bases, namespace)
+
+
+class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
+    """What one level applies: the methods of a `Function`, which are described there."""
+
+    generate_vmap_rule = False
+    _apply_to_entries: Any  # its application to a batch: see `vmap_rule`
+
+    @staticmethod
+    def forward(*args, **kwargs) -> Any:
+        """The operation: see `Function`."""
+        raise NotSupportedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs: tuple, output) -> Any:
+        """What `forward` without `ctx` leaves to be saved."""
+        raise NotSupportedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs) -> Any:
+        """The gradients of the inputs: see `Function`."""
+        raise NotSupportedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs) -> Any:
+        """The tangents of the outputs: see `Function`."""
+        raise NotSupportedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info, in_dims: tuple, *args) -> Any:
+        """The operation on a batch: see `Function`."""
+        raise NotSupportedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
+
+def has_setup_context(cls: type[SingleLevelFunction]) -> bool:
+    """Whether `forward` takes no `ctx`, so that `setup_context` is there."""
+    return cls.setup_context is not SingleLevelFunction.setup_context
+
+
+def user_backward(cls: type[SingleLevelFunction]) -> Callable[..., Any]:
+    """The user's `backward`, or `vjp` as it may be called."""
+    backward, vjp = cls.backward, cls.vjp
+    if backward is not SingleLevelFunction.backward and vjp is not SingleLevelFunction.vjp:
+        raise TensorError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+            "implement one of them."
+        )
+    return vjp if vjp is not SingleLevelFunction.vjp else backward

@@ -1,0 +1,72 @@
+"""What transforms are given and what functions return: flattened, chosen and checked, in torch's words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...core import pytree
+from .._core.errors import TensorError
+from .._core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def is_leaf(x) -> bool:
+    """Whether torch takes a subtree for a leaf: None and Tensors, which are nodes to this library's transforms."""
+    return x is None or isinstance(x, Tensor)
+
+
+def flatten_tree(structure) -> tuple[list[Any], Any]:
+    """The leaves of a pytree and its structure; None is a leaf, as it is to torch."""
+    return pytree.flatten(structure, is_leaf)
+
+
+def argnum_positions(argnums, count: int) -> tuple[int, ...]:
+    """The non-negative positions of the arguments that `argnums` names."""
+    if isinstance(argnums, int):
+        chosen: tuple[int, ...] = (argnums,)
+    elif isinstance(argnums, tuple) and all(isinstance(i, int) for i in argnums):
+        chosen = argnums
+    else:
+        raise TensorError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if not chosen:
+        raise TensorError("argnums must be non-empty")
+    for i in chosen:
+        if not -count <= i < count:
+            raise TensorError(f"Got argnum={i}, but only {count} positional inputs")
+    if len({i % count for i in chosen}) < len(chosen):
+        raise TensorError(f"argnums elements must be unique, got {argnums}")
+    return tuple([i % count for i in chosen])
+
+
+def match_argnums(argnums, found: Sequence[Any]) -> Any:
+    """Return what was found for each of the chosen arguments: a tuple for a tuple of `argnums`, otherwise the one."""
+    return tuple(found) if isinstance(argnums, tuple) else found[0]
+
+
+def flatten_primals(primals: tuple, name: str) -> tuple[list[Tensor], Any]:
+    """Flatten a tuple of arguments, all of which must be Tensors, to its leaves and its structure."""
+    leaves, structure = flatten_tree(primals)
+    for x in leaves:
+        if not isinstance(x, Tensor):
+            raise TensorError(f"{name}: Expected primals to only contain Tensors, got {type(x)}")
+    if not leaves:
+        raise TensorError(f"{name}: Expected primals to contain at least one Tensor.")
+    return leaves, structure
+
+
+def ensure_tensors(results: Sequence[Any], name: str) -> None:
+    """Raise for results that are no Tensors."""
+    for r in results:
+        if not isinstance(r, Tensor):
+            raise TensorError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(r)}"
+            )
+
+
+def split_aux(result, name: str) -> tuple[Any, Any]:
+    """Split the result of a function with `has_aux` into the output and the auxiliary result."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TensorError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return result

@@ -1,0 +1,163 @@
+"""Objects of other surfaces, such as the Tensors of `fxgrad.compat`, which stand for values of this library and have
+manners of their own.
+
+To transforms such an object is a pytree of one leaf, its value. So a function is given, and gives, objects of the kind
+that its caller uses, and a transform knows arrays and tracers only. A function of this library takes the value of such
+an operand, and what it computes is made an object again. (To the functions of `fx.tree` it is a leaf.)
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from . import pytree
+from .aval import float0
+from .interpreter import Tracer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# The classes of objects, and for the tracers that their users never see the class of the object; empty until a surface
+# is imported.
+OBJECTS: set[type] = set()
+TRACERS: dict[type, type[SurfaceObject]] = {}
+
+
+class SurfaceObject:
+    """The base of the objects of a surface."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        OBJECTS.add(cls)
+        pytree.register_pytree_node(
+            cls,
+            lambda held: ((held.__fxgrad_value__(),), None),
+            lambda _, children: make_object(cls, *children),
+            lambda held: ((("", held.__fxgrad_value__()),), None),  # a step that paths do not show
+        )
+
+    def __fxgrad_value__(self) -> Any:
+        """Return the value with which levels compute: an array or a tracer."""
+        raise NotImplementedError
+
+    @staticmethod
+    def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
+        """Return the object that stands for an array or a tracer. What is `shared` belongs to another object."""
+        raise NotImplementedError
+
+
+is_object = SurfaceObject.__instancecheck__  # at C's speed
+
+
+def make_object(kind: type[SurfaceObject], value: Any, shared: bool = False) -> Any:
+    """Return an array or a tracer as an object; what is neither has no place in one, and stays as it is."""
+    if isinstance(value, Tracer) or (isinstance(value, np.ndarray | np.generic) and value.dtype != float0):
+        return kind.__fxgrad_object__(value, shared)
+    return value
+
+
+def first_object(values: Any) -> SurfaceObject | None:
+    """Return the first object among these operands and lists of operands; None if there is none."""
+    for value in values:
+        if is_object(value):
+            return value
+        if type(value) is list or type(value) is tuple:
+            found = first_object(value)
+            if found is not None:
+                return found
+    return None
+
+
+def call_on_values(like: SurfaceObject, function: Callable[..., Any], args: Any, kwargs: dict) -> Any:
+    """Call a function of this library on the values of the objects among its arguments. Its results are objects of the
+    surface of `like`."""
+    given, structure = pytree.flatten((tuple(args), kwargs), is_object)
+    values = [x.__fxgrad_value__() if is_object(x) else x for x in given]
+    args, kwargs = structure.unflatten(values)
+    taken = {id(v) for v in values}
+    return pytree.map(lambda y: make_object(type(like), y, id(y) in taken), function(*args, **kwargs))
+
+
+def with_whole_objects(function: F) -> F:
+    """Return a function of `core.pytree` to which objects are leaves, as they are to users."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    place = names.index("is_leaf") if "is_leaf" in names else sys.maxsize
+    whole: Callable[..., bool] = is_object
+    if "is_leaf_takes_path" in code.co_varnames:
+        whole = lambda *question: is_object(question[-1])  # noqa: E731
+
+    @wraps(function)
+    def over_whole_objects(*args: Any, **kwargs: Any) -> Any:
+        if not OBJECTS:
+            return function(*args, **kwargs)
+        given = args[place] if len(args) > place else kwargs.get("is_leaf")
+        is_leaf = whole if given is None else lambda *question: whole(*question) or given(*question)
+        if len(args) > place:
+            args = (*args[:place], is_leaf, *args[place + 1 :])
+        else:
+            kwargs["is_leaf"] = is_leaf
+        return function(*args, **kwargs)
+
+    return over_whole_objects  # type: ignore[return-value]
+
+
+def takes_objects(function: F) -> F:
+    """Decorate a function of this library, so that it is called on the values of objects."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        held = first_object((*args, *kwargs.values())) if OBJECTS else None
+        return function(*args, **kwargs) if held is None else call_on_values(held, function, args, kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def object_kinds(structure: pytree.PyTreeDef) -> list[Any]:
+    """Return for every leaf of a structure the class of the object whose value it is, or None."""
+    if structure.type in OBJECTS:
+        return [structure.type]
+    children = structure.children()
+    if not children:
+        return [None] * structure.num_leaves
+    return [kind for child in children for kind in object_kinds(child)]
+
+
+def with_object_kinds(structure: pytree.PyTreeDef, kinds: Sequence[Any]) -> pytree.PyTreeDef:
+    """Return a structure with objects of these classes (None: none) in the place of its first leaves."""
+    kinds = [*kinds, *object_kinds(structure)[len(kinds) :]]
+    leaves = [0 if kind is None else kind.__fxgrad_object__(np.zeros(())) for kind in kinds]
+    return pytree.structure(structure.unflatten(leaves))
+
+
+def is_alike(structure: pytree.PyTreeDef, other: pytree.PyTreeDef) -> bool:
+    """Return whether two structures are the same but for objects, for which arrays may stand."""
+    if structure == other:
+        return True
+    bare, other_bare = [pytree.structure(s.unflatten([0] * s.num_leaves)) for s in (structure, other)]
+    return bare == other_bare
+
+
+def join_structures(structures: Sequence[pytree.PyTreeDef]) -> pytree.PyTreeDef | None:
+    """Return the structure that has an object where one of these has; None if they differ in more than objects."""
+    if not all(is_alike(structures[0], other) for other in structures):
+        return None
+    rows = zip(*map(object_kinds, structures))
+    return with_object_kinds(structures[0], [next(filter(None, row), None) for row in rows])
+
+
+def release(value: Any) -> Any:
+    """Return a result as the user gets it: an object where it is the tracer of one."""
+    return make_object(TRACERS[type(value)], value) if type(value) in TRACERS else value
+
+
+def release_all(values: Sequence[Any]) -> Sequence[Any]:
+    """Release several results."""
+    return list(map(release, values)) if TRACERS else values

@@ -1,0 +1,86 @@
+"""Functions of pytrees as functions of flat values, which is what interpreters trace, map and stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import pytree
+from ..core.errors import StructureError
+from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, Tracer, ensure_open
+from ..core.surface import release
+from .arguments import LeafName, admit_or_float0, leaf_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class FlatFunction:
+    """A function of pytrees as a function from values to a list of values, which are admitted as results of `name`.
+
+    `structure` is that of the positional arguments, or with `keywords` of (args, kwargs); `out_structure` that of the
+    result, known once it was called. With `has_aux` the function returns (value, aux), and `aux` is what it returned
+    last. With `name_leaves` messages say which leaf of the result they mean.
+    """
+
+    __slots__ = ("aux", "fun", "has_aux", "keywords", "name", "name_leaves", "out_structure", "structure")
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        structure: Any,
+        name: str,
+        *,
+        keywords: bool = False,
+        has_aux: bool = False,
+        name_leaves: bool = False,
+    ):
+        self.fun, self.structure, self.name = fun, structure, name
+        self.keywords, self.has_aux, self.name_leaves = keywords, has_aux, name_leaves
+        self.aux: Any = None
+        self.out_structure: Any = None
+
+    def __call__(self, *values: Any) -> list[Any]:
+        context = CURRENT.get()
+        tree = pytree.unflatten(self.structure, values)
+        args, kwargs = tree if self.keywords else (tree, {})
+        result = self.fun(*args, **kwargs)
+        CURRENT.set(context)  # ends the level that objects of another surface may have opened above
+        if self.has_aux:
+            result, aux = split_aux(result, self.name)
+            self.aux = strip_tracers(aux, CURRENT.get().interpreter)
+        results, self.out_structure = pytree.flatten(result)
+        for i, r in enumerate(results):
+            results[i] = admit_or_float0(r, self.result_name(i))
+        return results
+
+    def result_name(self, index: int) -> str | LeafName:
+        """Return what messages call a leaf of the result."""
+        if self.name_leaves:
+            return LeafName(f"{self.name}: the result", leaf_path, self.out_structure, index)
+        return f"{self.name}: a result"
+
+
+def split_aux(result: Any, name: str) -> tuple[Any, Any]:
+    """Split the result of a function with `has_aux` into the value and the auxiliary result."""
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise StructureError(
+            f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
+            f"{type(result).__name__}"
+        )
+    return result[0], result[1]
+
+
+def strip_tracers(aux: Any, interpreter: Interpreter) -> Any:
+    """Replace the tracers of a forward- or reverse-mode level in auxiliary results by their primals; arrays
+    are copied, since they may be residuals as well."""
+
+    def strip_leaf(value: Any) -> Any:
+        if isinstance(value, PrimalTracer) and value.interpreter is interpreter:
+            value = value.primal
+        elif isinstance(value, Tracer):
+            ensure_open(value, "an auxiliary result")
+        return value.copy() if type(value) is np.ndarray else release(value)
+
+    return pytree.map(strip_leaf, aux)

@@ -1,0 +1,39 @@
+"""What every test is given: its lanes, and random numbers from one seed."""
+
+from pathlib import Path
+
+import pytest
+
+import fxgrad.compat as fxt
+from tests import conftest
+
+ROOT = Path(__file__).parent.parent.parent
+PARITY = ROOT / "tests" / "parity"
+
+
+@pytest.mark.parametrize(
+    ("path", "needed"),
+    [
+        *[(path, {"jax"}) for path in sorted(PARITY.glob("test_jax_*.py"))],
+        *[(path, {"torch"}) for path in sorted(PARITY.glob("test_torch*.py"))],
+        (PARITY / "compat" / "test_engine.py", {"torch"}),  # imports it on the way as well
+        (PARITY / "compat" / "test_documents.py", {"torch"}),
+        (PARITY / "compat" / "test_operations.py", set()),  # torch's answers are kept
+    ],
+    ids=lambda given: getattr(given, "stem", ""),
+)
+def test_the_oracles_that_a_file_needs_are_known(path, needed):
+    assert conftest.oracles(path) == needed
+
+
+def test_what_is_called_slow_is_there():
+    assert sorted(conftest.SLOW) == (ROOT / "tests" / "slow.txt").read_text().splitlines()
+    for test in conftest.SLOW:
+        path, _, name = test.partition("::")
+        assert name.partition("::")[0].removeprefix("Test") in (ROOT / path).read_text(encoding="utf-8"), test
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_random_numbers_do_not_depend_on_what_was_run_before(turn):
+    seeded = fxt.Generator().manual_seed(0)
+    assert fxt.rand(3).tolist() == fxt.rand(3, generator=seeded).tolist()
