@@ -26,4 +26,4 @@ __all__ += gammas.__all__
 __all__ += multivariate.__all__
 __all__ += selection.__all__
 globals().update({name: _takes_objects(globals()[name]) for name in __all__})
-PRNGKey = key  # JAX's older name
+globals()["PRNGKey"] = key  # the same function
