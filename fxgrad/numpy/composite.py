@@ -19,7 +19,7 @@ from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ImmutableError, ShapeError, reword
 from ..core.interpreter import CURRENT, EVAL, Tracer, as_value, concretize
-from ..core.surface import OBJECTS, call_on_values, first_object
+from ..core.surface import OBJECTS, SurfaceObject, call_on_values, first_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def is_beyond_numpy(value: Any) -> bool:
         return any(map(is_beyond_numpy, value))
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind == "V"
-    if isinstance(value, Tracer):
+    if isinstance(value, Tracer | SurfaceObject):
         return True
     return not isinstance(value, np.dtype) and namespace_of(value) is not None
 
@@ -74,22 +74,30 @@ def composite(
                 raise ImmutableError(f"{name}: out= would write into an array, which fxgrad never does",
                                      hint="use the result")  # fmt: skip
             try:
+                observer = CURRENT.get().observer
+                if observer is not None and not observer.is_observing():
+                    observer = None
+                if (
+                    observer is None
+                    and reference is not None
+                    and not (further and has_option(further, kwargs))
+                ):
+                    for value in args:
+                        if is_beyond_numpy(value):
+                            break
+                    else:
+                        for value in kwargs.values():
+                            if is_beyond_numpy(value):
+                                break
+                        else:
+                            return reference(*args, **kwargs)
                 if OBJECTS:
                     held = first_object((*args, *kwargs.values()))
                     if held is not None:
                         return call_on_values(held, function, args, kwargs)
-                observer = CURRENT.get().observer
-                if observer is not None and observer.is_observing():
+                if observer is not None:
                     return observer.observe_function(name, function, args, kwargs)
-                if reference is None or (further and has_option(further, kwargs)):
-                    return body(*args, **kwargs)
-                for value in args:
-                    if is_beyond_numpy(value):
-                        return body(*args, **kwargs)
-                for value in kwargs.values():
-                    if is_beyond_numpy(value):
-                        return body(*args, **kwargs)
-                return reference(*args, **kwargs)
+                return body(*args, **kwargs)
             except (ValueError, TypeError, IndexError) as error:
                 if isinstance(error, FxgradError) or CURRENT.get().interpreter is EVAL.interpreter:
                     raise
