@@ -27,6 +27,7 @@ _HOMES = {
     "transforms.debug_nans": ("debug_nans",),
     "transforms.custom.jvp_vjp": ("custom_jvp", "custom_vjp", "stop_gradient"),
     "transforms.custom.rules": ("custom",),
+    "profiling.profile": ("profile",),
     "core.aval": ("Aval", "float0"),
     "core.errors": (
         "ArrayConversionError",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from .core.graph import Graph
     from .core.interpreter import Interpreter, Tracer, opened
     from .core.source_info import set_traceback_filtering
+    from .profiling.profile import profile
     from .transforms.callback import pure_callback
     from .transforms.checkpoint import checkpoint
     from .transforms.custom.jvp_vjp import custom_jvp, custom_vjp, stop_gradient

@@ -16,7 +16,8 @@ import numpy as np
 from .. import ops
 from ..core import pytree
 from ..core.aval import aval_of, is_differentiable
-from ..core.interpreter import Interpreter, PrimalTracer, is_plain, opened, use_context
+from ..core.interpreter import PrimalTracer, is_plain, opened, use_context
+from ..core.observer import Observer
 from ..core.primitive import HigherOrder
 from ..ops.linalg import hermitian_part
 from ..transforms.custom.call import CustomCall
@@ -34,15 +35,14 @@ class HermitianTracer(PrimalTracer):
         self.interpreter, self.primal = interpreter, value
 
 
-class HermitianInterpreter(Interpreter):
+class HermitianInterpreter(Observer):
     """A level that evaluates, and takes the Hermitian part of matrices that are taken for Hermitian;
     `has_hermitian` tells whether there were some.
 
-    It observes, so that `jit` and loops show what they do; for the same reason it looks at nothing.
+    It is an observer so that `jit` and loops show what they do.
     """
 
     name = "measurement"
-    observes = True
     __slots__ = ("has_hermitian",)
 
     def __init__(self) -> None:
@@ -71,16 +71,6 @@ class HermitianInterpreter(Interpreter):
 
     def unwrap(self, value: Any) -> Any:
         return value.primal if type(value) is HermitianTracer and value.interpreter is self else value
-
-    # -- the manners of an observer
-    def is_observing(self) -> bool:
-        return False
-
-    def jvp(self, primitive: Any, primals: Any, tangents: Any, params: dict) -> tuple[Any, Any]:
-        return primitive.jvp(primals, tangents, params)
-
-    def observe_pullback(self, interpreter: Interpreter, primitive: Any, rule: Any) -> Any:
-        return rule
 
 
 def with_hermitian_parts(fun: Callable[..., Any], args: Sequence[Any]) -> Callable[..., Any]:

@@ -7,8 +7,9 @@ from ._core.backward import saved_tensors as _saved_tensors
 from ._core.dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
 from ._core.tensor import Size, Tensor
 from ._declare.spaces import SPACES
-from ._make import attributes, creation, devices, sampling, windows
-from ._read import conversion, printing, python_protocols, settings
+from ._make import attributes, creation, devices, sampling, strided, windows
+from ._read import conversion, numpy_protocol, printing, python_protocols, settings
+from .autograd import anomaly_mode as _anomaly_mode
 from .autograd import grad_mode as _grad_mode
 from .autograd import gradients as _gradients
 from .autograd import members as _members
@@ -28,6 +29,7 @@ NAMESPACES = [
     "linalg",
     "nn",
     "optim",
+    "profiler",
     "random",
     "special",
     "utils",

@@ -15,7 +15,8 @@ from .. import ops
 from ..core.aval import Aval, aval_of
 from ..core.errors import ConcretizationError, NotLinearError
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, concretize, is_plain
+from ..core.interpreter import concretize, is_plain
+from ..core.observer import is_stepwise, observed_code
 from ..core.primitive import HigherOrder, bind
 from ..core.pullback import OperandPullback
 from ..core.snapshot import snapshot_constants
@@ -50,7 +51,9 @@ def branch_at(index: Any, branches: Sequence[Graph]) -> Graph:
 def switch_kernel(xp: Any) -> Any:
     def run_branch(index: Any, *operands: Any, branches: Sequence[Graph]) -> list[Any]:
         branch = branch_at(index, branches)
-        return (numpy_function(branch) if xp is np and CURRENT.get().observer is None else branch)(*operands)
+        if xp is np and not is_stepwise():
+            return observed_code(numpy_function(branch))(*operands)
+        return branch(*operands)
 
     return run_branch
 
@@ -67,8 +70,8 @@ class Switch(HigherOrder, OperandPullback):
                 branch = branch_at(concretize(index, "bool()"), branches)
             except ConcretizationError:
                 return bind(self, (index, *operands), {"branches": branches})
-            if is_plain(operands) and CURRENT.get().observer is None:
-                return numpy_function(branch)(*operands)
+            if is_plain(operands) and not is_stepwise():
+                return observed_code(numpy_function(branch))(*operands)
             return branch(*operands)
 
         return call

@@ -25,6 +25,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import is_differentiable
 from ..core.graph import Equation, Graph, Var
+from ..core.observer import observed_code
 from ..core.primitive import HigherOrder
 from ..core.staging import stage
 from ..kernels.codegen.loops import compile_scan
@@ -256,13 +257,13 @@ def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callab
             here = slice(low, low + size)
             before, after = batches[size]
             given = [x[here] for x in xs]
-            known, early = split_list(before(*constants, *given), fixed)
+            known, early = split_list(observed_code(before)(*constants, *given), fixed)
             known, stacks = [*constants, *known], [*given, *early]
             late = [np.empty((size, *a.shape), a.dtype) for a in late_avals]
-            stepwise = loop(
+            stepwise = observed_code(loop)(
                 range(size)[:: part.step], *known, *stepwise, *select_list(stacks, split.stacks), *late
             )
-            results, more = split_list(after(*known, *stacks, *late), count)
+            results, more = split_list(observed_code(after)(*known, *stacks, *late), count)
             for y, values in zip(ys, results):
                 y[here] = values
             totals = [t + m for t, m in zip(totals, more)]

@@ -13,6 +13,7 @@ from .. import ops
 from ..core.aval import Aval
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
+from ..core.observer import observed_code
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..core.snapshot import snapshot_constants
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 def solve_kernel(xp: Any) -> Any:
     def run_solve(*args: Any, solve: Graph, **others: Any) -> list[Any]:
-        return (numpy_function(solve) if xp.__name__ == "numpy" else solve)(*args)
+        return (observed_code(numpy_function(solve)) if xp.__name__ == "numpy" else solve)(*args)
 
     return run_solve
 

@@ -18,7 +18,7 @@ from ..core.arrays import dtype_in
 from ..core.aval import Aval, aval_of
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT
+from ..core.observer import is_stepwise, observed_code
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..core.snapshot import snapshot_constants
@@ -67,22 +67,17 @@ def step_rows(length: int, count: Any, reverse: bool) -> range:
     return order[::-1] if reverse else order
 
 
-def is_observed() -> bool:
-    """Whether a level is open that observes every operation of a body."""
-    return CURRENT.get().observer is not None
-
-
 def scan_kernel(xp: Any) -> Any:
     def run(
         count: Any, *args: Any, body: Graph, consts: int, carry: int, length: int, reverse: bool
     ) -> list[Any]:
         steps = step_rows(length, count, reverse)
-        if xp is np and not is_observed():
+        if xp is np and not is_stepwise():
             new = np.empty if len(steps) == length else np.zeros  # rows that no step writes are zero
             ys = [new((length, *a.shape), a.dtype) for a in body.out_avals[carry:]]
             run = compile_hoisted(body, consts, carry, length) if len(steps) == length else None
             run = run or scan_function(body, consts, carry)
-            return [*run(steps, *args, *ys), *ys]
+            return [*observed_code(run)(steps, *args, *ys), *ys]
         fixed, state, xs = split_list(args, consts, carry)
         rows: list[Any] = [[None] * length for _ in body.out_avals[carry:]]
         for i in steps:
@@ -293,8 +288,8 @@ def freeze_body(body: Graph, consts: int, carry: int) -> Graph:
 
 def while_kernel(xp: Any) -> Any:
     def run(*args: Any, cond: Graph, body: Graph, consts: int, max_steps: int | None) -> list[Any]:
-        if xp is np and not is_observed():
-            return while_function(body, cond, consts, max_steps)(*args)
+        if xp is np and not is_stepwise():
+            return observed_code(while_function(body, cond, consts, max_steps))(*args)
         fixed, state = split_list(args, consts)
         steps = 0
         while steps != max_steps and cond(*fixed, *state)[0]:

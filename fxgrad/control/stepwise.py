@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
+from ..core import observer
 from ..core.aval import PLAIN, Aval
 from ..core.errors import ConcretizationError
-from ..core.interpreter import CURRENT, concretize
+from ..core.interpreter import concretize
 from ..transforms.subgraphs import is_abstract, split_list
 from . import loops
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def is_stepwise(values: Sequence[Any]) -> bool:
     """Whether a loop over these values runs step by step."""
-    return CURRENT.get().observer is not None and not any(map(is_abstract, values))
+    return observer.is_stepwise() and not any(map(is_abstract, values))
 
 
 def run_scan(count: Any, *args: Any, **params: Any) -> list[Any]:

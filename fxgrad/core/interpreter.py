@@ -48,13 +48,15 @@ class Interpreter:
 
     `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
     that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given.
-    A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened.
+    A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened. One that
+    is `transparent` has no tracers and only looks on: what depends on the level that is open depends on the next one.
     """
 
     name: str = "interpreter"
     axis_name: Any = None
     observes: ClassVar[bool] = False
     permanent: bool = False
+    transparent: ClassVar[bool] = False
     __slots__ = ("outer", "site")
 
     def __init__(self, site: Any = None):
@@ -180,6 +182,14 @@ def levels(context: Context | None = None) -> Iterator[Interpreter]:
         context = context.interpreter.outer
 
 
+def acting_level(context: Context | None = None) -> Interpreter:
+    """The innermost level that is not transparent: that of evaluation, outside all transforms."""
+    level = (context or CURRENT.get()).interpreter
+    while level.transparent:
+        level = level.outer.interpreter
+    return level
+
+
 def named_axes() -> tuple[tuple[Any, int], ...]:
     """(name, size) of the mapped axes that are open and have a name, innermost first."""
     named = [level for level in levels() if level.axis_name is not None]
@@ -188,7 +198,7 @@ def named_axes() -> tuple[tuple[Any, int], ...]:
 
 def describe_chain() -> str:
     """'level 2: vmap at a.py:10 → level 1: grad at a.py:12', or '' outside all transforms."""
-    chain = list(levels())
+    chain = [level for level in levels() if not level.transparent]
     parts = []
     for level, interpreter in zip(range(len(chain), 0, -1), chain):
         place = f" at {interpreter.site}" if interpreter.site else ""
@@ -231,6 +241,7 @@ class Tracer:
 
     __slots__ = ("__weakref__", "interpreter", "radicand")
     interpreter: Interpreter
+    serial: Any = None  # the number of the step that made it, where steps are numbered
     is_differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose
 
     def __init_subclass__(cls) -> None:

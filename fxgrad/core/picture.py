@@ -1,4 +1,7 @@
-"""A Graph as a picture, for notebooks: drawn by Graphviz where it is installed, an HTML listing otherwise."""
+"""A Graph as a picture, for notebooks: drawn by Graphviz where it is installed, an HTML listing otherwise.
+
+`render_lines` and `render_drawing` are for whatever else is shown so.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,24 @@ from . import graph_text
 from .graph import Var, iter_subgraphs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .graph import Graph
+    from .graph_text import Line
 
 _FONT = {"fontname": "monospace", "fontsize": "10"}
 _STYLE = "font-family: monospace; white-space: pre; line-height: 1.4; text-align: left"
 
 
 def render_html(graph: Graph) -> str:
-    """The listing of a graph as one HTML element; the user's source line shows where the pointer rests."""
+    """The listing of a graph as one HTML element."""
+    return render_lines(graph_text.listing(graph))
+
+
+def render_lines(lines: Iterable[Line]) -> str:
+    """Lines as one HTML element; the user's source line shows where the pointer rests."""
     rows = []
-    for line in graph_text.listing(graph):
+    for line in lines:
         title = "" if line.site is None else f' title="{escape(line.site.describe())}"'
         rows.append(f"<div{title}>{escape(line.text)}</div>")
     return f'<div style="{_STYLE}">{"".join(rows)}</div>'
@@ -29,20 +38,32 @@ def render_html(graph: Graph) -> str:
 
 def render_svg(graph: Graph) -> str | None:
     """The graph drawn by Graphviz; None without its `dot` or the Python package `graphviz`."""
+    drawn = render_drawing(lambda: build_digraph(graph))
+    return None if drawn is None else drawn.decode()
+
+
+def render_drawing(build: Callable[[], Any], kind: str = "svg") -> bytes | None:
+    """What `build` makes with `new_digraph`, drawn by Graphviz in a format that it knows; None without its `dot` or the
+    Python package."""
     if which("dot") is None:
         return None
     try:
-        drawing = build_digraph(graph)
+        drawing = build()
     except ImportError:
         return None
-    return drawing.pipe(format="svg", encoding="utf-8")
+    return drawing.pipe(format=kind)
+
+
+def new_digraph(name: str) -> Any:
+    """An empty drawing in the style of the house."""
+    import graphviz
+
+    return graphviz.Digraph(name, node_attr={"shape": "box", **_FONT}, edge_attr=_FONT)
 
 
 def build_digraph(graph: Graph) -> Any:
     """The drawing: an ellipse for every input and captured value, a box for every equation."""
-    import graphviz
-
-    drawing = graphviz.Digraph(graph.name, node_attr={"shape": "box", **_FONT}, edge_attr=_FONT)
+    drawing = new_digraph(graph.name)
     draw_graph(drawing, graph, "")
     return drawing
 

@@ -14,7 +14,16 @@ import numpy as np
 from .aval import PLAIN, Aval
 from .errors import FxgradError, NotDifferentiableError, UnsupportedError, reword
 from .graph import Graph, iter_subgraphs
-from .interpreter import CURRENT, EVAL, VALUES, as_value, describe_chain, is_plain, named_axes
+from .interpreter import (
+    CURRENT,
+    EVAL,
+    VALUES,
+    acting_level,
+    as_value,
+    describe_chain,
+    is_plain,
+    named_axes,
+)
 from .surface import call_on_values, first_object
 
 if TYPE_CHECKING:
@@ -175,7 +184,7 @@ def explain(error: Exception, primitive: Primitive, args: tuple) -> NoReturn:
     if isinstance(error, FxgradError):  # raised further out, where fewer levels were open
         error.chain = max(error.chain, describe_chain(), key=len)
         raise error
-    if primitive.errors_are_users or CURRENT.get().interpreter is EVAL.interpreter:
+    if primitive.errors_are_users or acting_level() is EVAL.interpreter:
         raise error
     raise reword(error, primitive.name, args) from error
 

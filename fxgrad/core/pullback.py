@@ -57,8 +57,8 @@ class OperandPullback(PullbackRule):
 
 class RematPullback(PullbackRule):
     """The rule of one application of a primitive whose own rule saves intermediate values, for tapes that map
-    residuals. Operands and results are saved beside it, and the intermediate values are computed again from those put
-    in place."""
+    residuals. Operands and results are saved beside it. Where others are put in place of operands, the intermediate
+    values are let go, and computed again by `pull`."""
 
     saved_from = (0, 1)
 
@@ -73,11 +73,13 @@ class RematPullback(PullbackRule):
         ys = [result(i, y) for i, y in enumerate(ys)]
         given = [operand(i, v) for i, v in enumerate(values)]
         if any(g is not v for g, v in zip(given, values)):
-            call = self.primitive.call
-            _, rule, made = self.primitive.vjp(call, given, self.needed, self.params, self.snapshot)
+            rule = made = None
         return ys, given, rule, made
 
     def pull(self, ct: Any, *residuals: Any) -> Sequence[Any]:
         """Pull back by the primitive's own rule."""
-        _, _, rule, made = residuals
+        _, values, rule, made = residuals
+        if rule is None:
+            primitive = self.primitive
+            _, rule, made = primitive.vjp(primitive.call, values, self.needed, self.params, self.snapshot)
         return rule.pull(ct, *made)

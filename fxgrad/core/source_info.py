@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from types import CodeType, FrameType, TracebackType
 
-__all__ = ["Site", "filter_traceback", "hide_frames", "set_traceback_filtering", "user_frame"]
+__all__ = ["Site", "filter_traceback", "hide_frames", "set_traceback_filtering", "user_frame", "user_stack"]
 
 
 class _CodeKinds(dict):
@@ -116,14 +116,14 @@ _THIS_FILE = _unpickle_site.__code__.co_filename  # spelled as in the frames of 
 code_kinds = _CodeKinds()
 
 
-def user_frame() -> Site:
-    """Return the innermost line of user code that is now executing.
+def user_frame(depth: int = 1) -> Site:
+    """Return the innermost line of user code that is now executing, if that is no less than `depth` calls away.
 
     That is the first frame outwards which belongs neither to fxgrad nor to NumPy, optree or the standard
     library's decorators; the outermost frame where there is no other. While a Graph is carried out it is the line
     at which the equation was staged.
     """
-    frame = sys._getframe(1)
+    frame = sys._getframe(depth)
     while kind := code_kinds[frame.f_code.co_filename]:
         if kind == _CodeKinds.EQUATIONS:
             site = SITES[frame.f_code.co_filename](frame)
@@ -134,6 +134,22 @@ def user_frame() -> Site:
             break
         frame = outer
     return Site(frame.f_code, frame.f_lasti)
+
+
+def user_stack() -> list[Site]:
+    """Return the lines of user code that are now executing, the innermost last: see `user_frame`."""
+    found = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        kind = code_kinds[filename]
+        site = SITES[filename](frame) if kind == _CodeKinds.EQUATIONS else None
+        if not kind:
+            site = Site(frame.f_code, frame.f_lasti)
+        if site is not None:
+            found.append(site)
+        frame = frame.f_back
+    return found[::-1]
 
 
 # A preference of whoever reads the errors. Being a ContextVar it follows a thread or task and disturbs no
@@ -197,6 +213,16 @@ def hide_frames(error: BaseException) -> BaseException:
             other.__traceback__ = filter_traceback(other.__traceback__)
             waiting += _related_errors(other)
     return error
+
+
+def is_from_user(error: BaseException) -> bool:
+    """Whether an error came out of user code that the library has called, as far as its traceback tells."""
+    entry = error.__traceback__
+    while entry is not None:
+        if code_kinds[entry.tb_frame.f_code.co_filename] == _CodeKinds.USER:
+            return True
+        entry = entry.tb_next
+    return False
 
 
 def _related_errors(error: BaseException) -> list[BaseException | None]:

@@ -207,6 +207,21 @@ def erfc(xp: Any, x: Any) -> Any:
     return y
 
 
+def erfcx(xp: Any, x: Any) -> Any:
+    """exp(x²)·erfc(x), to 1e-15 relative."""
+    size = xp.abs(x)
+    tail = 2 * mills_ratio(math.sqrt(2) * size)
+    return xp.where(x < 0, 2 / gaussian(xp, xp.minimum(size, xp.full_like(size, 28.0)), 1.0) - tail, tail)
+
+
+def log_normal_cdf(xp: Any, x: Any) -> Any:
+    """log Φ(x), also where Φ(x) is below all numbers."""
+    size = xp.abs(x)
+    far = mills_ratio(size)
+    upper = far * gaussian(xp, xp.minimum(size, xp.full_like(size, 40.0)), 0.5)
+    return xp.where(x < 0, xp.log(far) - 0.5 * size * size, xp.log1p(-upper))
+
+
 # -- Bessel functions ------------------------------------------
 NODES = 56
 FAR_OUT = 100.0  # where the asymptotic series takes over from the midpoint rule

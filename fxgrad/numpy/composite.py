@@ -18,7 +18,7 @@ from .. import ops
 from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ImmutableError, ShapeError, reword
-from ..core.interpreter import CURRENT, EVAL, Tracer, as_value, concretize
+from ..core.interpreter import CURRENT, EVAL, Tracer, acting_level, as_value, concretize
 from ..core.surface import OBJECTS, SurfaceObject, call_on_values, first_object
 
 if TYPE_CHECKING:
@@ -68,6 +68,13 @@ def composite(
         name = body.__name__
         out = out_position(body)
 
+        def choose(*args: Any, **kwargs: Any) -> Any:
+            """Call `reference` or `body`, as `function` does."""
+            chosen = body if further and has_option(further, kwargs) else reference or body
+            if any(map(is_beyond_numpy, (*args, *kwargs.values()))):
+                chosen = body
+            return chosen(*args, **kwargs)
+
         @wraps(body)
         def function(*args: Any, **kwargs: Any) -> Any:
             if kwargs.get("out") is not None or (len(args) > out and args[out] is not None):
@@ -96,10 +103,10 @@ def composite(
                     if held is not None:
                         return call_on_values(held, function, args, kwargs)
                 if observer is not None:
-                    return observer.observe_function(name, function, args, kwargs)
+                    return observer.observe_function(name, choose, args, kwargs)
                 return body(*args, **kwargs)
             except (ValueError, TypeError, IndexError) as error:
-                if isinstance(error, FxgradError) or CURRENT.get().interpreter is EVAL.interpreter:
+                if isinstance(error, FxgradError) or acting_level() is EVAL.interpreter:
                     raise
                 raise reword(error, name, args) from error
 

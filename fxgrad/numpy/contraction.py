@@ -231,7 +231,7 @@ def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: None = None
 ) -> Array:
     entries = cast(diagonal(a, offset, axis1, axis2), dtype)
-    return ops.reduce_sum(entries, axes=(entries.ndim - 1,))
+    return cast(ops.reduce_sum(entries, axes=(entries.ndim - 1,)), dtype)
 
 
 # -- einsum ------------------------------------------

@@ -15,7 +15,7 @@ from .. import ops
 from ..core import pytree
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
-from ..core.interpreter import CURRENT, EVAL
+from ..core.interpreter import EVAL, acting_level
 from ..core.typing import Array, ArrayLike, Axis
 from ..transforms.vmap import vmap
 from .composite import cast, dtype_of, is_beyond_numpy, normalize_axis, operand, operands
@@ -30,7 +30,7 @@ fromfunction = np.fromfunction
 def is_numpy_call(*values: Any) -> bool:
     """Whether NumPy's own function is to be called: nothing is traced, and no transform is open, whose traced values a
     function may have in its closure."""
-    return CURRENT.get().interpreter is EVAL.interpreter and not any(map(is_beyond_numpy, values))
+    return acting_level() is EVAL.interpreter and not any(map(is_beyond_numpy, values))
 
 
 def map_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, ...]) -> Any:

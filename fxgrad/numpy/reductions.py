@@ -50,7 +50,7 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
     if where is not True:
         a = fill_outside(where, a, identity)
     axes = normalize_axes(axis, a.ndim)
-    y = reduce(a, axes=axes)
+    y = cast(reduce(a, axes=axes), dtype)
     if initial is not None:
         y = cast(join(y, as_value(initial)), dtype_of(y))
     return keep_reduced_axes(y, a.shape, axes, keepdims)
@@ -493,7 +493,8 @@ def running_reduction(a: Any, primitive: Any, axis: Any, dtype: Any) -> Any:
     if axis is None:
         a, axis = ops.reshape(a, shape=(a.size,)), 0
     axis = normalize_axis(axis, a.ndim)
-    return primitive(cast(a, widen_dtype(dtype_of(a)) if dtype is None else dtype), axis=axis)
+    y = primitive(cast(a, widen_dtype(dtype_of(a)) if dtype is None else dtype), axis=axis)
+    return cast(y, dtype)
 
 
 def running_array_api(

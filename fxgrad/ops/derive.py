@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
-from ..core.graph import Graph
+from ..core.graph import Equation, Graph, Var
 from ..core.interpreter import is_plain
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
@@ -31,9 +31,21 @@ class Pullback(PullbackRule):
     save_residuals(snapshot, y, values) → residuals (None: there are none): those that `saved_from` tells, then avals.
     `finite`: all partial derivatives are finite; None where the operation is not elementwise, so that the support
     of a masked cotangent is not that of the results; `reach` then makes the one from the other, where it can.
+    It is the pullback of `primitive` with `params`, for operands of these avals.
     """
 
-    __slots__ = ("finite", "projected", "pull_plain", "reach", "save_residuals", "saved_from", "traced")
+    __slots__ = (
+        "finite",
+        "operands",
+        "params",
+        "primitive",
+        "projected",
+        "pull_plain",
+        "reach",
+        "save_residuals",
+        "saved_from",
+        "traced",
+    )
     saved_from: list[int]
 
     def __init__(
@@ -53,6 +65,9 @@ class Pullback(PullbackRule):
         )
         self.projected, self.finite = projected, finite
         self.reach: Callable | None = None
+        self.primitive: Any = None
+        self.params: dict[str, Any] = {}
+        self.operands: Sequence[Aval] = ()
 
     def map_residuals(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
         """See `PullbackRule`."""
@@ -198,6 +213,7 @@ def elementwise_pullback(
         ]
         avals = [Aval(full, out.dtype), Aval(full, out.dtype, out.weak), *avals]
         rule = compile_pullback(pullback, avals, needed, projected, primitive.finite, primitive.name)
+        rule.primitive, rule.params, rule.operands = primitive, params, operands
     primitive.pullbacks[key] = rule
     return rule
 
@@ -206,19 +222,61 @@ def stage_tangent_rule(
     primitive: Any, ys: Sequence[Aval], operands: Sequence[Aval], positions: Sequence[int], params: dict
 ) -> Graph:
     """Stage the tangent rule as a Graph of (*results, *operands, *tangents of the operands at `positions`)."""
-    count = len(ys)
+    count, forward_mode = len(ys), primitive.forward_mode
 
     def tangent(*known: Any) -> Sequence[Any]:
         results, rest = known[:count], known[count:]
         tangents = dict(zip(positions, rest[len(operands) :]))
-        given = [tangents.get(i) for i in range(len(operands))]
-        if primitive.multiple_results:
+        given, again = [tangents.get(i) for i in range(len(operands))], []
+        if forward_mode is not None:
+            again, found = forward_mode(rest[: len(operands)], given, params)
+        elif primitive.multiple_results:
             found = primitive.tangent_rule(results, rest[: len(operands)], given, params)
-            return [np.zeros(y.shape, y.dtype) if t is None else t for t, y in zip(found, ys)]
-        return [primitive.tangent_rule(*results, rest[: len(operands)], given, params)]
+        else:
+            return [primitive.tangent_rule(*results, rest[: len(operands)], given, params)]
+        return [*(np.zeros(y.shape, y.dtype) if t is None else t for t, y in zip(found, ys)), *again]
 
     avals = [*ys, *operands, *(Aval(operands[i].shape, operands[i].dtype) for i in positions)]
-    return stage(tangent, avals, primitive.name, sites=False)
+    graph = stage(tangent, avals, primitive.name, sites=False)
+    return graph if forward_mode is None else take_known_results(graph, count)
+
+
+def take_known_results(graph: Graph, count: int) -> Graph:
+    """Return a graph without its last `count` outputs, which are its first inputs computed again: who reads them, or
+    what was only rearranged to give them, reads the inputs."""
+    makers = {v: e for e in graph.equations for v in e.outputs}
+    known: dict[Any, Any] = {}
+    back: list[Equation] = []
+    for again, given in zip(graph.outputs[-count:], graph.inputs):
+        while again in makers and again.aval == given.aval:
+            known[again] = given
+            maker = makers[again]
+            undo = REARRANGEMENTS.get(maker.primitive.name)
+            if undo is None:
+                break
+            again, taken_back = maker.inputs[0], Var(maker.inputs[0].aval)
+            back.append(
+                Equation(maker.primitive, [given], [taken_back], undo(maker), maker.site, maker.quiet)
+            )
+            given = taken_back
+
+    def taken(atoms: Sequence[Any]) -> list[Any]:
+        return [known.get(a, a) for a in atoms]
+
+    equations = [
+        Equation(e.primitive, taken(e.inputs), e.outputs, e.params, e.site, e.quiet) for e in graph.equations
+    ]
+    outputs = taken(graph.outputs[:-count])
+    whole = Graph(graph.inputs, [*back, *equations], outputs, graph.captured, graph.name)
+    return whole.prune(keep_effects=False)
+
+
+# Rearrangements, and the params with which each undoes itself.
+REARRANGEMENTS: dict[str, Callable[[Equation], dict]] = {
+    "conjugate": lambda e: {},
+    "permute": lambda e: {"axes": tuple(np.argsort(e.params["axes"]).tolist())},
+    "reshape": lambda e: {"shape": e.inputs[0].aval.shape},
+}
 
 
 def differentiable_positions(operands: Sequence[Aval], wanted: Sequence[Any]) -> list[int]:
@@ -244,6 +302,7 @@ def general_pullback(
         return [cts.get(i) for i in range(len(operands))]
 
     rule = compile_pullback(pullback, [out, out, *operands], needed, [], None, primitive.name)
+    rule.primitive, rule.params, rule.operands = primitive, params, operands
     if primitive.reach is not None:
         rule.reach = lambda mask: primitive.reach(mask, *operands, **params)
     return rule

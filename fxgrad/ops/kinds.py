@@ -449,7 +449,11 @@ class General(Primitive):
     reach(mask, *avals, **params) → the entries of the operands on which the results inside the mask depend.
 
     `multiple`: the kernel and the rules (abstract, batch, tangent) give sequences, and y and ct are sequences.
+    forward_mode(primals, tangents, params) → (results, tangents), both sequences, may stand for the tangent rule in the
+    derivation of the pullback, which reads the results that are kept where this would read its own.
     """
+
+    forward_mode: Any = None
 
     def __init__(
         self,

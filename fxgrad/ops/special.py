@@ -34,6 +34,15 @@ erfc = elementwise(
 erf_inv = elementwise(
     "erf_inv", lambda t, y, x: t * (ops.exp(y * y) / SLOPE), kernel=real_kernel(special.erf_inv, "erf_inv")
 )
+erfcx = elementwise(
+    "erfcx", lambda t, y, x: t * (2 * x * y - SLOPE), kernel=real_kernel(special.erfcx, "erfcx")
+)
+# φ(x)/Φ(x) is the slope, of which neither side is lost in the tail.
+log_normal_cdf = elementwise(
+    "log_normal_cdf",
+    lambda t, y, x: t * (math.sqrt(2 / math.pi) / erfcx(-math.sqrt(0.5) * x)),
+    kernel=real_kernel(special.log_normal_cdf, "log_normal_cdf"),
+)
 
 # -- the gamma function ------------------------------------------
 log_gamma = elementwise(

@@ -19,7 +19,8 @@ from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, aval_of, is_differentiable, kind_of
 from ..core.errors import NonFiniteError, describe
 from ..core.graph import Graph
-from ..core.interpreter import EVAL, Interpreter, Tracer, is_plain, opened
+from ..core.interpreter import EVAL, Tracer, acting_level, is_plain, opened
+from ..core.observer import Observer
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..ops import kinds as families
@@ -28,8 +29,12 @@ from ..ops import masked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from ..core.interpreter import Interpreter
+
 # Inside a step that is checked as a whole: what tells the user's line behind it.
 _current_step: ContextVar[Callable[[], Any] | None] = ContextVar("fxgrad_step", default=None)
+# In a backward pass: the pullback that is used.
+_current_pullback: ContextVar[ObservedPullback | None] = ContextVar("fxgrad_pullback", default=None)
 
 TESTS = {"NaN": "isnan", "inf": "isinf"}
 WARNINGS = {"NaN": ("invalid",), "inf": ("divide", "over")}  # NumPy's, in place of which the error comes
@@ -39,11 +44,10 @@ MAX_SHOWN = 8  # operands in a report
 LabelledValues = list[tuple[str, Any]]
 
 
-class NonFiniteObserver(Interpreter):
+class NonFiniteObserver(Observer):
     """A level that checks the results of every step; `kinds` says whether it reports "NaN", "inf" or both."""
 
     name = "debug_nans"
-    observes = True
     __slots__ = ("errstate_options", "kinds")
 
     def __init__(self, kinds: list[str], site: Any):
@@ -55,12 +59,12 @@ class NonFiniteObserver(Interpreter):
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
         run = partial(self.bind_outer, primitive, args, params)
-        if not self.is_observing():
+        if not is_between_steps():
             return run()
         if not isinstance(primitive, HigherOrder):
             result = self.step(source_info.user_frame, run)
         else:
-            if self.outer.interpreter is EVAL.interpreter and is_plain(args):
+            if acting_level(self.outer) is EVAL.interpreter and is_plain(args):
                 run = partial(primitive.kernel, *args, **params)  # in our own context: we see what it does
             with np.errstate(**self.errstate_options):
                 result = run()
@@ -68,19 +72,21 @@ class NonFiniteObserver(Interpreter):
         return result
 
     def is_observing(self) -> bool:
-        """Whether no step that is checked as a whole is being run."""
-        return _current_step.get() is None
+        return is_between_steps() or super().is_observing()
 
     def observe_function(self, name: str, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
         """Run a function as one step, and check its result."""
-        result = self.step(source_info.user_frame, partial(function, *args, **kwargs))
+        run = partial(super().observe_function, name, function, args, kwargs)
+        if not is_between_steps():
+            return run()
+        result = self.step(source_info.user_frame, run)
         self.check_values(name, [("the result", result)], label_values("operand", (*args, *kwargs.values())))
         return result
 
     def jvp(self, primitive: Any, primals: Any, tangents: Any, params: dict) -> tuple[Any, Any]:
         """Compute the result of an operation and its tangent as one step, and check both."""
-        run = partial(primitive.jvp, primals, tangents, params)
-        if not self.is_observing():
+        run = partial(super().jvp, primitive, primals, tangents, params)
+        if not is_between_steps():
             return run()
         y, t = run() if primitive.rules_run_user_code else self.step(source_info.user_frame, run)
         self.check_result(primitive, y, primals, params)
@@ -91,9 +97,9 @@ class NonFiniteObserver(Interpreter):
     def observe_pullback(self, interpreter: Interpreter, primitive: Any, rule: Any) -> ObservedPullback:
         """Wrap the rule of an operation that `interpreter` records: each use of it is one step of the
         backward pass."""
-        return ObservedPullback(
-            self, interpreter, primitive.name, rule, (_current_step.get() or source_info.user_frame)()
-        )
+        rule = super().observe_pullback(interpreter, primitive, rule)
+        site = (_current_step.get() or source_info.user_frame)()
+        return ObservedPullback(self, interpreter, primitive.name, rule, site, _current_pullback.get())
 
     def step(self, site: Callable[[], Any], run: Callable[[], Any]) -> Any:
         """Run a step, inside which nothing is reported; `site` gives the user's line behind it."""
@@ -116,7 +122,7 @@ class NonFiniteObserver(Interpreter):
         results: LabelledValues,
         given: LabelledValues,
         entrywise: bool = False,
-        site: Any = None,
+        pullback: ObservedPullback | None = None,
     ) -> None:
         """Raise NonFiniteError where a result has NaN or infinities that no operand accounts for."""
         for label, result in results:
@@ -128,10 +134,12 @@ class NonFiniteObserver(Interpreter):
                 for kind in self.kinds:
                     if has_new_entries(TESTS[kind], array, given, entrywise):
                         raise self.non_finite_error(
-                            f"{name}: {label} has {kind}: {summarize_array(array)}", kind, given, site
+                            f"{name}: {label} has {kind}: {summarize_array(array)}", kind, given, pullback
                         )
 
-    def non_finite_error(self, message: str, kind: str, given: LabelledValues, site: Any) -> NonFiniteError:
+    def non_finite_error(
+        self, message: str, kind: str, given: LabelledValues, pullback: ObservedPullback | None
+    ) -> NonFiniteError:
         shown = [
             f"\n  of:  {label} {summarize_array(a)}" for label, v in given if label for a in iterate_arrays(v)
         ]
@@ -141,40 +149,68 @@ class NonFiniteObserver(Interpreter):
         )
         if kind == "inf":
             hint += ". To allow infinities: fx.debug_nans(infs=False)"
-        return NonFiniteError(message + "".join(shown[:MAX_SHOWN]) + more, hint=hint, site=site)
+        origins, site = "", None
+        if pullback is not None:
+            site = pullback.site
+            origins = "".join(f"\n  for: {origin.describe()}" for origin in pullback.origins())
+        return NonFiniteError(message + "".join(shown[:MAX_SHOWN]) + more + origins, hint=hint, site=site)
 
 
 class ObservedPullback(PullbackRule):
-    """The pullback of an operation with a check of its cotangents, and what a report of them says."""
+    """The pullback of an operation with a check of its cotangents, and what a report of them says: the user's line, and
+    by which other pullback the operation was done, if it belongs to a backward pass that is differentiated in turn."""
 
-    __slots__ = ("interpreter", "name", "observer", "rule", "site")
+    __slots__ = ("interpreter", "name", "observer", "origin", "rule", "site")
 
     def __init__(
-        self, observer: NonFiniteObserver, interpreter: Interpreter, name: str, rule: Any, site: Any
+        self,
+        observer: NonFiniteObserver,
+        interpreter: Interpreter,
+        name: str,
+        rule: PullbackRule,
+        site: Any,
+        origin: ObservedPullback | None,
     ):
-        self.observer, self.interpreter, self.name, self.rule, self.site = (
-            observer,
-            interpreter,
-            name,
-            rule,
-            site,
-        )
+        self.observer, self.interpreter, self.name = observer, interpreter, name
+        self.rule, self.site, self.origin = rule, site, origin
+
+    def describe(self) -> str:
+        """'sqrt, in the backward pass of grad at a.py:3 in f:  …', with the line of the transform."""
+        text = f"{self.name}, in the backward pass of {self.interpreter.name}"
+        return f"{text} at {self.interpreter.site.describe()}" if self.interpreter.site else text
+
+    def origins(self) -> Iterator[ObservedPullback]:
+        """Yield the pullback by which the operation was done, that by which its operation was done, and so on."""
+        origin = self.origin
+        while origin is not None:
+            yield origin
+            origin = origin.origin
 
     def pull(self, ct: Any, *residuals: Any) -> Any:
-        if not self.observer.is_observing():
+        if not is_between_steps():
             return self.rule.pull(ct, *residuals)
 
         def run() -> tuple[Any, list[Any]]:
             cts = self.rule.pull(ct, *residuals)
             return cts, [list(iterate_arrays(c)) for c in cts]  # masks are applied within the step
 
-        cts, found = run() if self.rule.rules_run_user_code else self.observer.step(lambda: self.site, run)
+        token = _current_pullback.set(self)
+        try:
+            is_users = self.rule.rules_run_user_code
+            cts, found = run() if is_users else self.observer.step(lambda: self.site, run)
+        finally:
+            _current_pullback.reset(token)
         place = f", in the backward pass of {self.interpreter.name}"
         place += f" at {self.interpreter.site}," if self.interpreter.site else ","
         results = [(label + place, v) for label, v in label_values("the cotangent of operand", found)]
         given = [("cotangent", ct), *label_values("residual", residuals)]
-        self.observer.check_values(self.name, results, given, site=self.site)
+        self.observer.check_values(self.name, results, given, pullback=self)
         return cts
+
+
+def is_between_steps() -> bool:
+    """Whether no step that is checked as a whole is being run."""
+    return _current_step.get() is None
 
 
 def label_values(label: str, values: Any) -> LabelledValues:
@@ -248,9 +284,10 @@ class debug_nans:
     """Context manager that reports the operation which makes the first NaN or infinity, forward or backward.
 
     The error has the operation, the user's line (in a backward pass that of the forward operation), ranges and
-    numbers of NaN and inf of operands and result, and the open transforms. It works outside and inside `grad`,
-    `jvp`, `vmap`, `checkpoint`, custom rules, and the loops of `fx.lax`, which take their steps one by one meanwhile;
-    `jit` runs the Python function itself. (Inside a function that `jit` stages there are no values to look at.)
+    numbers of NaN and inf of operands and result, the open transforms, and for the gradient of a gradient the backward
+    passes that the operation belongs to. It works outside and inside `grad`, `jvp`, `vmap`, `checkpoint`, custom rules,
+    and the loops of `fx.lax`, which take their steps one by one meanwhile; `jit` runs the Python function itself.
+    (Inside a function that `jit` stages there are no values to look at.)
 
     Only what makes NaN or inf is reported: what merely has them in its operands is not, so a NaN in the arguments
     passes, as does an infinity (`fnp.where(mask, x, -fnp.inf)`). A value or tangent counts even where a later

@@ -14,7 +14,7 @@ from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable
 from ..core.cache import Cache
 from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Tracer, api_boundary, leave_library, named_axes
+from ..core.interpreter import CURRENT, Tracer, api_boundary, is_plain, leave_library, named_axes
 from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
@@ -25,6 +25,8 @@ from .flat_function import FlatFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from ..core.observer import Observer
 
 
 class ShapeDtypeStruct:
@@ -203,9 +205,8 @@ class jit:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         outer = CURRENT.get()
         try:
-            if outer.observer is not None:  # it is to see the operations, at the user's lines
-                results, structure = pytree.flatten(self.fun(*args, **kwargs))
-                return pytree.unflatten(structure, unshare_results(results, pytree.leaves((args, kwargs))))
+            if outer.observer is not None:
+                return self.call_observed(outer.observer, args, kwargs)
             leaves, entry = self.lookup(args, kwargs, source_info.user_frame)
             for v in leaves:
                 if type(v) not in PLAIN:
@@ -215,7 +216,7 @@ class jit:
                     try:
                         results = entry.plain(*leaves)
                     except KERNEL_ERRORS as error:
-                        entry.raise_with_location(error)
+                        entry.raise_with_location(error, entry.plain)
                     if entry.results_may_share:
                         results = unshare_results(results, [*leaves, *entry.graph.captured.values()])
                     return pytree.unflatten(entry.structure, results)
@@ -223,6 +224,28 @@ class jit:
         except BaseException as error:  # as `api_boundary`, without its call
             leave_library(error, outer)
             raise
+
+    def call_observed(self, observer: Observer, args: tuple, kwargs: dict) -> Any:
+        """Call the function under an observer: as the Python that it is, or as code that shows its equations."""
+        if observer.is_stepwise:
+            results, structure = pytree.flatten(self.fun(*args, **kwargs))
+            return pytree.unflatten(structure, unshare_results(results, pytree.leaves((args, kwargs))))
+        leaves: list[Any] = []
+
+        def run() -> Any:
+            leaves[:], entry = self.lookup(args, kwargs, source_info.user_frame)
+            if entry.plain is None or not is_plain(leaves):
+                return pytree.unflatten(entry.structure, release_all(entry.traced(*leaves)))
+            code = observer.observed_code(entry.plain)
+            try:
+                results = code(*leaves)
+            except KERNEL_ERRORS as error:
+                entry.raise_with_location(error, code)
+            return pytree.unflatten(
+                entry.structure, unshare_results(results, [*leaves, *entry.graph.captured.values()])
+            )
+
+        return observer.observe("jit", f"jit({function_name(self.fun)})", leaves, run)
 
     def lookup(self, args: tuple, kwargs: dict, site: Callable[[], Any]) -> tuple[list[Any], CompiledGraph]:
         """Return the flat dynamic arguments and the compiled function for arguments of their kind."""
@@ -258,11 +281,22 @@ class jit:
                 key = (*key, axes)
                 entry = self.cache.get(key)
         if entry is None:
-            graph, out_structure = stage_call(fun, dynamic, kwargs, "jit", function_name(self.fun), site())
-            entry = CompiledGraph(graph, out_structure)
-            if not any(isinstance(v, Tracer) for v in graph.captured.values()):
+            entry = self.compile(fun, dynamic, kwargs, site)
+            if not any(isinstance(v, Tracer) for v in entry.graph.captured.values()):
                 self.cache[key] = entry
         return leaves, entry
+
+    def compile(
+        self, fun: Callable[..., Any], args: tuple, kwargs: dict, site: Callable[[], Any]
+    ) -> CompiledGraph:
+        """Stage and compile a function of the dynamic arguments; to an observer it is a step."""
+        name = function_name(self.fun)
+
+        def run() -> CompiledGraph:
+            return CompiledGraph(*stage_call(fun, args, kwargs, "jit", name, site()))
+
+        observer = CURRENT.get().observer
+        return run() if observer is None else observer.observe("jit", f"staging of {name}", (), run)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python for these arguments."""
@@ -293,13 +327,13 @@ class CompiledGraph:
             graph.outputs
         )
 
-    def raise_with_location(self, error: Exception) -> NoReturn:
-        """Raise the error of a kernel of `plain`, with the operation and the user's line at which it was
-        staged; raise the user's own errors as they are."""
-        entry, plain = error.__traceback__, self.plain
-        while entry is not None and entry.tb_frame.f_code is not plain.__code__:
+    def raise_with_location(self, error: Exception, code: Any) -> NoReturn:
+        """Raise the error of a kernel that was called by `code`, with the operation and the user's line at which it
+        was staged; raise the user's own errors as they are."""
+        entry = error.__traceback__
+        while entry is not None and entry.tb_frame.f_code is not code.__code__:
             entry = entry.tb_next
-        equation = entry and plain.equations[entry.tb_lineno]
+        equation = entry and code.equations[entry.tb_lineno]
         if equation is None or equation.primitive.errors_are_users or isinstance(error, FxgradError):
             raise error
         operands = [a.aval for a in equation.inputs]

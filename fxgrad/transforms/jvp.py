@@ -10,6 +10,7 @@ from ..core import pytree, source_info
 from ..core.aval import PLAIN, Aval, aval_of, dtype_of, is_differentiable
 from ..core.errors import StructureError
 from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, api_boundary, opened
+from ..core.observer import is_stepwise
 from ..core.staging import GraphInterpreter
 from ..core.surface import release_all
 from .arguments import (
@@ -199,8 +200,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     def f_jvp(*tangents: Any) -> Any:
         given, tangent_structure = pytree.flatten(tangents)
         given = admit_tangents("linearized function", "tangent", avals, structure, given, tangent_structure)
-        # An observer is to see the user's operations rather than those that their rules left in the Graph.
-        ts = graph(*given) if CURRENT.get().observer is None else jvp_at_primals(given)[1]
+        # A checker is to see the user's operations rather than those that their rules left in the Graph.
+        ts = jvp_at_primals(given)[1] if is_stepwise() else graph(*given)
         results = unshare_results(ts, [*given, *graph.captured.values()])
         return pytree.unflatten(flat_fun.out_structure, results)
 

@@ -81,6 +81,8 @@ ELEMENTWISE = [
     made("rsqrt", ("complex", (3,)), reference=lambda x: x**-0.5),
     made("normal_density", ("real", (2, 3)), reference=lambda x: np.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
     made("entr", ("positive", (2, 3)), reference=scipy.special.entr),
+    made("lower_exponent", ("positive", (2, 3)), reference=lambda p: p - 1),
+    made("lower_exponent", ("complex", (3,)), reference=lambda p: p - 1),
     made("logit", ("interior", (2, 3)), reference=scipy.special.logit),
     made(
         "binary_entropy",

@@ -16,6 +16,7 @@ import weakref
 import numpy as np
 import pytest
 
+import fxgrad as fx
 from fxgrad.core import errors, source_info
 
 PACKAGE = os.path.dirname(os.path.dirname(source_info.__file__))
@@ -49,9 +50,11 @@ def wrapper(f, *args):
         raise
 """,
     caller=source_info.user_frame,
+    stack=source_info.user_stack,
     hide_frames=source_info.hide_frames,
 )
 call, fail, site, wrapper = INNER["call"], INNER["fail"], INNER["site"], INNER["wrapper"]
+stack = INNER["stack"]
 
 
 def here() -> int:
@@ -70,6 +73,36 @@ def test_the_site_is_the_users_line_however_deep_the_library_is():
     for place in (source_info.user_frame(), site(), call(site), call(call, call, site)):
         assert place.filename == __file__
         assert place.line.startswith("for place in")
+
+
+def test_the_stack_has_the_users_lines_alone_and_the_innermost_last():
+    def inner():
+        return call(call, stack)
+
+    def outer():
+        return call(inner)
+
+    found = call(outer)
+    assert [site.code.co_name for site in found[-3:]] == [
+        "test_the_stack_has_the_users_lines_alone_and_the_innermost_last",
+        "outer",
+        "inner",
+    ]
+    assert found[-1].line == "return call(call, stack)"
+    assert not [site for site in found if site.filename == INNER["call"].__code__.co_filename]
+
+
+def test_the_stack_has_the_lines_at_which_equations_were_staged():
+    found = []
+
+    def square(x):
+        fx.debug.callback(lambda v: found.append(source_info.user_stack()), x)
+        return x * x
+
+    fx.jit(square)(2.0)
+    (sites,) = found
+    names = [site.code.co_name for site in sites]
+    assert names[-3:] == ["test_the_stack_has_the_lines_at_which_equations_were_staged", "square", "<lambda>"]
 
 
 def test_a_site_shows_file_line_function_and_source():

@@ -26,11 +26,11 @@ FLOORS = [
         "checking",
     },  # `check=True` is a parameter of transforms, and checks are programs over transforms
     {"control"},
-    {"numpy", "scipy", "lax", "random", "nn", "tree", "debug", "testing"},
+    {"numpy", "scipy", "lax", "random", "nn", "tree", "debug", "testing", "profiling"},
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
 KERNELS_MAY_IMPORT = {"core.aval", "core.errors", "core.graph", "core.source_info"}
-KERNELS_ARE_FOR = {"ops", "transforms", "control"}
+KERNELS_ARE_FOR = {"ops", "transforms", "control", "profiling"}
 # The public face, which loads every name lazily, and what is written in terms of it: nothing imports these.
 PROGRAMS = {"demo"}
 FACES = {"__init__", "compat"} | PROGRAMS
@@ -40,7 +40,8 @@ COMPAT_FLOORS = [
     "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "nn", "optim", "utils"
 ]  # fmt: skip
 COMPAT_FACES = {
-    "__init__", "_surface", "backends", "cuda", "fft", "linalg", "random", "return_types", "special"
+    "__init__", "_surface", "backends", "cuda", "fft", "linalg", "profiler", "random", "return_types",
+    "special",
 }  # fmt: skip
 
 LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}

@@ -493,3 +493,17 @@ def test_an_escaped_value_is_named(use, inside):
     fx.grad(lambda x: (kept.append(x), x.sum())[1])(X)
     with pytest.raises(fx.EscapedTracerError):
         fx.vmap(lambda _: use(kept[0]))(X) if inside else use(kept[0])
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "nansum", "nancumsum", "trace"])
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.float32])
+def test_the_dtype_that_is_asked_for_is_that_of_the_result_traced_or_not(name, dtype):
+    a = np.arange(6, dtype=np.int32).reshape(2, 3)
+
+    def reduce(x):
+        return getattr(fnp, name)(x, dtype=dtype)
+
+    expected = getattr(np, name)(a, dtype=dtype)
+    for found in (reduce(a), fx.jit(reduce)(a), fx.vmap(reduce)(a[None])[0]):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)

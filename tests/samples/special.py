@@ -53,6 +53,8 @@ SAMPLES = [
             ("normal_quantile", "probability", scipy.special.ndtri),
             ("erf", "real", scipy.special.erf),
             ("erfc", "real", scipy.special.erfc),
+            ("erfcx", "real", scipy.special.erfcx),
+            ("log_normal_cdf", "real", scipy.special.log_ndtr),
             ("erf_inv", "unit", scipy.special.erfinv),
             ("log_gamma", "positive", scipy.special.gammaln),
             ("log_gamma", "between poles", scipy.special.gammaln),

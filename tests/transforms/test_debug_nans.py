@@ -163,6 +163,68 @@ def test_a_second_derivative_is_blamed_on_the_forward_line():
     assert error.site.line == "return fnp.sum(x**1.5)"
 
 
+def power(x):
+    return x**2.5
+
+
+def slope(x):
+    return fx.grad(power)(x)
+
+
+def curvature(x):
+    return fx.grad(slope)(x)
+
+
+def origins(error):
+    """The lines of a report that tell to which backward passes the operation belongs."""
+    return [line.partition(" at ")[2] for line in str(error).splitlines() if line.startswith("  for: ")]
+
+
+def test_a_derivative_of_a_derivative_tells_by_which_backward_passes_its_operation_was_done():
+    """x ** 2.5 has the third derivative 1.875 / √x."""
+    assert quiet(fx.grad(slope), 0.0) == 0.0
+    error = reported(fx.grad(curvature), 0.0)
+    assert error.site.line == "return x**2.5"
+    inner, outer = origins(error)
+    assert inner.endswith("in curvature:  return fx.grad(slope)(x)")
+    assert outer.endswith("in slope:  return fx.grad(power)(x)")
+
+
+def test_a_first_derivative_has_no_other_backward_pass():
+    assert origins(reported(fx.grad(fnp.sqrt), 0.0)) == []
+
+
+def test_the_backward_passes_are_told_inside_other_transforms():
+    error = reported(fx.vmap(fx.grad(curvature)), np.array([1.0, 0.0]))
+    assert len(origins(error)) == 2
+    error = reported(fx.jacrev(fx.vmap(curvature)), np.array([1.0, 0.0]))
+    assert len(origins(error)) == 2
+
+
+def test_a_rule_of_the_users_own_is_one_of_the_backward_passes():
+    @fx.custom_vjp
+    def powered(x):
+        return x**2.5
+
+    powered.defvjp(lambda x: (x**2.5, x), lambda x, ct: (2.5 * ct * fnp.sqrt(x) * x,))
+
+    def first(x):
+        return fx.grad(powered)(x)
+
+    error = reported(fx.grad(first), np.float64(0.0))
+    (origin,) = origins(error)
+    assert origin.endswith("first:  return fx.grad(powered)(x)")
+    assert error.site.line.startswith("powered.defvjp(")
+
+
+def test_what_a_report_tells_is_not_kept_for_the_next():
+    reported(fx.grad(curvature), 0.0)
+    with fx.debug_nans():
+        first = fx.grad(curvature)(1.0)
+    assert first == pytest.approx(1.875)
+    assert origins(reported(fx.grad(fnp.sqrt), 0.0)) == []
+
+
 def test_the_tangent_of_an_operation():
     error = reported(tangent(root), np.array([1.0, 0.0]))
     assert str(error).startswith(

@@ -23,9 +23,11 @@ UNSUPPORTED = re.compile("not supported for the input types|did not contain a lo
 
 
 def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Exception:
-    """Return the error to raise in place of one that was raised inside the operation `name`."""
-    if isinstance(error, np.exceptions.AxisError):
-        made: Exception = axis_error(error)
+    """Return the error to raise in place of one that was raised inside the operation `name`: that of a hook itself."""
+    if source_info.is_from_user(error):
+        made: Exception = error
+    elif isinstance(error, np.exceptions.AxisError):
+        made = axis_error(error)
     elif isinstance(error, ValueError) and BROADCAST.search(str(error)):
         made = broadcast_error(operands) or TensorError(first_line(error))
     elif isinstance(error, TypeError) and UNSUPPORTED.search(str(error)):
@@ -93,6 +95,23 @@ def check_result_dtype(operation: str, wanted, have) -> None:
     if not can_cast(from_numpy_dtype(have), from_numpy_dtype(wanted)):
         names = [short_name(d) for d in (have, wanted)]
         raise TensorError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+
+
+def captured_target_error(operation: str, mapped: bool) -> TensorError:
+    """Return the error for a Tensor from outside a transform that would be given a value that belongs to it."""
+    if mapped:
+        text = (
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic."
+        )
+    else:
+        text = (
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+            f"(aten::{operation}) that would mutate a captured Tensor. This is not supported; please rewrite the "
+            "function being transformed to explicitly accept the mutated Tensor(s) as inputs."
+        )
+    return TensorError(text, hint="clone it inside the transformed function, or return the value")
 
 
 def not_a_tensor_error(operation: str, parameter: str, position: int, given) -> ArgumentError:

@@ -17,6 +17,10 @@ class TensorError(FxgradError, RuntimeError):
     """
 
 
+class NoGradientError(FxgradError, AssertionError):
+    """A Tensor that requires no gradient where one is waited for."""
+
+
 class DimensionError(FxgradError, IndexError):
     """A dimension or index out of range."""
 

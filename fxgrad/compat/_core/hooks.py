@@ -7,19 +7,26 @@ were registered before for what it was then. See `backward.callbacks` for how th
 from __future__ import annotations
 
 import itertools
+import warnings
 import weakref
 from collections import OrderedDict
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .backward.engine import Pass
     from .tape import Node
     from .tensor import Tensor
 
+# The innermost backward pass that is running: its hooks may ask what it visits.
+RUNNING: ContextVar[Pass | None] = ContextVar("fxgrad backward pass", default=None)
+
 
 class RemovableHandle:
-    """A handle that removes a hook: by `remove()`, or at the end of a `with` block. It does not keep the hook alive."""
+    """A handle that removes a hook: by `remove()`, or at the end of a `with` block. It does not keep the hook alive.
+    One that is copied or pickled together with what the hook is on removes the hook there."""
 
     next_id = itertools.count()
 
@@ -40,6 +47,14 @@ class RemovableHandle:
 
     def __exit__(self, *exc: object) -> None:
         self.remove()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.id, [reference() for reference in self.places]
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.id, places = state
+        self.places = [weakref.ref(place) for place in places if place is not None]
+        RemovableHandle.next_id = itertools.count(max(self.id + 1, next(RemovableHandle.next_id)))
 
 
 class HookList(OrderedDict):
@@ -75,3 +90,32 @@ def ensure_hooks(node: Node) -> Hooks:
         node.hooks = Hooks()
         node.pull_plain = None
     return node.hooks
+
+
+def unserializable_hook(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a hook as one that need not come along when its Tensor is pickled or copied: nothing warns of it.
+
+    >>> import copy
+    >>> import fxgrad.compat as torch
+    >>> @torch.utils.hooks.unserializable_hook
+    ... def double(gradient):
+    ...     return gradient * 2
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> handle = x.register_hook(double)
+    >>> y = copy.copy(x)
+    """
+    hook.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return hook
+
+
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn of hooks of a Tensor that do not come along when it is pickled or copied."""
+    hooks = None if tensor.accumulator is None else tensor.accumulator.hooks
+    for hook in () if hooks is None else hooks.result_hooks.get(0, HookList()).to_list():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                UserWarning,
+                stacklevel=2,
+            )

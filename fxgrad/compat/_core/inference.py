@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import views
 from .errors import TensorError
 from .modes import current_modes
-from .tensor import Tensor
+from .tensor import Tensor, recorded_node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def mark_inference_results(operation, flat: Sequence[Any], results: Sequence[Ten
             made = inside
         if made:
             views.mark_inference(result)
-    node = results[0].grad_fn if results else None
+    node = recorded_node(results[0]) if results else None
     if node is not None:
         node.rule.map_residuals(node.residuals, lambda i, v: ensure_savable(flat[i], v), lambda i, v: v)
 
@@ -43,7 +43,7 @@ def ensure_writable(tensor: Tensor) -> None:
     if tensor.is_inference_tensor and not current_modes().inference:
         raise TensorError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-            "normal tensor before doing inplace update."
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
 
 

@@ -18,11 +18,13 @@ from ...core.errors import UnsupportedError
 from ...core.interpreter import CURRENT, Tracer, ensure_open, use_context
 from ...numpy import contraction
 from ...ops.indexing import ARRAY
+from ...transforms.vmap import BatchTracer
 from . import duals, inference, strides, views
+from .bits import apply_bits, has_bit, memory_array
 from .dtypes import cast_number, from_numpy_dtype
-from .error_messages import check_result_dtype
+from .error_messages import captured_target_error, check_result_dtype
 from .errors import TensorError
-from .layout import order_of
+from .layout import layout_array, order_of
 from .memory import (
     VERSIONS,
     copy_with_strides,
@@ -34,8 +36,28 @@ from .memory import (
     shares_memory,
 )
 from .modes import DEFAULT_MODES, with_modes
-from .tape import FREED, AccumulateGrad, Edge, Node, StatelessPullback, TapeTracer, next_serial, node_name
-from .tensor import LEAF, Tensor, attach_retain_hook, gradient_edge, make_tensor, refresh, to_tracer, wrap
+from .tape import (
+    FREED,
+    AccumulateGrad,
+    Edge,
+    Node,
+    StatelessPullback,
+    TapeTracer,
+    next_serial,
+    node_name,
+    record_node,
+)
+from .tensor import (
+    LEAF,
+    Tensor,
+    attach_retain_hook,
+    gradient_edge,
+    make_tensor,
+    recorded_node,
+    refresh,
+    to_tracer,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,10 +67,25 @@ def apply_inplace(operation, operands: Sequence[Any], params: dict) -> Tensor:
     """Apply an operation and write its result into the first operand, which is returned."""
     target = operands[0]
     ensure_modifiable(target, operands)
+    context, name = CURRENT.get(), operation.name + "_"
+    if context.modes is not None and context.modes.packing:
+        apply_packed(operation, operands, params, name)
+        return target
     result = operation(operands, params, None, target)
     if result is not target:
-        assign(target, result, operation.name + "_")
+        assign(target, result, name)
     return target
+
+
+def apply_packed(operation, operands: Sequence[Any], params: dict, name: str) -> None:
+    """Do so where hooks pack what nodes save: they see it as it is after the operation."""
+    target, context = operands[0], CURRENT.get()
+    with use_context(with_modes(context, packing=())):
+        result = operation(operands, params, None, target)
+        if result is not target:
+            assign(target, result, name)
+    if result is not target and result.node is not None:
+        context.modes.packing[-1].pack_node(recorded_node(result), target.tape, operands)
 
 
 def to_inplace(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
@@ -77,10 +114,15 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
             context = with_modes(context, grad=True, inference=False)
         with use_context(context):
             made = function(self, *args, **options)
+            if not view and not is_array(made.value):
+                here = function(make_tensor(self.tape, layout_array(self)), *args, **options).value
+                self.memory_layout = lambda: here
         self.value = made.value
         if view:
             self.view_meta = made.view_meta
             made.view_meta.creation, made.view_meta.is_inherited = meta.creation, meta.is_inherited
+        elif has_bit(self):
+            meta.memory = made.view_meta.memory
         tangent = duals.tangent_cell(made)
         if tangent is not None:
             duals.set_tangent(self, tangent.tensor, tangent.level)
@@ -88,7 +130,7 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
             self.node = made.node
             attach_retain_hook(self)
         if is_array(self.value):
-            VERSIONS.record_change(self.value, name, source_info.user_frame())
+            VERSIONS.record_change(memory_array(self), name, source_info.user_frame())
         return self
 
     method.__name__, method.__doc__ = name, f"In-place version of `{function.__name__}`."
@@ -99,15 +141,18 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
 def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: bool = False) -> None:
     """Raise where torch does: leaves that require a gradient and their views, views whose base cannot be given another
     history, memory that several entries share (unless `overlap`: they are all given the same value, or none)."""
-    if target.is_inference_tensor:
-        inference.ensure_writable(target)
     view = views.is_view(refresh(target))
     base = target.view_meta.base if view else target
     modes = CURRENT.get().modes or DEFAULT_MODES
-    if modes.grad and (base.node is not None or any_requires_grad(operands)):
+    if modes.grad and (
+        target.node is not None
+        or base.node is not None
+        or any_requires_grad(operands)
+        or (view and views.has_outer_history(base.value))
+    ):
         if view and target.view_meta.creation in views.NO_REBASE_MESSAGES:
             raise views.rebase_error(target, "is being modified inplace")
-        if view and base.node is LEAF:
+        if view and target.node is not None and (base.node is None or base.node is LEAF):
             raise TensorError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation."
             )
@@ -118,8 +163,14 @@ def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: boo
             )
         if view and isinstance(target.node, Node) and target.node.hooks is not None:
             target.view_meta.regenerate(target, base)  # hooks are those of the history that the view had
-    if not overlap and is_array(target.value):
+    if target.is_inference_tensor:
+        inference.ensure_writable(target)
+    if overlap:
+        return
+    if is_array(target.value):
         ensure_no_overlap(target.value)
+    elif views.base_tensor(target) is not target:
+        ensure_no_overlap(layout_array(target))
 
 
 def any_requires_grad(operand) -> bool:
@@ -153,14 +204,14 @@ def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) 
     if result.tape is not base.tape and (result.node is not None or not is_array(result.value)):
         further_out, tape = (result, base.tape) if result.origin_tape is base.tape else (base, result.tape)
         if further_out.origin_tape is not tape:
-            raise UnsupportedError(
-                f"{name}: a Tensor from outside the transform would be given a value that belongs to it",
-                hint="make the Tensor inside the transformed function, or return the value",
-            )
+            raise captured_target_error(name, result.node is None and isinstance(result.value, BatchTracer))
         views.move_to_origin(further_out)
         refresh(target)
+    modes = CURRENT.get().modes or DEFAULT_MODES
+    if modes.mutations is not None:
+        modes.mutations.keep(memory_array(target))
     write_value(target, result, name)
-    modes, meta = CURRENT.get().modes or DEFAULT_MODES, target.view_meta
+    meta = target.view_meta
     if modes.grad and (result.node is not None or base.node is not None):
         rebase_history(target, result, name, overwrites)
     dual = (
@@ -209,28 +260,34 @@ def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
 
 def write_value(target: Tensor, result: Tensor, name: str) -> None:
     """Write the value of a result into the memory of the target, or bind the base to it where there is no memory."""
-    value, memory = result.value, target.value
+    value, memory, meta = result.value, target.value, target.view_meta
+    bits = 0 if meta is None else meta.bits
+    if bits:
+        memory = memory_array(target)
     if not is_array(memory) or not is_array(value):
         views.rebind_value(target, value.copy() if is_array(value) else value)
         return
-    node = None if result.node is None else result.grad_fn
+    node = None if result.node is None else recorded_node(result)
     if node is not None:
-        protect_residuals(node, memory, value)
-    memory[...] = value
+        protect_residuals(node, memory, value, as_result=not bits)
+    memory[...] = apply_bits(value, bits) if bits else value
     VERSIONS.record_change(memory, name, source_info.user_frame())
+    if bits:
+        refresh(target)
     if node is not None and type(result.node) is not Edge:
         node.order = next_serial()  # what it saved of this memory is what is there now
 
 
-def protect_residuals(node: Node, memory, value) -> None:
-    """Give a node a copy of the operand that is about to be overwritten, and the memory itself as its result."""
+def protect_residuals(node: Node, memory, value, as_result: bool) -> None:
+    """Give a node a copy of the operand that is about to be overwritten, and with `as_result` the memory itself in
+    place of its result."""
     if node.residuals is FREED:
         return
     owner = memory_owner(memory)
     node.residuals = node.rule.map_residuals(
         node.residuals,
         lambda i, v: v.copy() if is_array(v) and memory_owner(v) is owner else v,
-        lambda i, v: memory if v is value else v,
+        lambda i, v: memory if v is value and as_result else v,
     )
 
 
@@ -326,10 +383,10 @@ def rebase_history(target: Tensor, result: Tensor, name: str, overwrites: bool =
         arrays = type(whole) is type(part) is np.ndarray and whole.dtype == part.dtype
         known = arrays and shares_memory(part, whole)
         rule = CopyRegion(whole, part) if known else CopySlices(target.view_meta.chain, whole)
-        base.node = Node(rule, rule, (), (gradient_edge(base), new), rule.pull_plain)
+        base.node = record_node(rule, rule, (), (gradient_edge(base), new), rule.pull_plain)
     elif new is None or (overwrites and base.node is not None):
-        rule = OverwritePullback(name, result.grad_fn)
-        base.node = Node(rule, rule, (), (gradient_edge(base), new))
+        rule = OverwritePullback(name, recorded_node(result))
+        base.node = record_node(rule, rule, (), (gradient_edge(base), new))
     elif type(new) is AccumulateGrad:
         base.node = new.variable.clone().node
     else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import CURRENT, use_context
+from ...core.interpreter import CURRENT, PrimalTracer, use_context
+from ...transforms.vmap import BatchTracer
+from .bits import memory_array
 from .memory import is_array
 from .modes import with_modes
 from .tensor import Tensor, make_tensor, refresh
@@ -38,17 +40,58 @@ FORMATS = (contiguous_format, preserve_format, channels_last, channels_last_3d)
 
 
 def layout_array(tensor: Tensor) -> np.ndarray:
-    """Return an array with the shape and strides of the Tensor: its own, or one without content in place of traced
-    values."""
-    value = refresh(tensor).value
-    if is_array(value):
-        return value
-    meta = tensor.view_meta
-    if meta is None or meta.base is None:
-        return np.empty(value.shape, value.dtype)
+    """Return an array with the shape and strides of the Tensor: its own, or one in place of traced values whose content
+    means nothing. Results of what is computed of batches are taken to be contiguous."""
+    value, meta = refresh(tensor).value, tensor.view_meta
+    base = tensor if meta is None or meta.base is None else meta.base
+    if is_array(value) and base.memory_layout is None:
+        return value if meta is None else memory_array(tensor)
+    here = contained_array(base.value) if base.memory_layout is None else base.memory_layout()
+    if here is None or here.shape != base.value.shape:
+        here = np.empty(base.value.shape, base.value.dtype)
+    if meta is None or base is tensor:
+        return here
     with use_context(with_modes(CURRENT.get(), grad=False)):
-        base = meta.base.value
-        return meta.chain(make_tensor(tensor.tape, np.empty(base.shape, base.dtype))).value
+        found = memory_array(meta.chain(make_tensor(tensor.tape, here)))
+    return found if is_array(found) else np.empty(value.shape, value.dtype)  # traced: at traced positions
+
+
+def entry_layout(tensor: Tensor, dim: int | None) -> np.ndarray | None:
+    """Return what `layout_array` gives for the first entry along a dimension; for the whole where that is None."""
+    here = layout_array(tensor)
+    if dim is None:
+        return here
+    return here[(*(slice(None),) * dim, 0, ...)] if here.shape[dim] else None
+
+
+def contained_array(value) -> np.ndarray | None:
+    """Return the array in which a traced value is computed, with all batch axes; None where nothing is computed."""
+    while not is_array(value):
+        if isinstance(value, PrimalTracer):
+            value = value.primal
+        elif isinstance(value, BatchTracer):
+            value = value.value
+        else:
+            return None
+    return value
+
+
+def first_entry(value) -> np.ndarray | None:
+    """Return the part of `contained_array` that is one entry of all batches; None where there is none."""
+    array, levels = contained_array(value), batch_levels(value)
+    return None if array is None or 0 in array.shape[: len(levels)] else array[(*(0,) * len(levels), ...)]
+
+
+def batch_levels(value) -> list[Any]:
+    """The levels that batch a traced value, the innermost first."""
+    found = []
+    while isinstance(value, PrimalTracer | BatchTracer):
+        if isinstance(value, BatchTracer):
+            found.append(value.interpreter)
+            value = value.value
+        else:
+            value = value.primal
+    return found
 
 
 def can_view_as(array, shape: Sequence[int]) -> bool:

@@ -56,6 +56,13 @@ def memory_owner(value) -> Any:
     return value
 
 
+def memory_root(value) -> Any:
+    """The array that owns the memory of an array, also of an alias with a version counter of its own."""
+    owner = memory_owner(value)
+    behind = getattr(owner, "base", None)
+    return memory_root(behind.array) if type(behind) is Span else owner
+
+
 def shares_memory(a, b) -> bool:
     """Whether the memory of an array belongs to the owner of another's; `b` may be a traced value, which has none."""
     base = a.base
@@ -127,7 +134,7 @@ def ensure_unmodified(value, order: int, edge=None, node: Node | None = None) ->
     source = ""
     if edge is not None and type(edge) is not AccumulateGrad:
         maker, index = node_and_index(edge)
-        source = f", which is output {index} of {maker.name().partition('Backward')[0]},"
+        source = f", which is output {index} of {maker.name().rpartition('Backward')[0]},"
     saved = "" if node is None else f"  saved for {node.name()} at {node.site.describe()}\n"
     raise TensorError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -6,9 +6,10 @@ set outside a transform does not reach the operations of its function, and comes
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...core.interpreter import CURRENT, EVAL, Context
+from ...core.fp_errors import ERROR_STATE
+from ...core.interpreter import CURRENT, EVAL, Context, use_context
 
 
 class Modes(NamedTuple):
@@ -16,7 +17,10 @@ class Modes(NamedTuple):
     one; `forward`: results get the tangents of dual operands; `multithreading` is remembered only: backward runs in
     the thread that calls it. `unrecorded` is for the library's own steps: the tape in charge does not record them,
     those further out do. `suspended`: nor does the tape outside all transforms, for which the tape above a batch or a
-    tangent stands in."""
+    tangent stands in. `anomaly`: nodes keep the stacks of their forward calls, and backward reports errors with them;
+    with `check_nan` NaN is one. `packing`: the hooks that what nodes save goes through, the pair in force last, or, as
+    `packing_refusal`, the words in which further ones are refused. `handlers`: what is told of each operation before it
+    is computed, the innermost last (see `_declare.handlers`)."""
 
     grad: bool = True
     inference: bool = False
@@ -24,6 +28,12 @@ class Modes(NamedTuple):
     multithreading: bool = True
     unrecorded: bool = False
     suspended: bool = False
+    anomaly: bool = False
+    check_nan: bool = True
+    packing: tuple[Any, ...] = ()
+    packing_refusal: str | None = None
+    mutations: Any = None
+    handlers: tuple[Any, ...] = ()
 
     @property
     def is_recording(self) -> bool:
@@ -32,6 +42,12 @@ class Modes(NamedTuple):
 
 
 DEFAULT_MODES = Modes()
+TOOLS = (
+    "anomaly",
+    "check_nan",
+    "packing",
+    "mutations",
+)  # modes that hold in backward and in transforms as well
 
 
 def current_modes() -> Modes:
@@ -39,8 +55,24 @@ def current_modes() -> Modes:
     return CURRENT.get().modes or DEFAULT_MODES
 
 
+def tools_of(modes: Modes | None) -> dict[str, Any]:
+    """Those of the modes, by name, that are handed on to rules and transforms; none where all are as at first."""
+    return {} if modes is None else {name: getattr(modes, name) for name in TOOLS}
+
+
+def current_tools() -> dict[str, Any]:
+    """`tools_of` the current Context."""
+    return tools_of(CURRENT.get().modes)
+
+
 def with_modes(context: Context, **changes) -> Context:
     """Return `context` with some switches changed."""
+    if not changes:
+        return context
+    if context is EVAL and changes == {"grad": False}:  # the commonest switch, and its end
+        return NO_GRAD
+    if context is NO_GRAD and changes == {"grad": True}:
+        return EVAL
     modes: Modes | None = (context.modes or DEFAULT_MODES)._replace(**changes)
     outermost = context.interpreter is EVAL.interpreter and context.observer is None
     if modes == DEFAULT_MODES:
@@ -50,6 +82,22 @@ def with_modes(context: Context, **changes) -> Context:
     elif outermost and modes == NO_GRAD.modes:
         return NO_GRAD
     return Context(context.interpreter, context.observer, modes)
+
+
+class use_user_context(use_context):
+    """A context manager for user code in the midst of the library's steps: it runs in the given Context, and
+    floating-point errors are treated as before when it ends. (An error that leaves a function of torch's lets NumPy
+    speak again.)"""
+
+    __slots__ = ("error_state",)
+
+    def __enter__(self) -> None:
+        self.error_state = ERROR_STATE.get()
+        super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__()
+        ERROR_STATE.set(self.error_state)
 
 
 # Outside all transforms, recording and not: the Contexts that fast paths know by identity are EVAL and this one.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .bits import memory_array
 from .dtypes import dtype as torch_dtype
 from .errors import TensorError
 from .memory import is_array, memory_address, memory_owner
@@ -18,7 +19,7 @@ def tensor_memory(tensor: Tensor) -> Any:
     Raises:
         RuntimeError: its value is traced.
     """
-    value = refresh(tensor).value
+    value = memory_array(refresh(tensor))
     if not is_array(value):
         raise TensorError(
             "Cannot access data pointer of Tensor that doesn't have storage",

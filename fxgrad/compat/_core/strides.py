@@ -12,7 +12,7 @@ from ...ops.indexing import ARRAY
 from ...ops.kinds import Linear
 from ...ops.shaping import broadcast_transpose
 from .errors import TensorError
-from .layout import copy_in_order
+from .layout import contained_array, copy_in_order
 from .memory import restride
 from .primitives import declare_primitive
 
@@ -209,17 +209,30 @@ def as_strided_transpose(ct, x: Aval, **params) -> Any:
     return ops.reshape(flat, shape=x.shape)
 
 
-def as_strided_batch(x, *, size: int, **params) -> Any:
-    """Compute the result for every entry of a batch, each laid out as a single one is meant to be."""
+def as_strided_batch(x, *, size: int, shape, strides, shift: int, layout) -> Any:
+    """Compute the result for every entry of a batch: in its memory where that is laid out as meant, otherwise from the
+    entries."""
+    here, item = contained_array(x), aval_of(x).dtype.itemsize
+    own = () if here is None else here.strides[here.ndim - len(layout) - 1 :]
+    if own[1:] == tuple([s * item for s in layout]) and own:
+        step = own[0] // item
+        return as_strided(
+            x, shape=(size, *shape), strides=(step, *strides), shift=shift, layout=(step, *layout)
+        )
     aval = aval_of(x)
-    places = strided_positions(Aval(aval.shape[1:], aval.dtype), **params)
+    places = strided_positions(Aval(aval.shape[1:], aval.dtype), shape, strides, shift, layout)
+    ensure_inside(places)
+    return ops.getitem(
+        ops.reshape(x, shape=(size, aval.size // max(size, 1))), places, index=(slice(None), ARRAY)
+    )
+
+
+def ensure_inside(places: np.ndarray) -> None:
+    """Raise if some of `strided_positions` are outside of a traced operand."""
     if (places < 0).any():
         raise TensorError(
             "as_strided: there is nothing outside of a traced Tensor", hint="smaller strides or sizes"
         )
-    return ops.getitem(
-        ops.reshape(x, shape=(size, aval.size // max(size, 1))), places, index=(slice(None), ARRAY)
-    )
 
 
 as_strided = declare_primitive(

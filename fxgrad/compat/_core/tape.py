@@ -10,16 +10,19 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import source_info
 from ...core.aval import PLAIN, aval_of
-from ...core.interpreter import CURRENT, EVAL, Context, Interpreter, PrimalTracer
+from ...core.interpreter import CURRENT, EVAL, Context, Interpreter, PrimalTracer, acting_level
 from ...core.primitive import HigherOrder
 from ...core.pullback import PullbackRule, RematPullback
 from ...core.source_info import code_kinds
+from .anomaly import note_call
 from .hooks import ensure_hooks
 from .modes import current_modes
+from .recorded_call import overload_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,9 +56,10 @@ class Node:
         "rule",
     )
     hooks: Any = None  # see `hooks`
+    is_packed = False  # whether some residuals are `packing.PackedValue`s
+    is_named = False  # whether its class bears its name: see `show_node`
     num_results = 1  # results
     result_avals: Any = None  # of the results, where there are several
-    runs_user_code = False  # whether its rule calls user code, which runs in the same modes as hooks
 
     def __init__(self, operation, rule, residuals, next_edges: Sequence[Any], pull_plain=None, results=None):
         self.order = next_serial()
@@ -71,7 +75,7 @@ class Node:
 
     def name(self) -> str:
         """The name of the operation: 'MulBackward0'."""
-        return self.operation.node_name
+        return overload_name(self)
 
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
@@ -89,7 +93,13 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The (Node, number of its result) of every operand; (None, 0) for one without gradient."""
-        return tuple([(None, 0) if p is None else node_and_index(p) for p in self.next_edges])
+        found = [(None, 0) if p is None else node_and_index(p) for p in self.next_edges]
+        return tuple([(None if node is None else show_node(node), index) for node, index in found])
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: only such operations are recorded."""
+        return True
 
     def _sequence_nr(self) -> int:
         return self.order
@@ -113,6 +123,35 @@ class Node:
         """Give Nodes these methods, which are written in terms of Nodes."""
         for name, member in members.items():
             setattr(cls, name, member)
+
+
+def show_node(node: Node, result=None) -> Node:
+    """Return a Node for the user's eyes. Its class bears its name from then on, as in torch; giving it that class as it
+    is recorded would cost every operation something. So it is with the aval of its result, where that is at hand."""
+    if result is not None and node.result_avals is None and "aval" not in node.__dict__:
+        node.__dict__["aval"] = aval_of(result)
+    if not node.is_named:
+        node.__class__ = named_class(type(node), node.name().rpartition("::")[2])
+    return node
+
+
+@cache
+def named_class(base: type[Node], name: str) -> type[Node]:
+    """Return the class of the Nodes of one name."""
+
+    def refuse_instance(cls, *args) -> Node:
+        raise TypeError(f"cannot create '{name}' instances")
+
+    members = {"__slots__": (), "__new__": refuse_instance, "__module__": __name__, "is_named": True}
+    return type(name, (base,), members)
+
+
+def record_node(operation, rule, residuals, next_edges: Sequence[Any], pull_plain=None, results=None) -> Node:
+    """Make a Node as the modes say. (`Node` itself serves where the Context is one without modes.)"""
+    node = Node(operation, rule, residuals, next_edges, pull_plain, results)
+    if CURRENT.get().modes is not None:
+        note_call(node)
+    return node
 
 
 class Edge:
@@ -141,12 +180,14 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("kind", "tape", "tensor_ref", "value")
+    is_named = True
 
     def __init__(self, tensor):
         super().__init__(None, None, (), ())
         self.order = LEAF_ORDER
         self.tape, self.value, self.kind = tensor.tape, tensor.value, type(tensor)
         self.tensor_ref = weakref.ref(tensor)
+        note_call(self)
 
     def name(self) -> str:
         """torch's name for the node."""
@@ -157,10 +198,15 @@ class AccumulateGrad(Node):
         """The leaf whose gradients are accumulated."""
         tensor = self.tensor_ref()
         if tensor is None:
-            tensor = object.__new__(self.kind)
-            tensor.tape, tensor.value, tensor.node, tensor.view_meta = self.tape, self.value, LEAF, None
-            tensor.accumulator = self
+            tensor = self.stand_in(self.value)
             self.tensor_ref = weakref.ref(tensor)
+        return tensor
+
+    def stand_in(self, value) -> Any:
+        """Return a Tensor of this value whose gradients are accumulated in the same place."""
+        tensor = object.__new__(self.kind)
+        tensor.tape, tensor.value, tensor.node, tensor.view_meta = self.tape, value, LEAF, None
+        tensor.accumulator = self
         return tensor
 
 
@@ -210,6 +256,7 @@ class TapeTracer(PrimalTracer):
         self.interpreter, self.primal, self.edge = interpreter, primal, edge
 
     is_differentiated = property(lambda self: self.edge is not None)
+    serial = property(lambda self: None if self.edge is None else node_and_index(self.edge)[0].order)
 
 
 def no_copy(value) -> Any:
@@ -219,20 +266,41 @@ def no_copy(value) -> Any:
 
 
 class PrimitiveName:
-    """The name of a primitive that is recorded by itself: multiply → MulBackward0."""
+    """The name of a primitive that is recorded by itself: multiply → MulBackward0. It is torch's name of the operation
+    where that has another one."""
 
     TORCH: ClassVar[dict[str, str]] = {
-        "multiply": "mul",
-        "subtract": "sub",
-        "divide": "div",
-        "negative": "neg",
-        "power": "pow",
-        "static_power": "pow",
-        "reduce_sum": "sum",
+        "absolute": "abs",
+        "arccos": "acos",
+        "arccosh": "acosh",
+        "arcsin": "asin",
+        "arcsinh": "asinh",
+        "arctan": "atan",
+        "arctan2": "atan2",
+        "arctanh": "atanh",
         "broadcast_to": "expand",
+        "concatenate": "cat",
+        "conjugate": "conj",
         "contract": "mm",
         "convert": "to_copy",
-        "absolute": "abs",
+        "divide": "div",
+        "erf_inv": "erfinv",
+        "inv": "linalg_inv_ex",
+        "log_gamma": "lgamma",
+        "multiply": "mul",
+        "negative": "neg",
+        "power": "pow",
+        "reduce_max": "amax",
+        "reduce_min": "amin",
+        "reduce_prod": "prod",
+        "reduce_sum": "sum",
+        "reshape": "view",
+        "sigmoid_slope": "sigmoid_backward",
+        "sign": "sgn",
+        "silu_slope": "silu_backward",
+        "square": "pow",
+        "static_power": "pow",
+        "subtract": "sub",
     }
     known: ClassVar[dict[str, PrimitiveName]] = {}
 
@@ -273,13 +341,16 @@ class TapeInterpreter(Interpreter):
     def process(self, primitive, args: tuple, params: dict) -> Any:
         if isinstance(primitive, TensorPrimitive):
             return primitive.kernel(*args, **params)
-        recording = current_modes().is_recording
+        modes = current_modes()
+        recording = modes.is_recording
         values, parents = [], []
         for a in args:
             own = type(a) is TapeTracer and a.interpreter is self
             values.append(a.primal if own else a)
             parents.append(a.edge if own and recording else None)
         y, node = self.record(primitive, tuple(values), tuple(parents), params, PrimitiveName)
+        if modes.packing and node is not None:
+            modes.packing[-1].pack_node(node, self)
         if primitive.multiple_results:
             if node is None:
                 return list(y)
@@ -319,7 +390,8 @@ class TapeInterpreter(Interpreter):
         if operation is PrimitiveName:
             operation = PrimitiveName.of(primitive)
         results = y if primitive.multiple_results else None
-        return y, Node(operation, rule, residuals, next_edges, rule.pull_plain if plain else None, results)
+        pull_plain = rule.pull_plain if plain else None
+        return y, record_node(operation, rule, residuals, next_edges, pull_plain, results)
 
 
 BASE_TAPE = TapeInterpreter(outer=EVAL, permanent=True)
@@ -334,6 +406,12 @@ def current_tape() -> TapeInterpreter:
         return BASE_TAPE
     if isinstance(interpreter, TapeInterpreter):
         return interpreter
+    if interpreter.transparent:
+        interpreter = acting_level(context)
+        if interpreter is EVAL.interpreter:
+            return BASE_TAPE
+        if isinstance(interpreter, TapeInterpreter):
+            return interpreter
     tape = TapeInterpreter(interpreter.site)
     CURRENT.set(Context(tape, context.observer, context.modes))
     return tape

@@ -34,6 +34,8 @@ from .tape import (
     current_tape,
     grad_accumulator,
     node_and_index,
+    record_node,
+    show_node,
 )
 
 
@@ -74,6 +76,9 @@ class Tensor(SurfaceObject):
     history_version = 0  # how often the history was rewritten
     value_version = 0  # how often a traced value was replaced
     was_replaced_with_grad = False  # while that was recorded
+    memory_layout: Any = (
+        None  # of a traced value that stands for an array: a function that returns one laid out so
+    )
     version_counter: Any = None  # set where it has another memory than at first: see `views.replace_memory`
 
     value: Any
@@ -106,8 +111,8 @@ class Tensor(SurfaceObject):
 
     @property
     def grad_fn(self) -> Node | None:
-        node = refresh_history(self).node
-        return None if node is None or node is LEAF else node.node if type(node) is Edge else node
+        node = recorded_node(self)
+        return None if node is None else show_node(node, self.value)
 
     @property
     def output_nr(self) -> int:
@@ -196,6 +201,12 @@ def refresh_history(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def recorded_node(tensor: Tensor) -> Node | None:
+    """Return the Node that made a Tensor, or None if there is none."""
+    node = refresh_history(tensor).node
+    return None if node is None or node is LEAF else node.node if type(node) is Edge else node
+
+
 def gradient_edge(tensor: Tensor) -> Any:
     """Return the edge by which a node refers to this operand: see `Node.next_edges`."""
     node = tensor.node
@@ -246,7 +257,7 @@ def wrap(value, tape: TapeInterpreter | None = None) -> Tensor:
     if type(value) is TapeTracer and value.interpreter is tape:
         parent = value.edge
         if type(parent) is AccumulateGrad:  # the Tensor made here is another one
-            parent = Node(ALIAS_RULE, ALIAS_RULE, (), (parent,))
+            parent = record_node(ALIAS_RULE, ALIAS_RULE, (), (parent,))
         return make_tensor(tape, value.primal, parent)
     return make_tensor(tape, value)
 

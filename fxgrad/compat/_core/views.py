@@ -4,7 +4,8 @@ A view of an array is a NumPy view: what is written into one is seen by all, by 
 memory cannot do is history: after `y.mul_(2)` on a view `y = x[0]`, x has another grad_fn, and so has every other
 view of it. A `ViewMeta` therefore remembers the base of a view and how to make the view from it again; when the
 base's history was rewritten, the view makes its own anew before it is used. Traced values have no memory: there the
-base is bound to a new value, and views make their value anew as well.
+base is bound to a new value, and views make their value anew as well. So do conjugates and negatives of an array, which
+NumPy cannot show without a copy (`LazyMeta`); what is written into these is written into the memory.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import aval_of, is_differentiable
-from ...core.interpreter import CURRENT, use_context
+from ...core.interpreter import CURRENT, PrimalTracer, use_context
 from ...ops.indexing import ARRAY
+from ...transforms.jvp import JVPTracer
+from ...transforms.reverse import ReverseTracer
+from ...transforms.vmap import BatchTracer
+from .bits import has_bit, memory_array, read_with_bits
 from .errors import NotSupportedError, TensorError
 from .memory import VERSIONS, is_array, is_same_view, shares_memory
-from .modes import DEFAULT_MODES, current_modes, with_modes
-from .tape import BASE_TAPE, LEAF, Node, current_tape, node_and_index
-from .tensor import Tensor, attach_retain_hook, gradient_edge, make_tensor, to_outer, to_tracer
+from .modes import DEFAULT_MODES, NO_GRAD, current_modes, with_modes
+from .tape import BASE_TAPE, LEAF, Node, TapeTracer, current_tape, node_and_index, record_node
+from .tensor import Tensor, attach_retain_hook, gradient_edge, make_tensor, refresh, to_outer, to_tracer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,6 +72,7 @@ class ViewMeta:
     base: Any
     chain: Any
     arrays: tuple[Any, Any] | None
+    bits = 0  # see `LazyMeta`
 
     def __init__(
         self,
@@ -87,7 +93,7 @@ class ViewMeta:
         base = self.base
         if (
             self.creation in NO_REBASE_MESSAGES
-            and base.node is not None
+            and (base.node is not None or has_outer_history(base.value))
             and self.base_version != tensor_version(base)
             and current_modes().grad
         ):
@@ -123,18 +129,99 @@ class ViewMeta:
     def replay(self, view: Tensor, base: Tensor) -> Any:
         """Give the view the value that its steps make of its base, and return the history that goes with it."""
         modes = {"grad": True, "inference": False, "forward": False, "unrecorded": self.creation != "default"}
-        with use_context(with_modes(tensor_context(base), **modes)):
+        with use_context(with_modes(tape_context(base.tape), **modes)):
             again = self.chain(base)
         if not is_array(view.value) or not is_array(again.value):
             view.value, view.tape = again.value, again.tape
+            self.leave_memory()
             if self.creation == "detached":
                 view.value = stop_outer_gradient(again.value, again.tape)
-        elif not is_same_view(view.value, again.value):
+        elif not is_same_view(memory_array(view), memory_array(again)):
             raise NotSupportedError(
                 "a view of a Tensor whose own shape was changed in place cannot be given a new history",
                 hint="make the view after t_(), transpose_(), squeeze_(), …, or use the functions without underscore",
             )
         return again.node
+
+    def leave_memory(self) -> None:
+        """Note that the value of the view is traced from now on."""
+
+    def extend(self, first: Tensor, step: Callable[[Tensor], Tensor], creation: str) -> ViewMeta:
+        """Make the ViewMeta of a view of `first`, the Tensor whose ViewMeta this is."""
+        if self.base is None:
+            return ViewMeta(first, ViewChain(None, step), creation)
+        inherited = creation == "default" or self.creation == "detached"
+        creation = self.creation if inherited else creation
+        return ViewMeta(self.base, ViewChain(self.chain, step), creation, is_inherited=inherited)
+
+    def without_base(self) -> ViewMeta:
+        """Make the ViewMeta of a Tensor with the same value that is no view."""
+        return ViewMeta(None)
+
+
+class LazyMeta(ViewMeta):
+    """The ViewMeta of a view whose entries are conjugates or negatives of those in memory, as the `bits` say. `memory`
+    is an array there; None where the value is traced."""
+
+    __slots__ = ("bits", "memory")
+    bits: int
+
+    def __init__(self, meta: ViewMeta, bits: int, memory):
+        super().__init__(meta.base, meta.chain, meta.creation, meta.tangent, meta.is_inherited)
+        self.history_version, self.bits, self.memory = meta.history_version, bits, memory
+
+    def refresh(self, view: Tensor) -> None:
+        """Bring the view up to date with its base and with its memory."""
+        super().refresh(view)
+        if self.memory is not None:
+            view.value = read_with_bits(self.memory, self.bits)
+
+    def leave_memory(self) -> None:
+        self.memory = None
+
+    def extend(self, first: Tensor, step: Callable[[Tensor], Tensor], creation: str) -> ViewMeta:
+        memory = self.memory
+        if memory is not None:
+            with use_context(NO_GRAD):
+                memory = step(make_tensor(BASE_TAPE, memory)).value
+        return LazyMeta(super().extend(first, step, creation), self.bits, memory)
+
+    def without_base(self) -> ViewMeta:
+        return LazyMeta(super().without_base(), self.bits, self.memory)
+
+
+def set_bits(tensor: Tensor, bits: int, memory) -> None:
+    """Have a Tensor show the entries of an array in memory with these bits."""
+    meta = tensor.view_meta or ViewMeta(None)
+    plain = ViewMeta(meta.base, meta.chain, meta.creation, meta.tangent, meta.is_inherited)
+    tensor.view_meta = LazyMeta(plain, bits, memory) if bits else plain
+    refresh(tensor)
+
+
+def carry_bits(tensor: Tensor, stand_in: Tensor) -> Tensor:
+    """Give the Tensor that stands for another inside a transform the bits of that one."""
+    if has_bit(tensor) and stand_in is not tensor:
+        memory = memory_array(tensor) if is_array(stand_in.value) else None
+        stand_in.view_meta = LazyMeta(stand_in.view_meta or ViewMeta(None), tensor.view_meta.bits, memory)
+    return stand_in
+
+
+def toggle_bit(
+    result: Tensor, first: Tensor, step: Callable[[Tensor], Tensor], creation: str, bit: int
+) -> None:
+    """Make the result of `conj`, or of a negative view, a view of `first` in the same memory, with that bit where
+    `first` does not have it and without where it does."""
+    above = first.view_meta
+    if above is None:
+        meta, bits = ViewMeta(first, ViewChain(None, step), creation), bit
+    else:
+        meta, bits = ViewMeta.extend(above, first, step, creation), above.bits ^ bit
+    memory = memory_array(first) if is_array(result.value) else None
+    if memory is None:
+        meta.history_version = view_history_version(meta.base, result)
+    elif not bits:
+        result.value = memory
+    result.view_meta = LazyMeta(meta, bits, memory) if bits else meta
 
 
 def rebase_error(view: Tensor, event: str) -> TensorError:
@@ -142,16 +229,16 @@ def rebase_error(view: Tensor, event: str) -> TensorError:
     meta = view.view_meta
     creation, node = meta.creation, view.node
     mode = "inference mode" if creation == "inference" else "no_grad mode"
+    enabled = "in normal mode" if creation == "inference" else "with grad mode enabled"
     by_mode = creation in ("no_grad", "inference")
     if by_mode and meta.is_inherited:
-        maker = meta.chain.last_step.operation.node_name.partition("Backward")[0]
+        maker = meta.chain.last_step.operation.node_name.rpartition("Backward")[0]
         subject = f"Output 0 of {maker} is a view of a view which was created in {mode}"
-        event = f"{event} with grad mode enabled"
-    elif by_mode or node is None or node is LEAF:
-        enabled = "in normal mode" if creation == "inference" else "with grad mode enabled"
+        event = f"{event} {enabled}"
+    elif by_mode or node is None or node is LEAF:  # torch says so of every view without a history
         subject, event = f"A view was created in {mode}", f"{event} {enabled}"
     else:
-        index, maker = node_and_index(node)[1], node_and_index(node)[0].name().partition("Backward")[0]
+        index, maker = node_and_index(node)[1], node_and_index(node)[0].name().rpartition("Backward")[0]
         subject = f"Output {index} of {maker} is a view"
     return TensorError(f"{subject} and {event}. {NO_REBASE_MESSAGES[creation]}")
 
@@ -161,19 +248,22 @@ def tensor_version(tensor: Tensor) -> int:
     base = tensor if tensor.view_meta is None else base_tensor(tensor)
     if base.version_counter is not None:
         return base.version_counter.version
-    return VERSIONS.version(tensor.value) if is_array(tensor.value) else base.value_version
+    return VERSIONS.version(memory_array(tensor)) if is_array(tensor.value) else base.value_version
 
 
-def replace_memory(tensor: Tensor, value) -> None:
-    """Give a Tensor the memory of an array. The version counter of its former memory goes on counting with the new
-    one."""
+def replace_memory(tensor: Tensor, value, bits: int | None = None) -> None:
+    """Give a Tensor the memory of an array, to be read with these bits (None: with those that it has). The version
+    counter of its former memory goes on counting with the new one."""
     if is_array(tensor.value):
-        count = tensor.version_counter or VERSIONS.of(tensor.value)
+        count = tensor.version_counter or VERSIONS.of(memory_array(tensor))
         memory = VERSIONS.of(value)
         if memory is not count and count not in memory.linked:
             memory.linked += (count,)
         tensor.version_counter = count
     tensor.value = value
+    meta = tensor.view_meta
+    if bits or (meta is not None and meta.bits):
+        set_bits(tensor, meta.bits if bits is None else bits, value)
 
 
 def view_history_version(base: Tensor, view: Tensor) -> int:
@@ -182,10 +272,9 @@ def view_history_version(base: Tensor, view: Tensor) -> int:
     return base.history_version if is_array(view.value) else base.history_version + tensor_version(base)
 
 
-def tensor_context(tensor: Tensor) -> Any:
-    """The Context in which the Tensor's tape is the current one."""
+def tape_context(tape: TapeInterpreter) -> Any:
+    """The Context in which a tape is the current one."""
     context = CURRENT.get()
-    tape = tensor.tape
     while context.interpreter is not tape and context.interpreter.outer is not None:
         context = context.interpreter.outer
     return context
@@ -221,7 +310,7 @@ class ViewChain:
             if edge is None or step.pullback is None:
                 return None
             rule, residuals, pull_plain = step.pullback
-            edge = Node(step.operation, rule, residuals, (edge,), pull_plain)
+            edge = record_node(step.operation, rule, residuals, (edge,), pull_plain)
         return edge
 
 
@@ -273,14 +362,21 @@ def record_view(
     """Record that the result of a view operation is a view of its first operand, if the two share memory."""
     made, source = result.value, first.value
     has_memory = type(made) is np.ndarray or is_array(made)
-    if has_memory and not shares_memory(made, source):
-        return
+    shares = has_memory and shares_memory(made, source)
+    if has_memory and not shares and not operation.bit:
+        while type(source) is TapeTracer:  # of which this is a view that is not recorded
+            source = source.primal
+        if source is first.value or not shares_memory(made, source):
+            return
     modes = CURRENT.get().modes or DEFAULT_MODES
     creation = (
         "inference" if modes.inference else "no_grad" if not modes.grad else "multiple" if index is not None
         else "default"
     )  # fmt: skip
     step = ViewStep(operation, operands[1:], params, index, result.node)
+    if not shares and operation.bit:
+        toggle_bit(result, first, step, creation, operation.bit)
+        return
     result.view_meta = meta = make_view_meta(first, step, creation)
     above = first.view_meta
     if not has_memory:
@@ -294,11 +390,9 @@ def record_view(
 def make_view_meta(first: Tensor, step: Callable[[Tensor], Tensor], creation: str = "default") -> ViewMeta:
     """Make the ViewMeta of a view of `first`, which may be a view itself."""
     above = first.view_meta
-    if above is None or above.base is None:
+    if above is None:
         return ViewMeta(first, ViewChain(None, step), creation)
-    inherited = creation == "default" or above.creation == "detached"
-    creation = above.creation if inherited else creation
-    return ViewMeta(above.base, ViewChain(above.chain, step), creation, is_inherited=inherited)
+    return above.extend(first, step, creation)
 
 
 def make_chain_meta(first: Tensor, chain: ViewChain, creation: str) -> ViewMeta:
@@ -311,13 +405,16 @@ def make_chain_meta(first: Tensor, chain: ViewChain, creation: str) -> ViewMeta:
 
 
 def make_detached(tensor: Tensor, value) -> Tensor:
-    """Make a Tensor without history whose value is that of another Tensor. Where the value is traced, or may become so,
-    the new Tensor is a view that takes no part in the history."""
+    """Make a Tensor without history of the value of another Tensor: of its memory, or the same place in an alias of
+    that. Where the value is traced, or may become so, the new Tensor is a view that takes no part in the history."""
     tape = current_tape()
     value = stop_outer_gradient(value, tape)
     result = make_tensor(tape, value)
     if tensor.tape is tape and (tape is not BASE_TAPE or not is_array(value)):
         result.view_meta = make_view_meta(tensor, IdentityStep(), "detached")
+    elif has_bit(tensor):
+        result.view_meta = LazyMeta(ViewMeta(None), tensor.view_meta.bits, value)
+    refresh(result)
     if tensor.is_inference_tensor:
         mark_inference(result)
     return result
@@ -326,8 +423,9 @@ def make_detached(tensor: Tensor, value) -> Tensor:
 def mark_inference(tensor: Tensor) -> None:
     """Make an inference Tensor of one that was just made."""
     tensor.is_inference_tensor = True
-    if tensor.view_meta is None or is_array(tensor.value):
-        tensor.view_meta = ViewMeta(None)
+    meta = tensor.view_meta
+    if meta is None or is_array(tensor.value):
+        tensor.view_meta = ViewMeta(None) if meta is None else meta.without_base()
 
 
 def base_tensor(tensor: Tensor) -> Tensor:
@@ -356,15 +454,42 @@ def move_to_origin(base: Tensor) -> None:
     base.history_version += 1
 
 
-def keep_outer_history(base: Tensor, value) -> Any:
-    """Return the new value that a base gets through a detached Tensor, with the history that the old value has on outer
-    levels."""
-    old = base.value
-    if is_array(old) or not is_differentiable(aval_of(old).dtype):
+def keep_history(old, value: Any, detached: bool) -> Any:
+    """Return the value that replaces an old one where that is not recorded: with the history that the old one has on
+    outer tapes, and also its derivatives on other levels if it is written through a detached Tensor."""
+    if not isinstance(old, BatchTracer | TapeTracer | JVPTracer) and not (
+        detached and isinstance(old, ReverseTracer)
+    ):
         return value
-    with use_context(base.tape.outer):
-        none = ops.subtract(old, ops.stop_gradient(old))  # zeros, or NaN for what is not finite
-        return ops.add(ops.stop_gradient(value), ops.where(ops.equal(none, 0), none, 0))
+    level: Any = old.interpreter
+    owner = getattr(value, "interpreter", None)
+    own = owner is level
+    if owner is not None and not own:  # a level further in
+        return value
+    if isinstance(old, BatchTracer):
+        batch = value.value if own else np.broadcast_to(value, (level.size, *value.shape)).copy()
+        return BatchTracer(level, keep_history(old.value, batch, detached))
+    primal = keep_history(old.primal, value.primal if own else value, detached)
+    if isinstance(old, TapeTracer):
+        return TapeTracer(level, primal, old.edge)
+    if isinstance(old, ReverseTracer):
+        return ReverseTracer(level, primal, old.node)
+    tangent = value.tangent if own else None
+    if detached:
+        tangent = old.tangent
+    elif old.tangent is not None:
+        tangent = np.zeros(primal.shape, primal.dtype) if tangent is None else tangent
+        tangent = keep_history(old.tangent, tangent, detached)
+    return JVPTracer(level, primal, tangent)
+
+
+def has_outer_history(value) -> bool:
+    """Whether a traced value has a history on a tape further out."""
+    while isinstance(value, PrimalTracer | BatchTracer):
+        if isinstance(value, TapeTracer) and value.edge is not None:
+            return True
+        value = value.value if isinstance(value, BatchTracer) else value.primal
+    return False
 
 
 def rebind_value(target: Tensor, value) -> None:
@@ -377,9 +502,11 @@ def rebind_value(target: Tensor, value) -> None:
                 stages.append(step(stages[-1]))
         for step, stage in zip(reversed(steps), reversed(stages)):
             value = step.write_back(to_outer(stage, base.tape), value, base.tape)
-        if meta.creation == "detached":
-            value = keep_outer_history(base, value)
+    detached = meta is not None and meta.creation == "detached"
+    modes = current_modes()
+    if detached or not (modes.grad or modes.unrecorded):
+        value = keep_history(base.value, value, detached)
+    base.was_replaced_with_grad = base.was_replaced_with_grad or (modes.grad and not detached)
     base.value = value
     base.value_version += 1
-    base.was_replaced_with_grad = base.was_replaced_with_grad or current_modes().grad
     base.history_version += 1

@@ -18,7 +18,7 @@ from ...ops.kinds import Elementwise, General, ensure_batched, promote_tangent
 from ...transforms.jvp import jvp_flat
 from ...transforms.vmap import vmap_flat
 from .._core.dtypes import _default_dtype
-from .._core.memory import memory_owner
+from .._core.memory import is_array, memory_owner
 from .._core.tape import no_copy
 
 if TYPE_CHECKING:
@@ -96,6 +96,23 @@ class CompiledPlan:
         return y, self.rule, () if self.save_residuals is None else self.save_residuals(no_copy, y, values)
 
 
+class PrivatePlan(CompiledPlan):
+    """The CompiledPlan of a PrivateComposite."""
+
+    __slots__ = ()
+
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return (result, pullback or None, residuals)."""
+        return copy_saved_operands(*super().run(values, next_edges))
+
+
+def copy_saved_operands(y, rule, residuals) -> tuple[Any, Any, Any]:
+    """Return (result, pullback or None, residuals) with copies of the operands among the residuals."""
+    if rule is not None:
+        residuals = rule.map_residuals(residuals, lambda i, v: v.copy() if is_array(v) else v, lambda i, v: v)
+    return y, rule, residuals
+
+
 def needs_gradient(next_edges: Sequence[Any]) -> bool:
     """Whether any operand requires a gradient."""
     return any([p is not None for p in next_edges])
@@ -113,6 +130,7 @@ class Composite(General):
 
     by_value: bool | None = None
     shares = False  # memory: its results are views
+    pattern: tuple = ()  # of the operands that are given: see `Operation.primitive_for`
 
     def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent=None):
         self.function = function
@@ -204,13 +222,38 @@ class Composite(General):
 
     def jvp_rule(self, ys, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
         """Compute the tangents of the results by running the function in forward mode."""
-        function = partial(self.function, **params)
+        found = self.run_forward_mode(primals, tangents, params)[1]
         if self.multiple_results:
-            return jvp_flat(function, primals, tangents)[1]
-        found = jvp_flat(lambda *v: [function(*v)], primals, tangents)[1][0]
+            return found
+        (found,) = found
         if found is None and is_differentiable(aval_of(ys).dtype):
             return zero_tangent_rule(ys, primals, tangents, params)
         return found
+
+    def run_forward_mode(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+        """Return the results of the function and their tangents."""
+        return jvp_flat(
+            lambda *v: result_list(self.function(*v, **params), self.multiple_results), primals, tangents
+        )
+
+    def keep_results(self) -> None:
+        """Let nodes keep results, where the function's own derivative reads them, and not what they were made of."""
+        if self.tangent_rule == self.jvp_rule:
+            self.forward_mode = self.run_forward_mode
+
+
+class PrivateComposite(Composite):
+    """A Composite whose nodes keep copies of the operands that they read, which may be modified afterwards, as may the
+    results: torch's nodes keep neither, but what it makes on the way. Copies cost little beside what it computes."""
+
+    def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
+        return copy_saved_operands(*super().vjp(apply, values, needed, params, snapshot))
+
+    def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
+        """Return the plan for plain operands like these."""
+        if self.multiple_results or not needs_gradient(next_edges):
+            return super().plan_for(values, next_edges, params)
+        return PrivatePlan(self.forward(values, params), partial(self.pullback_for, params=params))
 
 
 def result_list(results, multiple: bool) -> list[Any]:
@@ -312,6 +355,7 @@ def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[An
             return [y]
         return [copy_if_shared(y, values) if y.flags.c_contiguous else np.asarray(y, order="C")]
 
+    compute_in_rows.code = function  # type: ignore[attr-defined]
     return compute_in_rows
 
 

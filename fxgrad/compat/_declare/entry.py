@@ -20,6 +20,7 @@ from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace
 from .._core.tape import BASE_TAPE, Node, grad_accumulator, next_serial, no_copy
 from .._core.tensor import LEAF, TENSOR_CLASSES, Tensor, allocate_tensor
+from .observed import run_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -162,7 +163,7 @@ def make_entry_point(
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function so that it takes NumPy's parameter names as well, as torch's functions do; also an entry point of
-    the library (as by `interpreter.api_boundary`, which would cost a call)."""
+    the library (as by `make_entrance`, which would cost a call)."""
 
     @wraps(function)
     def call_renamed(*args, **kwargs) -> Any:
@@ -170,12 +171,31 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if kwargs:
                 kwargs = {NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
+            if context.observer is not None:
+                return run_function(context.observer, function, args, kwargs)
             return function(*args, **kwargs)
         except BaseException as error:
             leave_torch(error, context)
             raise
 
     return call_renamed
+
+
+def make_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function on Tensors an entry point of the library: see `interpreter.api_boundary`."""
+
+    @wraps(function)
+    def enter(*args, **kwargs) -> Any:
+        context = CURRENT.get()
+        try:
+            if context.observer is not None:
+                return run_function(context.observer, function, args, kwargs)
+            return function(*args, **kwargs)
+        except BaseException as error:
+            interpreter.leave_library(error, context)
+            raise
+
+    return enter
 
 
 def is_entry_point(function) -> bool:

@@ -44,8 +44,10 @@ from .._core.modes import NO_GRAD, current_modes
 from .._core.precision import compute_in_single, tangent_rule_in_single, value_dtype
 from .._core.tape import BASE_TAPE, LEAF, Edge, Node, TapeTracer, current_tape, grad_accumulator, node_name
 from .._core.tensor import TENSOR_CLASSES, Tensor, gradient_edge, make_tensor, to_open_tape, to_outer, wrap
-from .composite import Composite, InplacePlan, Plan, needs_gradient
+from .composite import Composite, InplacePlan, Plan, PrivateComposite, needs_gradient
 from .entry import inplace_method, make_user_function
+from .handlers import handle_call
+from .observed import run_observed
 from .out import write_out
 from .promotion import promote_values
 from .spaces import expose
@@ -69,14 +71,18 @@ class Operation:
     tensors: str
     name: str = ""
     node: InitVar[str] = ""
+    overload: Callable[[set[str], dict[str, Any]], int] | None = None
     promote: str | None = None
     primitive: Any = None
     composite: type[Composite] = Composite
     view: Any = False
+    bit: int = 0
     inplace: bool = False
     out: bool = True
     results: Any = None
     constant: tuple[int, ...] = ()
+    keeps_results: bool = False
+    copies_operands: InitVar[bool] = False
     tangent: Any = None
     numbers: bool = False
     mixed: bool = False
@@ -87,7 +93,7 @@ class Operation:
     spaces: str = "function method"
     arguments: Any = None
 
-    def __post_init__(self, node: str, own_precision: bool, complex: bool) -> None:
+    def __post_init__(self, node: str, copies_operands: bool, own_precision: bool, complex: bool) -> None:
         self.name = self.name or self.function.__name__
         self.node_name = node or node_name(self.name)
         self.names = self.tensors.replace("*", "").split()
@@ -102,6 +108,8 @@ class Operation:
         self.dtypes = FLOATS if complex else REALS  # for which it is its primitive
         self.differentiable = self.results is not None or not self.constant
         self.computes_in_single = not (own_precision or self.view or self.composite is not Composite)
+        if copies_operands:
+            self.composite = PrivateComposite
         self.composites, self.plans = Cache(), Cache()
         OPERATIONS[self.name] = self
 
@@ -118,9 +126,12 @@ class Operation:
             found = self.composites[key] = self.composite(
                 self.name, self.function_for(pattern), self.results is not None, self.tangent_for(pattern)
             )
+            found.pattern = pattern
             # NumPy gives views where primitives copy.
             found.by_value = True if self.view else self.by_value
             found.shares = found.shares or bool(self.view)
+            if self.keeps_results:
+                found.keep_results()
         return found
 
     def tangent_for(self, pattern: tuple) -> Any:
@@ -291,6 +302,13 @@ class Operation:
     def run_on_tape(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Any:
         """Compute on operands of any kind, recorded by the tape in charge: (tape, first operand, result, Node or None,
         what is to be done with the Tensors of the results or None)."""
+        observer = CURRENT.get().observer
+        if observer is not None:
+            return run_observed(observer, self, operands, params, target)
+        return self.apply_on_tape(operands, params, target)
+
+    def apply_on_tape(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Any:
+        """See `run_on_tape`."""
         if target is not None:
             self.check_target(target, operands)
         params |= {name: tuple(value) for name, value in params.items() if type(value) is list}
@@ -298,7 +316,7 @@ class Operation:
         tape, modes = current_tape(), current_modes()
         recording = modes.is_recording and self.differentiable
         values, edges = [], []
-        first, special = None, modes.inference
+        first, special = None, modes.inference or modes.packing
         for x in flat:
             edge = None
             if type(x) is TapeTracer:  # as a function of the library gives it
@@ -315,11 +333,18 @@ class Operation:
                 values.append(x if type(x) in SCALARS else self.as_operand(x, operands))
             edges.append(edge)
         primitive, given = self.choose_primitive(values, pattern, params)
-        y, node = tape.record(primitive, tuple(values), tuple(edges), given, self)
-        finish = partial(self.finish_results, operands, params, pattern, flat, edges) if special else None
+        record = (
+            tape.record
+            if not modes.handlers
+            else partial(handle_call, modes.handlers, operands, target, tape)
+        )
+        y, node = record(primitive, tuple(values), tuple(edges), given, self)
+        finish = (
+            partial(self.finish_results, operands, params, pattern, flat, edges, node) if special else None
+        )
         return tape, first, y, node, finish
 
-    def finish_results(self, operands, params: dict, pattern: tuple, flat, next_edges, results) -> None:
+    def finish_results(self, operands, params: dict, pattern: tuple, flat, next_edges, node, results) -> None:
         """Finish the results as the metadata and classes of the operands, and the modes, require."""
         modes = current_modes()
         subclass = next(
@@ -332,6 +357,8 @@ class Operation:
             inference.mark_inference_results(self, flat, results, modes.inference)
         if modes.forward:
             duals.propagate_tangents(self, operands, params, pattern, flat, next_edges, results)
+        if modes.packing and node is not None:
+            modes.packing[-1].pack_node(node, current_tape(), flat)
 
     def edge_to(self, node: Node | None, index: int, value) -> Edge | None:
         """Return the edge to one of several results of a Node, or None if it never requires a gradient."""
@@ -410,9 +437,13 @@ def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]
         composite: the class of its primitives: see `_declare.rearrangement`.
         view: the result is a view of the first operand where that is an array. Where it is more than a choice of
             entries: (first operand, view, **params) → the first operand after the view was given another value.
+        bit: the bit of the view: it shows the conjugates or the negatives of what is in memory (`_core.bits`).
         inplace: there is a method `name_`.
         results: what it makes of its several results: tuple, list, a namedtuple, or a function of them.
         constant: the positions of results that never require a gradient.
+        keeps_results: its nodes keep results, where its derivative reads them, as torch's do: operands may be modified
+            afterwards, and results may not.
+        copies_operands: its nodes keep copies of operands, where its derivative reads them: see `PrivateComposite`.
         tangent: (ys, primals, tangents, params) → tangents, where the function's own would not be stable.
         spaces: where it is to be found: "function" (torch.name), "method", "linalg" (there without the prefix
             `linalg_` of its name), "nn.functional", …
@@ -427,6 +458,8 @@ def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]
         arguments: the parameters that users see, where they are not those of the function: a function of them that
             returns (operands, params), as in `arguments=lambda input, dim=-1: ((input,), {"axis": dim})`.
         name, node: what it is called, where that is not the name of the function.
+        overload: (names of the operands that are numbers, params) → torch's counter in the name of the node, where it
+            has several of that name.
     """
 
     def declare(function: Callable[..., Any]) -> Any:

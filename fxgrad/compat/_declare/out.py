@@ -29,14 +29,19 @@ def write_out(operation, y, node, out, operands: Sequence[Any]) -> Any:
     if operation.results is None:
         write_out_result(operation.name, y, node, out, operands)
         return out
-    if not isinstance(out, list | tuple) or len(out) != len(y):
-        raise ArgumentError(
-            f"{operation.name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}",
-            hint=f"there are {len(y)} results",
-        )
+    ensure_targets(operation.name, out, len(y))
     for target, value in zip(out, y):
         write_out_result(operation.name, value, node, target, operands)
     return out if operation.results in (tuple, list) else operation.results(*out)
+
+
+def ensure_targets(name: str, out, count: int) -> None:
+    """Raise unless `out` is a sequence of as many Tensors as there are results."""
+    if not isinstance(out, list | tuple) or len(out) != count:
+        raise ArgumentError(
+            f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}",
+            hint=f"there are {count} results",
+        )
 
 
 def with_out(function) -> Any:
@@ -47,6 +52,11 @@ def with_out(function) -> Any:
         result = function(*args, **options)
         if out is None:
             return result
+        if isinstance(result, tuple):
+            ensure_targets(function.__name__, out, len(result))
+            for target, part in zip(out, result):
+                write_out_result(function.__name__, part.value, part.node, target, (part,))
+            return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
         write_out_result(function.__name__, result.value, result.node, out, (result,))
         return out
 

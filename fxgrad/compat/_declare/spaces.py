@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import api_boundary
-from .entry import is_entry_point, with_numpy_names
+from .entry import is_entry_point, make_entrance, with_numpy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +22,7 @@ def expose(spaces: str = "function", name: str | None = None) -> Callable[[Any],
         if type(function) is FunctionType and not is_entry_point(function):
             code = function.__code__
             parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            entrance = (with_numpy_names if "dim" in parameters else api_boundary)(function)
+            entrance = (with_numpy_names if "dim" in parameters else make_entrance)(function)
         for space in spaces.split():
             SPACES.setdefault(space, {})[name or function.__name__] = entrance
         return function

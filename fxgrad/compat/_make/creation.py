@@ -25,7 +25,7 @@ from .._core.dtypes import (
 from .._core.dtypes import dtype as torch_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.layout import contiguous_format, copy_in_order, layout_array, preserve_format
-from .._core.memory import alias_memory, is_array, strided_view
+from .._core.memory import alias_memory, is_array
 from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import Size, Tensor, as_subclass, make_tensor, refresh
@@ -393,24 +393,6 @@ def new_from_data(self: Tensor, data, **options) -> Tensor:
     return tensor(data, **options_like(self, options))
 
 
-@expose()
-def empty_strided(size, stride, **options) -> Tensor:
-    """A Tensor of arbitrary numbers with these strides."""
-    shape = parse_size((size,), "empty_strided")
-    count = 1 + sum((n - 1) * s for n, s in zip(shape, stride)) if 0 not in shape else 0
-
-    def make_array(numpy) -> np.ndarray:
-        return strided_view(np.empty(count, numpy), shape, [s * numpy.itemsize for s in stride], 0)
-
-    return create_with_options(make_array, "empty_strided", default_numpy_dtype("f"), **options)
-
-
-@expose("method")
-def new_empty_strided(self: Tensor, size, stride, **options) -> Tensor:
-    """`empty_strided` in the dtype and on the device of this Tensor."""
-    return empty_strided(size, stride, **options_like(self, options))
-
-
 # -- sequences ------------------------------------------
 def to_python_number(given) -> Any:
     return given.item() if isinstance(given, Tensor) else given
@@ -460,39 +442,65 @@ def closed_range(start=0, end: Any = None, step=1, **options) -> Tensor:
     )
 
 
-def linspace_array(start, end, steps: int, numpy) -> np.ndarray:
-    """An array of equally spaced numbers, both ends included; symmetric, computed from either end to the middle."""
+def sequence_end(name: str, which: str, given) -> Any:
+    """Return an end of a sequence as a number; as a value without derivative where it differs between the entries of a
+    batch."""
+    if not isinstance(given, Tensor):
+        return given
+    if given.shape:
+        raise TensorError(
+            f"{name} only supports 0-dimensional start and end tensors, but got {which} with {len(given.shape)} "
+            "dimension(s)."
+        )
+    value = refresh(given).value
+    return ops.stop_gradient(value) if isinstance(value, Tracer) else value.item()
+
+
+def space_evenly(start, end, steps: int, numpy) -> Any:
+    """Return equally spaced numbers in a dtype, both ends included; symmetric, computed from either end to the
+    middle."""
     if steps < 0:
         raise TensorError("number of steps must be non-negative")
-    if kind_of(numpy) in "iu":
-        return np.trunc(np.linspace(start, end, steps)).astype(numpy)
-    return np.linspace(start, end, steps, dtype=complex if kind_of(numpy) == "c" else float).astype(numpy)
+    wide = np.dtype(complex if kind_of(numpy) == "c" else float)
+    if isinstance(start, Tracer) or isinstance(end, Tracer):
+        start, end = (as_dtype(x, wide) for x in (start, end))
+        places, step = np.arange(steps), (end - start) / max(steps - 1, 1)
+        near, far = start + step * places, end - step * (steps - 1 - places)
+        return as_dtype(ops.where(places < steps / 2, near, far), numpy)
+    return np.linspace(start, end, steps, dtype=wide).astype(numpy)
+
+
+def as_dtype(value, numpy) -> Any:
+    """Convert a value, of which complex numbers lose their imaginary part where the dtype is real."""
+    return ops.convert(value if kind_of(numpy) == "c" else ops.real(value), dtype=numpy)
 
 
 @expose()
 def linspace(start, end, steps: int, **options) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
-    start, end = to_python_number(start), to_python_number(end)
-    kind = "c" if isinstance(start, complex) or isinstance(end, complex) else "f"
-    return create_with_options(
-        lambda numpy: linspace_array(start, end, steps, numpy),
-        "linspace",
-        default_numpy_dtype(kind),
-        **options,
-    )
+    return create_sequence(space_evenly, "linspace", start, end, steps, options)
 
 
 @expose()
 def logspace(start, end, steps: int, base: float = 10.0, **options) -> Tensor:
     """A Tensor of `base` raised to the entries of `linspace`."""
-    start, end = to_python_number(start), to_python_number(end)
-    kind = "c" if isinstance(start, complex) or isinstance(end, complex) else "f"
 
-    def make_array(numpy) -> np.ndarray:
+    def space_powers(start, end, steps: int, numpy) -> Any:
         wide = np.dtype(complex if kind_of(numpy) == "c" else float)
-        return (base ** linspace_array(start, end, steps, wide)).astype(numpy)
+        return as_dtype(ops.power(base, space_evenly(start, end, steps, wide)), numpy)
 
-    return create_with_options(make_array, "logspace", default_numpy_dtype(kind), **options)
+    return create_sequence(space_powers, "logspace", start, end, steps, options)
+
+
+def create_sequence(
+    make_values: Callable[..., Any], name: str, start, end, steps: int, options: dict
+) -> Tensor:
+    """Make the Tensor of make_values(start, end, steps, NumPy's dtype), without a derivative in its ends."""
+    start, end = sequence_end(name, "start", start), sequence_end(name, "end", end)
+    kind = "c" if "c" in [kind_of(aval_of(x).dtype) for x in (start, end)] else "f"
+    return create_with_options(
+        lambda numpy: make_values(start, end, steps, numpy), name, default_numpy_dtype(kind), **options
+    )
 
 
 @expose()

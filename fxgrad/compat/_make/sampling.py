@@ -10,12 +10,11 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
-from ... import random as keyed
 from ...core.aval import aval_of, kind_of
 from ...core.interpreter import Tracer
 from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
-from .._core.errors import ArgumentError, NotSupportedError, TensorError
+from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable
 from .._core.tensor import Tensor, refresh
 from .._declare.composite import zero_tangent_rule
@@ -27,6 +26,7 @@ from .generators import draw, draw_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FLOAT = np.dtype(float)
 HALF_DIGITS = {"float16": 11, "bfloat16": 8}  # binary digits
 
 
@@ -270,36 +270,56 @@ def check_std(std, message: str) -> None:
         raise TensorError(message)
 
 
-def draw_key(generator) -> Tensor:
-    """Draw a key for fxgrad's own samplers."""
-    return draw_tensor(lambda rng, shape: rng.integers(0, 1 << 64, shape, np.uint64), (), generator)
+def draw_keys(shape, generator) -> Tensor:
+    """Draw a key for every entry of fxgrad's own samplers, so that those of a batch are the same, mapped or not."""
+    return draw_tensor(lambda rng, s: rng.integers(0, 1 << 64, s, np.uint64), shape, generator)
 
 
 def poisson_arguments(input, generator=None) -> Any:
-    """The rates are checked, a key is drawn."""
-    ensure_floating(aval_of(input.value).dtype, "poisson_cpu")
-    rate = concrete_array(refresh(input).value)
+    """The rates are checked, keys are drawn."""
+    aval = aval_of(refresh(input).value)
+    ensure_floating(aval.dtype, "poisson_cpu")
+    rate = concrete_array(input.value)
     if rate is not None and not (rate >= 0).all():
         raise TensorError("invalid Poisson rate, expected rate to be non-negative")
-    return (input, draw_key(generator)), {}
+    return (input, draw_keys(aval.shape, generator)), {}
 
 
-@operation("input key", arguments=poisson_arguments, spaces="function", out=False, tangent=zero_tangent_rule)
-def poisson(input, key) -> Any:
+@operation("input keys", arguments=poisson_arguments, spaces="function", out=False, tangent=zero_tangent_rule)
+def poisson(input, keys) -> Any:
     """Poisson counts of the means that are the entries."""
-    return ops.convert(keyed.poisson(key, input), dtype=aval_of(input).dtype)
+    count = ops.random_poisson(keys, ops.convert(input, dtype=FLOAT))
+    return ops.convert(count, dtype=aval_of(input).dtype)
+
+
+def binomial_arguments(count, prob, generator=None) -> Any:
+    """The dtypes and shapes are checked, keys are drawn."""
+    given = [aval_of(refresh(x).value) for x in (count, prob)]
+    names = [short_name(a.dtype) for a in given]
+    for name, aval, short in zip(("count", "prob"), given, names):
+        if kind_of(aval.dtype) != "f":
+            raise ArgumentValueError(f"binomial only supports floating-point dtypes for {name}, got: {short}")
+    if names[0] != names[1]:
+        raise TensorError(f"Found dtype {names[1]} but expected {names[0]}")
+    wrong = broadcast_error(given)
+    if wrong is not None:
+        raise wrong
+    return (count, prob, draw_keys(np.broadcast_shapes(*[a.shape for a in given]), generator)), {}
 
 
 @operation(
-    "count prob key",
-    arguments=lambda count, prob, generator=None: ((count, prob, draw_key(generator)), {}),
+    "count prob keys",
+    arguments=binomial_arguments,
     spaces="function",
     out=False,
     tangent=lambda ys, p, t, params: zero_tangent_rule(ys, p, t[:2], params),
 )
-def binomial(count, prob, key) -> Any:
-    """The numbers of successes among `count` trials of the probability `prob`."""
-    return ops.convert(keyed.binomial(key, count, prob), dtype=aval_of(count).dtype)
+def binomial(count, prob, keys) -> Any:
+    """The numbers of successes among `count` trials of the probability `prob`. Parts of a trial do not count, and
+    probabilities outside [0, 1] are the nearest of these; NaN has no successes but NaN."""
+    n, p = (ops.broadcast_to(ops.convert(x, dtype=FLOAT), shape=keys.shape) for x in (count, prob))
+    drawn = ops.random_binomial(keys, ops.floor(ops.maximum(n, 0)), ops.minimum(ops.maximum(p, 0), 1))
+    return ops.convert(ops.where(ops.less(drawn, 0), np.nan, drawn), dtype=aval_of(count).dtype)
 
 
 def multinomial_arguments(input, num_samples: int, replacement: bool = False, *, generator=None) -> Any:

@@ -128,6 +128,13 @@ def cuda(self: Tensor, device=None, non_blocking: bool = False, memory_format=No
     return convert_tensor(self, target=as_device("cuda" if device is None else device), order=memory_format)
 
 
+@expose("method")
+def to_dense(self: Tensor, dtype=None, *, masked_grad: bool | None = None) -> Tensor:
+    """The Tensor itself, or a copy in the dtype, if one is given: all Tensors are dense, also the gradients that torch
+    keeps sparse. `masked_grad` changes nothing."""
+    return convert_tensor(self, None if dtype is None else as_numpy_dtype(dtype))
+
+
 def tensor_type_name(tensor: Tensor) -> str:
     """The name of the Tensor's type: 'torch.FloatTensor'."""
     place = "cuda." if device_of(tensor.value).type == "cuda" else ""

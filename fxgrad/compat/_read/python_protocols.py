@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.interpreter import concretize
+from .._core.bits import CONJ, NEG, has_bit
 from .._core.errors import ArgumentError, TensorError
+from .._core.hooks import warn_if_has_hooks
 from .._core.memory import is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes
 from .._core.tape import current_tape
@@ -18,6 +20,9 @@ from .._make.devices import as_device, device_of, move_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# Each bit, torch's word for it, and the name of what resolves it.
+BITS = ((CONJ, "conjugate", "conj"), (NEG, "negative", "neg"))
 
 
 # -- Python's ------------------------------------------
@@ -74,7 +79,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     tensor([1., 0.])
     """
     if force:
-        self = self.detach().cpu()
+        self = self.detach().cpu().resolve_conj().resolve_neg()
     if current_modes().is_recording and self.requires_grad:
         raise TensorError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -87,6 +92,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         )
     if self.dtype.name == "bfloat16":
         raise ArgumentError("Got unsupported ScalarType BFloat16", hint="x.float().numpy()")
+    for bit, word, name in BITS:
+        if has_bit(self, bit):
+            raise TensorError(
+                f"Can't call numpy() on Tensor that has {word} bit set. Use tensor.resolve_{name}().numpy() instead."
+            )
     if not is_array(self.value):
         raise TensorError(
             "Cannot access data pointer of Tensor that doesn't have storage",
@@ -122,6 +132,9 @@ def to_dlpack(self: Tensor, **options) -> Any:
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    for bit, word, _ in BITS:
+        if has_bit(self, bit):
+            raise BufferError(f"Can't export tensors with the {word} bit set")
     if not is_array(self.value):
         raise BufferError("Can't export a Tensor that is traced")
     return self.value.__dlpack__(**options)
@@ -186,9 +199,9 @@ def copy_leaf(self: Tensor, memo: dict) -> Tensor:
     return made
 
 
-# In a Tensor's __dict__, but not the user's.
+# In a Tensor's __dict__, but not the user's: that for which the class has a default.
 INTERNAL_ATTRIBUTES = frozenset(
-    {"_grad", "count", "leaf", "retains", "generation", "replacements", "is_inference_tensor"}
+    {name for name, default in vars(Tensor).items() if default is None or isinstance(default, int)}
 )
 
 
@@ -212,6 +225,7 @@ def rebuild_tensor(cls: type, array: np.ndarray, device: str, requires_grad: boo
 def reduce_tensor(self: Tensor, protocol) -> Any:
     """Reduce a Tensor for `pickle` and `copy`: its data, whether it requires a gradient, and the user's attributes; no
     history."""
+    warn_if_has_hooks(self)
     array = concretize(self.detach().cpu().value, "pickle")
     return rebuild_tensor, (
         type(self),

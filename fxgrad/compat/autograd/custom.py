@@ -18,7 +18,7 @@ from ...core.aval import aval_of, is_differentiable
 from ...core.interpreter import CURRENT, use_context
 from .._core import duals
 from .._core.errors import ArgumentError, TensorError
-from .._core.inplace import rebase_history, write_tangent
+from .._core.inplace import assign, ensure_modifiable, rebase_history, write_tangent
 from .._core.memory import VERSIONS, is_array
 from .._core.modes import current_modes, with_modes
 from .._core.tape import BASE_TAPE, Edge, TapeInterpreter, TensorPrimitive, current_tape, next_serial
@@ -33,7 +33,15 @@ from .._core.tensor import (
     unwrap,
     wrap,
 )
-from .._core.views import IdentityStep, ViewMeta, base_tensor, is_view, make_view_meta, tensor_version
+from .._core.views import (
+    IdentityStep,
+    base_tensor,
+    is_view,
+    make_view_meta,
+    tensor_version,
+    view_history_version,
+)
+from ..func.arguments import flatten_tree
 from .function_node import Ctx, SavedOutput, SingleLevelFunction, has_setup_context
 
 if TYPE_CHECKING:
@@ -53,39 +61,50 @@ def apply_function(
     node = cls._backward_cls(tape, tuple([isinstance(a, Tensor) and a.requires_grad for a in args]))
     ctx = Ctx(node)
     recording = current_modes().is_recording and any(node.needs_input_grad)
+    cells = dual_cells(args)
+    level = next((cell.level for cell in cells if cell is not None), None)
     quiet = use_context(with_modes(CURRENT.get(), grad=False, forward=False))
-    if tape is BASE_TAPE:
-        with quiet:
-            if has_setup_context(cls):
-                output = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args, **kwargs)
-    else:
-        if not has_setup_context(cls):
+    if not has_setup_context(cls):
+        if tape is not BASE_TAPE and not all(map(is_constant_array, args)):
             raise TensorError(
                 NO_SETUP_MESSAGE, hint="forward(*args) without ctx, and setup_context(ctx, inputs, output)"
             )
-        output, dirty = apply_in_outer(tape, cls, args)
-        if recording or for_jvp:
+        with quiet:
+            output = cls.forward(ctx, *args, **kwargs)
+    elif tape is BASE_TAPE:
+        with quiet:
+            output = cls.forward(*args, **kwargs)
+            cls.setup_context(ctx, args, output)
+    else:
+        output, dirty = apply_in_outer(tape, cls, args, kwargs)
+        if recording or for_jvp or level is not None:
             with quiet:
                 cls.setup_context(ctx, args, output)
-        ctx.dirty_tensors = dirty
-    finished = record_outputs(node, ctx, args, output if isinstance(output, tuple) else (output,), recording)
-    if tape is BASE_TAPE:
-        set_output_tangents(node, args, finished)
+        ctx.dirty_tensors = (*ctx.dirty_tensors, *dirty)
+    outputs = output if isinstance(output, tuple) else (output,)
+    finished = record_outputs(node, ctx, args, outputs, recording, recording or for_jvp or level is not None)
+    if level is not None:
+        set_output_tangents(node, args, cells, level, finished)
     if not for_jvp:
         ctx.saved_for_forward = ()
     return node, tuple(finished) if isinstance(output, tuple) else finished[0]
 
 
-def apply_in_outer(tape: TapeInterpreter, cls: type[SingleLevelFunction], args: tuple) -> tuple[Any, tuple]:
+def is_constant_array(arg) -> bool:
+    """Whether the levels that are open have no part in an argument, so that a Function may be applied as outside."""
+    return not isinstance(arg, Tensor) or (refresh(arg).node is None and is_array(arg.value))
+
+
+def apply_in_outer(
+    tape: TapeInterpreter, cls: type[SingleLevelFunction], args: tuple, kwargs: dict
+) -> tuple[Any, tuple]:
     """Apply a Function at the levels outside a tape; return (its output as Tensors of the tape, modified arguments)."""
-    values = [to_outer(a, tape) for a in args if isinstance(a, Tensor)]
+    layout = ArgumentLayout(args, kwargs)
+    tensors = layout.tensors
+    values = [to_outer(a, tape) for a in tensors]
     box: dict[str, Any] = {}
-    layout = [None if isinstance(a, Tensor) else (a,) for a in args]
     with use_context(tape.outer):
-        params = {"cls": cls, "layout": layout, "box": box, "randomness": "error"}
+        params = {"cls": cls, "layout": layout, "box": box, "randomness": "error", "dims": None}
         results = iter(CURRENT.get().interpreter.process(APPLICATION, tuple(values), params))
     outputs, dirty = [], []
     for entry in box["outputs"]:
@@ -97,24 +116,38 @@ def apply_in_outer(tape: TapeInterpreter, cls: type[SingleLevelFunction], args: 
             made = allocate_tensor(Tensor)
             made.tape, made.value, made.node, made.view_meta = tape, value, None, None
         else:  # an argument that was modified in place
-            made = [a for a in args if isinstance(a, Tensor)][entry]
-            made.value = value
+            made = tensors[entry]
+            if value is not values[entry]:
+                base, recorded = base_tensor(made), current_modes().grad
+                with use_context(with_modes(CURRENT.get(), grad=False, unrecorded=True, forward=False)):
+                    assign(made, make_tensor(tape, value), cls.__name__)
+                base.was_replaced_with_grad = base.was_replaced_with_grad or recorded
             dirty.append(made)
         outputs.append(made)
     return outputs[0] if box["single"] else tuple(outputs), tuple(dirty)
 
 
 # -- the Node ------------------------------------------
-def record_outputs(node, ctx, args: tuple, outputs: tuple, recording: bool) -> list[Any]:
-    """Return the outputs; those that have a gradient get the Node as their history."""
+def record_outputs(
+    node, ctx, args: tuple, outputs: tuple, recording: bool, differentiating: bool
+) -> list[Any]:
+    """Return the outputs; those that have a gradient get the Node as their history. `differentiating`: in either
+    mode."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     inputs = {id(t) for t in tensors}
-    dirty = marked_ids(ctx.dirty_tensors, "mark_dirty")
-    constant = marked_ids(ctx.non_differentiable, "mark_non_differentiable")
+    dirty = marked_ids(
+        ctx.dirty_tensors, "mark_dirty can only accept variables, but argument {} is of type {}"
+    )
+    constant = marked_ids(
+        ctx.non_differentiable,
+        "mark_non_differentiable only accepts variable arguments, but got {1} at position {0}",
+    )
     check_dirty(dirty, inputs, outputs)
-    node.dirty = {i for i, a in enumerate(args) if id(a) in dirty}
     node.origins = [next((i for i, a in enumerate(args) if a is t), None) for t in outputs]
-    node.constant = {i for i, t in enumerate(outputs) if id(t) in constant}
+    node.dirty = {i for i, t in enumerate(outputs) if id(t) in dirty} if dirty else dirty
+    node.constant = set()
+    if differentiating:
+        node.constant = {i for i, t in enumerate(outputs) if is_constant(t, constant)}
     if recording:
         node.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         node.next_edges = [gradient_edge(refresh(t)) if t.tape is node.tape else None for t in tensors]
@@ -125,38 +158,54 @@ def record_outputs(node, ctx, args: tuple, outputs: tuple, recording: bool) -> l
             if is_array(t.value):
                 VERSIONS.record_change(t.value, node.name(), source_info.user_frame())
         node.order = next_serial()
-    finished = []
+    finished, own = [], {}
     for i, t in enumerate(outputs):
         if isinstance(t, Tensor):
-            has_gradient = recording and id(t) not in constant and is_differentiable(aval_of(t.value).dtype)
+            edge = Edge(node, i) if recording and i not in node.constant else None
+            if edge is not None and (id(t) not in inputs or i in node.dirty):
+                own[id(t)] = i
             if id(t) not in inputs:
-                set_history(t, Edge(node, i) if has_gradient else None, outputs)
-            elif id(t) not in dirty:  # returned as it is: the input keeps its own history
-                source, t = t, t.detach()
-                if has_gradient:
-                    t.view_meta = make_view_meta(source, IdentityStep())
-                    set_history(t, Edge(node, i), outputs)
-            elif has_gradient:
-                set_inplace_history(t, Edge(node, i), outputs)
+                set_history(t, edge, node, outputs)
+            elif edge is None and t.requires_grad:
+                t = t.detach()  # the input keeps its history
+            elif i not in node.dirty:
+                t = alias_input(t)
+                set_history(t, edge, node, outputs)
+            elif edge is not None:
+                set_inplace_history(t, edge, outputs)
         finished.append(t)
     if recording:
-        own = {id(t): i for i, t in enumerate(outputs) if id(t) not in inputs or id(t) in dirty}
-        node.saved_entries = tuple([saved_entry(t, own, i) for i, t in enumerate(ctx.to_save)])
+        node.save([saved_entry(t, own, i) for i, t in enumerate(ctx.to_save)])
     ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
     return finished
 
 
-def marked_ids(tensors: Sequence[Any], method: str) -> set[int]:
-    """The ids of the Tensors that were marked."""
+def is_constant(output, marked: set[int]) -> bool:
+    """Whether an output is a Tensor that has no derivative, by its dtype or because it is among the marked ones."""
+    if not isinstance(output, Tensor):
+        return False
+    return id(output) in marked or not is_differentiable(aval_of(output.value).dtype)
+
+
+def alias_input(tensor: Tensor) -> Tensor:
+    """Return the view that stands for an input which `forward` returned as it is."""
+    made = tensor.detach()
+    if not tensor.is_inference_tensor:
+        made.view_meta = make_view_meta(tensor, IdentityStep(), "custom")
+    return made
+
+
+def marked_ids(tensors: Sequence[Any], complaint: str) -> set[int]:
+    """The ids of the Tensors that were marked; the complaint is about what is none, its position and type."""
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise TensorError(
-                f"{method} can only accept variables, but argument {i} is of type {type(t).__name__}"
-            )
-    return set(map(id, tensors))
+            raise TensorError(complaint.format(i, type(t).__name__))
+    return {id(t) for t in tensors}
 
 
 def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
+    if not dirty:
+        return
     if not dirty <= set(map(id, outputs)):
         raise TensorError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
@@ -171,17 +220,18 @@ def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
         )
 
 
-def set_history(output: Tensor, edge, outputs: tuple) -> None:
-    """Give an output its history."""
+def set_history(output: Tensor, edge: Edge | None, node, outputs: tuple) -> None:
+    """Give an output its history; None for one that has no gradient. A view has that of its base, and may not be given
+    another."""
     meta = output.view_meta
-    if meta is not None and meta.base is not None:
-        if edge is not None:
-            several = sum(isinstance(t, Tensor) for t in outputs) > 1
-            creation = "multiple" if several else "custom"
-            output.view_meta = ViewMeta(meta.base, meta.chain, creation, meta.tangent)
-        elif meta.creation != "detached":
-            return  # a view that was made under no_grad
-    output.node = edge
+    if meta is None or meta.base is None:
+        output.node = edge
+    elif edge is not None or meta.creation != "detached":
+        several = edge is not None and sum(isinstance(t, Tensor) for t in outputs) - len(node.constant) > 1
+        meta.creation = "multiple" if several else "custom"
+        meta.history_version = view_history_version(meta.base, output)
+        meta.base_version = tensor_version(meta.base)
+        output.node = edge if edge is not None else output.node
 
 
 def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
@@ -192,7 +242,7 @@ def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
             "a leaf Variable that requires grad has been used in an in-place operation.",
             hint="apply the Function to a clone",
         )
-    if meta is not None and meta.base is not None and sum(isinstance(t, Tensor) for t in outputs) > 1:
+    if meta is not None and meta.base is not None and len(outputs) > 1:
         raise TensorError(
             "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
             "return more than one Tensor. This is not supported by the current autograd engine. You should either "
@@ -200,6 +250,7 @@ def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
             "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single Tensor "
             "and a second one that does the other operations).",
         )
+    ensure_modifiable(target, overlap=True)
     rebase_history(target, make_tensor(target.tape, target.value, edge), edge.node.name())
 
 
@@ -215,32 +266,55 @@ def saved_entry(tensor, own: dict[int, int], position: int) -> Any:
 
 
 # -- forward mode ------------------------------------------
-def set_output_tangents(node, args: tuple, outputs: Sequence[Any]) -> None:
-    """Set the tangents of the outputs where inputs are duals."""
-    cells = [
+def dual_cells(args: tuple) -> list[Any]:
+    """The TangentCell of each argument; None for one that is no dual."""
+    return [
         duals.tangent_cell(a) if isinstance(a, Tensor) and a.view_meta is not None else None for a in args
     ]
-    level = next((cell.level for cell in cells if cell is not None), None)
-    if level is None:
-        return
-    given = [None if cell is None else cell.tensor for cell in cells]
-    for output, origin, tangent in zip(outputs, node.origins, jvp_outputs(node, args, given, outputs)):
-        if tangent is None:
+
+
+def set_output_tangents(node, args: tuple, cells: Sequence[Any], level, outputs: Sequence[Any]) -> None:
+    """Set the tangents of the outputs where inputs are duals of a level. An output that shares the memory of an input
+    shares its tangent."""
+    given: list[Any] = [None if cell is None else cell.tensor for cell in cells]
+    found, modified = jvp_outputs(node, args, given, outputs), modified_places(node)
+    for i, (output, tangent) in enumerate(zip(outputs, found)):
+        if not isinstance(output, Tensor):
             continue
-        if origin not in node.dirty:
-            base = base_tensor(output if origin is None else args[origin])
-            if base is not output:
-                check_view_tangent(
-                    tangent, [t for a, t in zip(args, given) if t is not None and base_tensor(a) is base]
-                )
-            duals.set_tangent(output, tangent, level)
-        elif given[origin] is None:
-            write_tangent(output, duals.TangentCell(level, tangent), None)
+        place = modified.get(i)
+        if i in node.constant:
+            drop_tangent(output if place is None else args[place], place is not None)
+            continue
+        base = base_tensor(output if node.origins[i] is None else args[node.origins[i]])
+        sources = [t for a, t in zip(args, given) if isinstance(a, Tensor) and base_tensor(a) is base]
+        shared = [t for t in sources if t is not None]
+        if place is None:
+            if shared:
+                check_view_tangent(tangent, shared)
+        elif given[place] is not None:
+            continue  # `jvp` has modified it
+        else:
+            given[place] = tangent
+        if tangent is not None:
+            duals.check_tangent(tangent, output)
+            if sources and not shared and is_view(output):
+                write_tangent(output, duals.TangentCell(level, tangent), None)
+            else:
+                duals.set_tangent(output, tangent, level)
 
 
-def check_view_tangent(tangent: Tensor, given: Sequence[Tensor]) -> None:
-    """Raise unless the tangent of a view is a view of the tangent."""
-    if not is_view(tangent):
+def drop_tangent(output: Tensor, is_dirty: bool) -> None:
+    """Take from an output without derivative the tangent that its memory has; where it is a modified input that is
+    zero."""
+    if is_dirty:
+        write_tangent(output, None, None)
+    elif output.view_meta is not None:
+        duals.set_tangent(output, None, None)
+
+
+def check_view_tangent(tangent: Tensor | None, given: Sequence[Tensor]) -> None:
+    """Raise unless the tangent of an output that is a view of inputs is a view of their tangents."""
+    if tangent is None or not is_view(tangent):
         raise TensorError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.",
             hint="t.view_as(t), for an input that is returned as it is",
@@ -255,47 +329,49 @@ def check_view_tangent(tangent: Tensor, given: Sequence[Tensor]) -> None:
 
 def jvp_outputs(node, args: tuple, tangents: Sequence[Any], outputs: Sequence[Any]) -> list[Tensor | None]:
     """Compute the tangents of the outputs by the user's `jvp`."""
-    versions = {i: tensor_version(tangents[i]) for i in node.dirty if tangents[i] is not None}
-    given = []
-    for a, t in zip(args, tangents):
-        wanted = (
-            isinstance(a, Tensor) and node.materialize_grads and is_differentiable(aval_of(a.value).dtype)
-        )
-        given.append(
-            make_tensor(current_tape(), np.zeros(a.shape, aval_of(a.value).dtype))
-            if t is None and wanted
-            else t
-        )
-    found = node.apply_jvp(*given)
+    versions = [None if t is None else tensor_version(t) for t in tangents]
+    found = node.apply_jvp(*[zero_tangent(node, a) if t is None else t for a, t in zip(args, tangents)])
     found = found if isinstance(found, tuple) else (found,)
+    for i, t in enumerate(found):
+        if t is not None and not isinstance(t, Tensor):
+            raise TensorError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
     if len(found) != len(outputs):
         raise TensorError(
             f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
             f"{len(found)})"
         )
-    for i, (t, output) in enumerate(zip(found, outputs)):
-        if t is not None and not isinstance(t, Tensor):
-            raise TensorError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
-        if isinstance(output, Tensor):
+    for i, t in enumerate(found):
+        origin = node.origins[i]
+        if i in node.constant:
             if t is not None:
-                check_output_tangent(t, output, i, i in node.constant)
-            origin = node.origins[i]
-            if origin in versions:
+                raise TensorError(
+                    f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is "
+                    "not a differentiable Tensor.You should return None at that position instead."
+                )
+        elif i in node.dirty:
+            if origin is None:
+                raise TensorError(
+                    "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no "
+                    "need to pass it to mark_dirty()."
+                )
+            if tangents[origin] is not None:
                 check_tangent_modified(t, tangents[origin], versions[origin])
-    return [t if isinstance(o, Tensor) else None for t, o in zip(found, outputs)]
+    return list(found)
 
 
-def check_output_tangent(tangent: Tensor, output: Tensor, position: int, constant: bool) -> None:
-    """Raise unless an output may have this tangent."""
-    if constant or not is_differentiable(aval_of(output.value).dtype):
-        raise TensorError(
-            f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output is not "
-            "a differentiable Tensor.You should return None at that position instead."
-        )
-    duals.check_tangent(tangent, output)
+def zero_tangent(node, arg) -> Tensor | None:
+    """What `jvp` is given for an argument without tangent: zeros, or None where these are not wanted."""
+    if not (isinstance(arg, Tensor) and node.materialize_grads):
+        return None
+    aval = aval_of(arg.value)
+    return (
+        make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype))
+        if is_differentiable(aval.dtype)
+        else None
+    )
 
 
-def check_tangent_modified(found: Tensor | None, tangent: Tensor, before: int) -> None:
+def check_tangent_modified(found: Tensor | None, tangent: Tensor, before: int | None) -> None:
     """Raise unless `jvp` has modified the tangent of an input that is modified in place, and returned it."""
     if found is None or tensor_version(found) == before:
         raise TensorError(
@@ -310,69 +386,106 @@ def check_tangent_modified(found: Tensor | None, tangent: Tensor, before: int) -
 
 
 # -- inside transforms ------------------------------------------
+class ArgumentLayout:
+    """The arguments of an application, (args, kwargs), with places for the Tensors among them. A Function is
+    differentiated by Tensors that are arguments themselves; those in containers it gets as constants."""
+
+    __slots__ = ("leaves", "structure", "tensors")
+
+    def __init__(self, args: tuple, kwargs: dict):
+        leaves, self.structure = flatten_tree((args, kwargs))
+        self.tensors = [x for x in leaves if isinstance(x, Tensor)]
+        self.leaves = [PLACE if isinstance(x, Tensor) else x for x in leaves]
+
+    def fill(self, tensors: Sequence[Tensor]) -> list[Any]:
+        """The leaves, with other Tensors."""
+        rest = iter(tensors)
+        return [next(rest) if x is PLACE else x for x in self.leaves]
+
+    def spread(self, given: Sequence[Any]) -> list[Any]:
+        """What is given for each of the Tensors, and None in place of the other leaves."""
+        rest = iter(given)
+        return [next(rest) if x is PLACE else None for x in self.leaves]
+
+    def arguments(self, leaves: Sequence[Any]) -> tuple[tuple, dict]:
+        """(args, kwargs) of these leaves."""
+        return self.structure.unflatten(leaves)
+
+
+PLACE: Any = ("place",)  # stands for a Tensor
+
+
 class Application(TensorPrimitive):
     """The primitive that applies a Function, for the levels that are not the innermost.
 
-    Its params are the Function, the layout of its arguments (those that are no Tensors, in tuples), a box for the
-    layout of its outputs, and the randomness of the level that maps.
+    Its params are the Function, the layout of its arguments, a box for the layout of its outputs, and of the level
+    that maps: the randomness, and the mapped dimensions as the user gave them.
     """
 
     identity_params = True
 
-    def kernel(self, *values, cls, layout, box: dict, randomness: str) -> list[Any]:
+    def kernel(self, *values, cls, layout, box: dict, randomness: str, dims) -> list[Any]:
         """Apply it in the current Context, at the tape or at the bottom."""
-        args = merge_arguments(layout, values)
-        return split_outputs(apply_function(cls, args, {})[1], args, box)
+        tensors = [wrap(v) for v in values]
+        args, kwargs = layout.arguments(layout.fill(tensors))
+        node, output = apply_function(cls, args, kwargs)
+        modified = {i: args[k] for i, k in modified_places(node).items()}
+        return split_outputs(output, modified, tensors, box)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
-        args = merge_arguments(params["layout"], primals)
-        node, output = apply_function(params["cls"], args, {}, for_jvp=True)
+        tensors, layout = [wrap(v) for v in primals], params["layout"]
+        args, kwargs = layout.arguments(layout.fill(tensors))
+        node, output = apply_function(params["cls"], args, kwargs, for_jvp=True)
         outputs = output if isinstance(output, tuple) else (output,)
-        rest = iter(tangents)
-        given = [next(rest) if isinstance(a, Tensor) else None for a in args]
-        wrapped = [None if t is None else wrap(t) for t in given]
-        for i in node.dirty:  # `jvp` modifies their tangents, which belong to others
-            wrapped[i] = None if wrapped[i] is None else wrapped[i].clone()
-        found = jvp_outputs(node, args, wrapped, outputs)
-        ys = split_outputs(output, args, params["box"])
+        spread, _ = layout.arguments(layout.spread([None if t is None else wrap(t) for t in tangents]))
+        given: list[Any] = [t if isinstance(a, Tensor) else None for a, t in zip(args, spread)]
+        modified = {i: args[k] for i, k in modified_places(node).items()}
+        for k in modified_places(node).values():  # `jvp` modifies their tangents, which belong to others
+            given[k] = None if given[k] is None else given[k].clone()
+        found = jvp_outputs(node, args, given, outputs)
+        for t, o in zip(found, outputs):
+            if t is not None and isinstance(o, Tensor):
+                duals.check_tangent(t, o)
         ts = [None if t is None else unwrap(t) for t, o in zip(found, outputs) if isinstance(o, Tensor)]
-        return ys, ts
+        return split_outputs(output, modified, tensors, params["box"]), ts
 
     def batch(
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
-        args = merge_arguments(params["layout"], values)
-        flags = iter(is_batched)
-        dims = tuple([(0 if next(flags) else None) if isinstance(a, Tensor) else None for a in args])
-        output, out_dims = params["cls"]._apply_to_entries(args, dims, size, params["randomness"])
-        moved = [None if d is None else d for d in out_dims]
-        ys = split_outputs(output, args, params["box"])
-        places = [
-            d
-            for o, d in zip(output if isinstance(output, tuple) else (output,), moved)
-            if isinstance(o, Tensor)
-        ]
+        given = params["dims"] or [0 if flag else None for flag in is_batched]
+        tensors = [wrap(ops.move_axis(v, 0, d) if d else v) for v, d in zip(values, given)]
+        output, out_dims = params["cls"]._apply_to_entries(
+            params["layout"], tensors, given, size, params["randomness"]
+        )
+        outputs = output if isinstance(output, tuple) else (output,)
+        modified = {i: o for i, o in enumerate(outputs) if any(o is t for t in tensors)}
+        ys = split_outputs(output, modified, tensors, params["box"])
+        places = [d for o, d in zip(outputs, out_dims) if isinstance(o, Tensor)]
         return [y if d is None else ops.move_axis(y, d, 0) for y, d in zip(ys, places)], [
             d is not None for d in places
         ]
 
 
-def merge_arguments(layout: Sequence[Any], values: Sequence[Any]) -> tuple:
-    """Merge values into the layout of a Function's arguments: see `Application`."""
-    rest = iter(values)
-    return tuple([wrap(next(rest)) if entry is None else entry[0] for entry in layout])
+def modified_places(node) -> dict[int, int]:
+    """The outputs that are arguments which were modified in place: position of the output → of the argument."""
+    return {i: node.origins[i] for i in node.dirty if node.origins[i] is not None}
 
 
-def split_outputs(output, args: tuple, box: dict) -> list[Any]:
-    """Return the Tensors among the outputs as values. The box takes the other outputs, and which inputs are outputs."""
-    tensors = [a for a in args if isinstance(a, Tensor)]
+def split_outputs(output, modified: dict[int, Tensor], tensors: Sequence[Tensor], box: dict) -> list[Any]:
+    """Return the Tensors among the outputs as values. The box takes the other outputs, and which of the given Tensors
+    were modified to be outputs."""
     outputs = output if isinstance(output, tuple) else (output,)
     box["single"] = not isinstance(output, tuple)
     box["outputs"] = [
-        next((i for i, a in enumerate(tensors) if a is t), None) if isinstance(t, Tensor) else (t,)
-        for t in outputs
+        (t,) if not isinstance(t, Tensor) else find_tensor(modified[i], tensors) if i in modified else None
+        for i, t in enumerate(outputs)
     ]
     return [unwrap(t) for t in outputs if isinstance(t, Tensor)]
+
+
+def find_tensor(tensor: Tensor, tensors: Sequence[Tensor]) -> int:
+    """The position of a Tensor among others."""
+    return next(i for i, t in enumerate(tensors) if t is tensor)
 
 
 APPLICATION = Application("custom_function")

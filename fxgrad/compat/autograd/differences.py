@@ -41,9 +41,9 @@ class Problem:
         self.random = np.random.default_rng(0)
         self.check_inputs()
         results = self.results()
-        self.floating = [i for i, y in enumerate(results) if y.dtype.is_floating_point or y.dtype.is_complex]
         self.places = [i for i, y in enumerate(results) if y.requires_grad]
         self.outputs = [results[i] for i in self.places]
+        self.floating = [i for i, y in enumerate(results) if y.dtype.is_floating_point or y.dtype.is_complex]
 
     def check_inputs(self) -> None:
         """Raise for inputs with which there is nothing to compare; warn where it will not be precise."""
@@ -77,30 +77,44 @@ class Problem:
         found = self.func(*(self.args if args is None else args))
         return list(found) if isinstance(found, tuple | list) else [found]
 
-    def central_differences(self, x: Tensor, direction, places: Sequence[int]) -> list[np.ndarray]:
-        """The flat central differences of some results, of an input that moves along a direction in memory."""
-        memory = refresh(x).value
+    def central_differences(
+        self, x: Tensor, direction, places: Sequence[int], index: tuple[int, ...] | None = None
+    ) -> list[np.ndarray]:
+        """The flat central differences of some results, of an input that moves along a direction in memory, which
+        changes the element at `index` alone if that is given."""
+        eps, memory = self.options["eps"], refresh(x).value
         before = memory.copy()
 
-        def values_at(step: float) -> list[np.ndarray]:
+        def results_at(step: float) -> list[tuple[Any, Any, np.ndarray]]:
             memory[...] = before + step * direction
             results = self.results()
-            return [as_array(results[i]).reshape(-1) for i in places]
+            chosen = [results[i] for i in places]
+            return [(y.shape, y.dtype, as_array(y).reshape(-1)) for y in chosen]
 
         try:
-            return central_differences(values_at, self.options["eps"])
+            found = {step: results_at(step) for step in (-eps, eps)}
         finally:
             memory[...] = before
+        where = "" if index is None else f"on index {index} "
+        for behind, ahead in zip(found[-eps], found[eps]):
+            for what, a, b in zip(("shape", "dtype"), behind, ahead):
+                if a != b:
+                    raise AssertionError(
+                        f"Expected `func` to return outputs with the same {what} when inputs are perturbed {where}by "
+                        f"{eps}, but got: {what}s {a} and {b}."
+                    )
+        with np.errstate(all="ignore"):
+            return central_differences(lambda step: [array for _, _, array in found[step]], eps)
 
     def numerical_jacobians(
         self, places: Sequence[int], x: Tensor
     ) -> list[tuple[np.ndarray, np.ndarray | None]]:
         """The numerical Jacobians of some results, by the real and by the imaginary parts of an input."""
         real, imaginary = [], []
-        for step in unit_arrays(x):
-            real.append(self.central_differences(x, step, places))
+        for index, step in zip(np.ndindex(x.shape), unit_arrays(x)):
+            real.append(self.central_differences(x, step, places, index))
             if x.dtype.is_complex:
-                imaginary.append(self.central_differences(x, 1j * step, places))
+                imaginary.append(self.central_differences(x, 1j * step, places, index))
         return [
             (stack_entries(real, k), stack_entries(imaginary, k) if x.dtype.is_complex else None)
             for k in range(len(places))
@@ -111,9 +125,9 @@ class Problem:
         return random_like(self.random, refresh(tensor).value)[0]
 
     def is_close(self, analytical, numerical, slack: float = 1.0) -> bool:
-        """Whether two Jacobians, or two products with them, are close enough."""
+        """Whether two Jacobians, or two products with them, are close enough. NaN is close to nothing."""
         atol, rtol = self.options["atol"] * slack, self.options["rtol"]
-        return bool(np.allclose(analytical, numerical, rtol, atol, equal_nan=True))
+        return not np.size(analytical) or bool(np.allclose(analytical, numerical, rtol, atol))
 
     def vjp_arrays(self, index: int, weight: np.ndarray) -> list[np.ndarray]:
         """The gradients of the inputs for a gradient of one output; zeros where there is none."""
@@ -128,23 +142,27 @@ class Problem:
         if self.options["check_grad_dtypes"] and gradient.dtype is not x.dtype:
             raise GradcheckError("Gradient has dtype mismatch")
         if gradient.shape != x.shape:
-            raise GradcheckError("Gradient has incorrect size")
+            raise GradcheckError("Analytical gradient has incorrect size")
         return as_array(gradient)
 
-    def jvp(self, tangents: dict[int, Tensor]) -> tuple[Tensor, ...]:
-        """The tangents of the differentiable outputs, for tangents of the inputs at some positions."""
+    def jvp(self, tangents: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+        """The tangents of the differentiable outputs, for tangents of the inputs, which require no gradient meanwhile;
+        None for an input that is no dual."""
         with dual_level():
             args = list(self.args)
-            for i, t in tangents.items():
-                args[self.positions[i]] = make_dual(self.inputs[i], t)
+            for i, x, t in zip(self.positions, self.inputs, tangents):
+                args[i] = x.detach() if t is None else make_dual(x.detach(), t)
             results = self.results(args)
             pairs = [unpack_dual(results[i]) for i in self.places]
             return tuple([zeros_like(p) if t is None else t for p, t in pairs])
 
-    def jvp_arrays(self, tangents: dict[int, np.ndarray]) -> list[np.ndarray]:
-        """The same of arrays, flat."""
-        given = {i: tensor_like(t, self.inputs[i]) for i, t in tangents.items()}
-        return [as_array(t).reshape(-1) for t in self.jvp(given)]
+    def tangents(self, given: dict[int, np.ndarray]) -> list[Tensor]:
+        """A tangent for every input: some that are given, by position, and zeros."""
+        return [tensor_like(given.get(i, np.zeros(x.shape)), x) for i, x in enumerate(self.inputs)]
+
+    def jvp_arrays(self, tangents: Sequence[Tensor | None]) -> list[np.ndarray]:
+        """The same as flat arrays."""
+        return [as_array(t).reshape(-1) for t in self.jvp(tangents)]
 
 
 def as_array(tensor: Tensor) -> np.ndarray:

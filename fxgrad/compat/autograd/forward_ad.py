@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...core.interpreter import CURRENT, api_boundary, use_context
+from .._core.bits import memory_array
 from .._core.duals import (
     DUAL_LEVEL,
     DualLevel,
@@ -15,9 +18,10 @@ from .._core.duals import (
     set_tangent,
 )
 from .._core.errors import ArgumentError, TensorError
-from .._core.memory import is_array, memory_address, memory_owner
+from .._core.memory import has_overlap, is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes, with_modes
-from .._core.tensor import Tensor
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, make_tensor
 from ..ops.slicing import alias
 
 
@@ -116,21 +120,31 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def match_layout(tangent: Tensor, tensor: Tensor) -> Tensor:
     """Return the tangent, or a copy in the layout of the value: views of the one must be views of the other."""
-    if not is_array(tensor.value) or (
-        is_array(tangent.value) and has_same_layout(tangent.value, tensor.value)
-    ):
+    here = memory_array(tensor)
+    if not is_array(here) or (is_array(tangent.value) and has_same_layout(memory_array(tangent), here)):
         return tangent
-    copy = alias(tensor).detach().clone()
-    copy.copy_(tangent)
-    return copy
+    return make_tensor(current_tape(), copy_layout(here)).copy_(tangent)
+
+
+def place_in_memory(array) -> tuple[int, int]:
+    """The place of the first entry of an array in its memory, and the size of that, in bytes."""
+    owner = memory_owner(array)
+    return memory_address(array) - memory_address(owner), owner.nbytes
 
 
 def has_same_layout(a, b) -> bool:
-    """Whether two arrays have the same strides, and lie at the same place in memories of one size."""
-    starts = [memory_address(x) - memory_address(memory_owner(x)) for x in (a, b)]
-    return (
-        a.strides == b.strides and starts[0] == starts[1] and memory_owner(a).nbytes == memory_owner(b).nbytes
-    )
+    """Whether two arrays of one shape have the same strides, and lie at the same place in memories of one size."""
+    same = all([n < 2 or s == t for n, s, t in zip(a.shape, a.strides, b.strides)])
+    return same and place_in_memory(a) == place_in_memory(b)
+
+
+def copy_layout(array) -> Any:
+    """Make zeros with the strides of an array, at the same place in a memory of the same size; row-major ones where
+    several entries of the array share a place."""
+    if type(array) is not np.ndarray or has_overlap(array):
+        return np.zeros_like(array, order="C")
+    start, size = place_in_memory(array)
+    return strided_view(np.zeros(size, np.uint8), array.shape, array.strides, start, array.dtype)
 
 
 @api_boundary

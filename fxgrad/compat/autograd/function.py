@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from ...core import pytree
-from ...core.interpreter import api_boundary
+from ...core.interpreter import CURRENT, api_boundary
 from ...core.surface import is_object
 from .._core.errors import NotSupportedError, TensorError
 from .._core.modes import current_modes
@@ -37,6 +37,8 @@ class Function(SingleLevelFunction):
         backward(ctx, *grad_outputs): a gradient for each of `args`, None for what is no Tensor. `vjp` is another name.
         jvp(ctx, *grad_inputs): a tangent for each output, for forward mode.
         vmap(info, in_dims, *args): (output, out_dims) for a batch; `info.batch_size`, `info.randomness`.
+
+    It is differentiated by the Tensors among `args` themselves; those in lists and dicts, and keywords, are constants.
 
     For the transforms of torch.func, `forward(*args)` does without `ctx`, and setup_context(ctx, inputs, output)
     tells it what there is to save. With `generate_vmap_rule = True`, `vmap` is made of the others. It is called as
@@ -85,8 +87,18 @@ class Function(SingleLevelFunction):
         if has_setup_context(cls):
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
-            args, kwargs = bound.args, {}
-        return apply_function(cls, args, kwargs)[1]
+            args, kwargs = bound.args, bound.kwargs if kwargs else kwargs
+        observer = CURRENT.get().observer
+        if observer is None:
+            return apply_function(cls, args, kwargs)[1]
+        run = partial(apply_function, cls, args, kwargs)
+        return observer.observe("custom", cls.__name__, args, run, node_number)[1]
+
+
+def node_number(applied: tuple[Any, Any]) -> int | None:
+    """The number of the node of an application, if it was recorded."""
+    node = applied[0]
+    return node.order if hasattr(node, "next_edges") else None
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,18 +13,22 @@ import numpy as np
 
 from ...core import source_info
 from ...core.aval import aval_of, kind_of
-from ...core.interpreter import CURRENT, EVAL, Context, levels, use_context
+from ...core.interpreter import CURRENT, EVAL, Context, acting_level, levels
 from ...core.pullback import PullbackRule
 from ...ops import projection
+from .._core.anomaly import note_call
 from .._core.backward.accumulation import to_cotangent, to_gradient
+from .._core.backward.saved_tensors import SavedTensor
 from .._core.errors import NotSupportedError, TensorError
 from .._core.memory import ensure_unmodified
-from .._core.modes import with_modes
-from .._core.tape import BASE_TAPE, FREED, FREED_MESSAGE, Edge, Node, current_tape
-from .._core.tensor import Tensor, make_tensor, refresh
+from .._core.modes import current_modes, use_user_context, with_modes
+from .._core.tape import BASE_TAPE, FREED, FREED_MESSAGE, AccumulateGrad, Edge, Node, current_tape
+from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from .._core.packing import PackedValue
 
 
 class FunctionCtx:
@@ -82,6 +86,16 @@ class SavedOutput:
         self.index, self.value = index, value
 
 
+class PackedEntry:
+    """A saved Tensor that a hook has packed: the number of the output that it is, or else the edge behind the operand
+    that it is."""
+
+    __slots__ = ("edge", "index", "packed")
+
+    def __init__(self, packed: PackedValue, index: int | None, edge):
+        self.packed, self.index, self.edge = packed, index, edge
+
+
 class BackwardCFunction(Node, PullbackRule):
     """The base of the Nodes of Functions. For each Function `F` there is a class `FBackward`.
 
@@ -90,6 +104,7 @@ class BackwardCFunction(Node, PullbackRule):
     """
 
     _forward_cls: Any
+    is_named = True
     pull_plain = None
     saved_from = (0,)
     saved_entries: tuple = ()
@@ -100,6 +115,7 @@ class BackwardCFunction(Node, PullbackRule):
         """The other parts of a Node come with the outputs."""
         site = source_info.user_frame()
         self.code, self.lasti = site.code, site.lasti
+        note_call(self)
         self.tape, self.needs_input_grad = tape, needs_input_grad
         self.ctx_attributes: dict[str, Any] = {"needs_input_grad": needs_input_grad}
 
@@ -145,10 +161,57 @@ class BackwardCFunction(Node, PullbackRule):
             )
         return tuple([self.unpack_saved(entry) for entry in self.saved_entries])
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple:
+        """The former name of `saved_tensors`; deprecated."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=3
+        )
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        """The places where the `saved_tensors` are kept."""
+        if self.is_freed:
+            raise TensorError(FREED_MESSAGE)
+        return tuple([SavedTensor.of(self, i) for i in range(len(self.saved_entries))])
+
+    def save(self, entries: Sequence[Any]) -> None:
+        """Keep what `save_for_backward` was given, packed where there are hooks for it."""
+        self.saved_entries = tuple(entries)
+        packing = current_modes().packing
+        if packing:
+            for i, entry in enumerate(entries):
+                if entry is not None and packing[-1].accepts(entry.value):
+                    self.write_saved(i, packing[-1].pack(self.unpack_saved(entry)))
+
+    def read_saved(self, name: int) -> Any:
+        """Return what is kept in a place: see `saved_tensors.read_saved`."""
+        if self.is_freed:
+            return FREED
+        entry = self.saved_entries[name]
+        return entry.packed if type(entry) is PackedEntry else entry
+
+    def write_saved(self, name: int, packed: PackedValue) -> None:
+        """Keep a PackedValue in place of the Tensor that is kept there."""
+        entries = list(self.saved_entries)
+        entry = entries[name]
+        is_output = type(entry) is SavedOutput
+        edge = None if is_output or entry.tape is not self.tape else gradient_edge(entry)
+        entries[name] = PackedEntry(packed, entry.index if is_output else None, edge)
+        self.saved_entries = tuple(entries)
+
+    def open_saved(self, name: int) -> Tensor | None:
+        """Return the Tensor that is kept in a place."""
+        return self.unpack_saved(self.saved_entries[name])
 
     def unpack_saved(self, entry) -> Tensor | None:
         """Return a saved Tensor, or raise if it was modified in place since."""
+        if type(entry) is PackedEntry:
+            value, edge = entry.packed.unpack(), entry.edge
+            if type(edge) is AccumulateGrad:
+                return edge.stand_in(value)
+            return make_tensor(self.tape, value, edge if entry.index is None else Edge(self, entry.index))
         if type(entry) is SavedOutput:
             edge = Edge(self, entry.index)
             ensure_unmodified(entry.value, self.order, edge, self)
@@ -165,9 +228,11 @@ class BackwardCFunction(Node, PullbackRule):
             # What was saved may belong to a tape that is closed, which operations have to look at.
             inside = Context(context.interpreter, context.observer, context.modes)
         else:
-            at_base = context.interpreter is EVAL.interpreter or context.interpreter is BASE_TAPE
-            inside = with_modes(EVAL if at_base else context, grad=create)
-        with use_context(inside):
+            if acting_level(context) in (EVAL.interpreter, BASE_TAPE):
+                bottom = Context(EVAL.interpreter, None, context.modes)
+                context = bottom if context.observer is None else context.observer.above(bottom)
+            inside = with_modes(context, grad=create)
+        with use_user_context(inside):
             given = [as_grad_output(self, cts.get(i), aval) for i, aval in enumerate(self.result_avals)]
             results = self.apply(*given)
             results = results if isinstance(results, tuple) else (results,)
@@ -196,7 +261,8 @@ class Ctx(FunctionCtx):
         self.__dict__ = node.ctx_attributes
 
     __class__ = property(lambda self: type(self.__node))  # type: ignore[assignment]
-    saved_tensors = saved_variables = property(lambda self: self.__node.saved_tensors)
+    saved_tensors = property(lambda self: self.__node.saved_tensors)
+    saved_variables = property(lambda self: self.__node.saved_variables)
 
     def __getattr__(self, name: str) -> Any:
         if name not in NODE_ATTRIBUTES:
@@ -233,16 +299,7 @@ def as_grad_output(node, ct, aval) -> Tensor | None:
 def check_cotangents(node, results: tuple, create: bool) -> list[Any]:
     """Check what `backward` returned, and convert it to cotangents of the inputs that need one."""
     count = len(node.needs_input_grad)
-    if len(results) < count or any(r is not None for r in results[count:]):
-        raise TensorError(
-            f"function {node.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
-        )
-    for i, result in enumerate(results[:count]):
-        if i not in node.places and result is not None:
-            raise TensorError(
-                f"function {node.name()} returned a gradient different than None at position {i + 1}, but the "
-                "corresponding forward input was not a Variable"
-            )
+    check_gradient_places(type(node).__name__, results, count, node.places)
     found = []
     for k, (place, parent, aval) in enumerate(zip(node.places, node.next_edges, node.operands)):
         result = results[place]
@@ -268,6 +325,21 @@ def check_cotangents(node, results: tuple, create: bool) -> list[Any]:
             ct if have.shape == aval.shape and have.dtype == aval.dtype else projection.project(ct, aval)
         )
     return found
+
+
+def check_gradient_places(name: str, results: tuple, count: int, places: Sequence[int]) -> None:
+    """Raise unless `backward` returned a gradient for each of so many arguments, and None where no Tensor has its
+    place."""
+    if len(results) < count or any(r is not None for r in results[count:]):
+        raise TensorError(
+            f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+        )
+    for i, result in enumerate(results[:count]):
+        if i not in places and result is not None:
+            raise TensorError(
+                f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
+                "forward input was not a Variable"
+            )
 
 
 def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:

@@ -46,6 +46,15 @@ class ModeSwitch:
     def __exit__(self, *exc: object) -> None:
         switch_modes(**self.previous.pop())
 
+    def check_values(self, given: dict[str, Any]) -> None:
+        """Raise for what is no bool among the arguments that switch modes."""
+        for position, (name, value) in enumerate(given.items(), 1):
+            if not isinstance(value, bool):
+                raise ArgumentError(
+                    f"{type(self).__name__}(): argument {name!r} (position {position}) must be bool, not "
+                    f"{type(value).__name__}"
+                )
+
     def clone(self) -> ModeSwitch:
         """A switch of the same modes that is in use nowhere."""
         made = ModeSwitch()
@@ -195,18 +204,16 @@ class enable_grad(BareModeSwitch):
 
 
 class ImmediateModeSwitch(ModeSwitch):
-    """A switch that acts as soon as it is made: as a function, a context manager or a decorator."""
+    """A switch that acts as soon as it is made: as a function, a context manager or a decorator. Other modes may be
+    switched along with that which it is for."""
 
     mode_name: str
 
-    def __init__(self, mode: bool):
+    def __init__(self, mode: bool, **others):
         super().__init__()
-        if not isinstance(mode, bool):
-            raise ArgumentError(
-                f"{type(self).__name__}(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
-            )
+        self.check_values({"enabled": mode, **others})
         self.mode = mode
-        self.changes = {self.mode_name: mode}
+        self.changes = {self.mode_name: mode, **others}
         self.before: dict[str, Any] | None = switch_modes(**self.changes)  # until it is used in another way
 
     def __enter__(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...checking.finite_differences import random_like
+from ...core.errors import ConcretizationError
 from ...core.interpreter import CURRENT, api_boundary, use_context
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, refresh
@@ -23,6 +24,7 @@ from .differences import (
     tensor_like,
     unit_arrays,
 )
+from .function_node import BackwardCFunction
 from .gradients import grad
 
 if TYPE_CHECKING:
@@ -33,41 +35,60 @@ REENTRANT = (
     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
     "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}."
 )
-UNDEFINED = (
-    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Outputs without "
-    "gradient are to be treated as if theirs were zeros."
+UNDEFINED = {
+    "refused": "Expected backward function to handle undefined output grads.",
+    "nonzero": "Expected all input grads to be undefined or zero when all output grads are undefined or zero.",
+}
+UNDEFINED_NOTE = (
+    " With set_materialize_grads(False) an output without gradient has None, which stands for zeros."
 )
 BATCHED = {
     "backward": "gradcheck or gradgradcheck failed while testing batched gradient computation.",
     "forward": "gradcheck failed while testing batched gradient computation with forward-mode AD.",
 }
+PARTS = {"real": "real", "imag": "imaginary"}
 UNITS = {"real": 1, "imag": 1j}  # the gradient of an output by which its part is differentiated
-PARTS = {"real": "real part of complex {} only, ", "imag": "imaginary part of complex {} only, "}
 
 
 def jacobian_mismatch(
     analytical, numerical, output: int, input: int, mode: str, part: str, note: str = ""
 ) -> GradcheckError:
-    """The error for two Jacobians, or products with them, that are not close."""
-    begin = f"While considering the {part}" if part else ""
+    """The error for two Jacobians, or products with them, that are not close; `part` is that of a complex Tensor."""
     what = "Jacobian computed with forward mode mismatch" if mode == "forward" else "Jacobian mismatch"
+    if part:
+        whose = "inputs" if mode == "forward" else "outputs"
+        what = f"While considering the {PARTS[part]} part of complex {whose} only, {what}"
     return GradcheckError(
-        f"{begin}{what} for output {output} with respect to input {input},\nnumerical:{numerical}\n"
+        f"{what} for output {output} with respect to input {input},\nnumerical:{numerical}\n"
         f"analytical:{analytical}\n{note}"
     )
 
 
+def batched_mismatch(
+    output: int, input: int, mode: str, found: np.ndarray, expected: np.ndarray
+) -> GradcheckError:
+    """The error for a batch of derivatives that are not those found one by one."""
+    return GradcheckError(
+        f"For output {output} and input {input}:\n\n{BATCHED[mode]}\n\nGot:\n{found}\n\nExpected:\n{expected}"
+    )
+
+
+def batched_error(error: Exception, mode: str) -> GradcheckError:
+    """The error for derivatives that cannot be computed in a batch."""
+    return GradcheckError(f"While computing batched gradients, got: {error}\n\n{BATCHED[mode]}")
+
+
 # -- the checks ------------------------------------------
-def parts_to_check(tensors: Sequence[Tensor], what: str) -> list[tuple[str, str, list[int]]]:
-    """List (part, its name for messages, the Tensors to be checked); the imaginary parts of complex ones come first."""
+def parts_to_check(tensors: Sequence[Tensor]) -> list[tuple[str, list[int]]]:
+    """List (part, the Tensors that have it); the imaginary parts of complex ones come first."""
     chosen = [i for i, t in enumerate(tensors) if t.dtype.is_complex]
     everything = list(range(len(tensors)))
-    if not chosen:
-        return [("real", "", everything)]
-    return [
-        (part, PARTS[part].format(what), chosen if part == "imag" else everything)
-        for part in ("imag", "real")
-    ]
+    return [("imag", chosen), ("real", everything)] if chosen else [("real", everything)]
+
+
+def part_of(tensor: Tensor, part: str) -> str:
+    """The part of a Tensor as messages have it: nothing for a real one."""
+    return part if tensor.dtype.is_complex else ""
 
 
 def check_constant(problem: Problem) -> None:
@@ -88,42 +109,42 @@ def backward_jacobian(problem: Problem, index: int, unit) -> list[np.ndarray]:
     ]
 
 
+def compute_twice(problem: Problem, compute: Callable[..., list[np.ndarray]], *args) -> list[np.ndarray]:
+    """Compute gradients twice, and raise if they differ."""
+    first, second = (compute(*args) for _ in range(2))
+    tolerance = problem.options["nondet_tol"]
+    with np.errstate(all="ignore"):
+        differ = any(a.size and np.abs(a - b).max() > tolerance for a, b in zip(first, second))
+    if differ:
+        raise GradcheckError(REENTRANT.format(tolerance))
+    return first
+
+
 def check_backward(problem: Problem) -> None:
     """Compare all entries of all Jacobians by reverse mode."""
     numerical = [problem.numerical_jacobians(problem.places, x) for x in problem.inputs]
-    for part, name, chosen in parts_to_check(problem.outputs, "outputs"):
+    for part, chosen in parts_to_check(problem.outputs):
         for i in chosen:
-            found = backward_jacobian(problem, i, UNITS[part])
-            again = backward_jacobian(problem, i, UNITS[part])
+            found = compute_twice(problem, backward_jacobian, problem, i, UNITS[part])
             for j, analytical in enumerate(found):
                 expected = combine_parts(numerical[j][i], part)
                 if not problem.is_close(analytical, expected):
+                    name = part_of(problem.outputs[i], part)
                     raise jacobian_mismatch(analytical, expected, i, j, "backward", name)
-                check_reentrant(problem, analytical, again[j])
-
-
-def check_reentrant(problem: Problem, first: np.ndarray, second: np.ndarray) -> None:
-    """Raise if running backward again gave something else."""
-    tolerance = problem.options["nondet_tol"]
-    if (
-        first.size
-        and not np.abs(first - second).max() <= tolerance
-        and not np.array_equal(first, second, True)
-    ):
-        raise GradcheckError(REENTRANT.format(tolerance))
 
 
 def check_forward(problem: Problem) -> None:
     """Compare all entries of all Jacobians by forward mode."""
-    for part, name, chosen in parts_to_check(problem.inputs, "inputs"):
+    for part, chosen in parts_to_check(problem.inputs):
         for j in chosen:
             x = problem.inputs[j]
             numerical = problem.numerical_jacobians(problem.places, x)
-            rows = [problem.jvp_arrays({j: UNITS[part] * step}) for step in unit_arrays(x)]
-            for i in range(len(problem.outputs)):
-                expected, analytical = numerical[i][part == "imag"], stack_entries(rows, i)
+            steps = [problem.tangents({j: UNITS[part] * step}) for step in unit_arrays(x)]
+            rows = [problem.jvp_arrays(tangents) for tangents in steps]
+            for i, derivatives in enumerate(numerical):
+                expected, analytical = derivatives[part == "imag"], stack_entries(rows, i)
                 if not problem.is_close(analytical, expected):
-                    raise jacobian_mismatch(analytical, expected, i, j, "forward", name)
+                    raise jacobian_mismatch(analytical, expected, i, j, "forward", part_of(x, part))
 
 
 def unit_direction(problem: Problem, x: Tensor) -> np.ndarray:
@@ -139,30 +160,29 @@ def check_backward_fast(problem: Problem) -> None:
     numerical = [
         problem.central_differences(x, u, problem.places) for x, u in zip(problem.inputs, directions)
     ]
-    for part, name, chosen in parts_to_check(problem.outputs, "outputs"):
+    for part, chosen in parts_to_check(problem.outputs):
         for i in chosen:
             weight = problem.random.standard_normal(problem.outputs[i].shape)
-            found, again = (problem.vjp_arrays(i, UNITS[part] * weight) for _ in range(2))
+            found = compute_twice(problem, problem.vjp_arrays, i, UNITS[part] * weight)
             for j, u in enumerate(directions):
                 analytical = float(np.real(np.vdot(found[j], u)))
                 expected = float(weight.reshape(-1) @ complex_part(numerical[j][i], part))
                 slack = float(np.abs(u).sum() * np.abs(weight).sum())
                 if not problem.is_close(analytical, expected, slack):
-                    note = slow_mode_note(problem, i, j, part)
+                    note, name = slow_mode_note(problem, i, j, part), part_of(problem.outputs[i], part)
                     raise jacobian_mismatch(analytical, expected, i, j, "backward", name, note)
-                check_reentrant(problem, found[j], again[j])
 
 
 def check_forward_fast(problem: Problem) -> None:
     """Compare the derivatives along one random direction of every input."""
-    for part, name, chosen in parts_to_check(problem.inputs, "inputs"):
+    for part, chosen in parts_to_check(problem.inputs):
         for j in chosen:
             x = problem.inputs[j]
             u = UNITS[part] * complex_part(unit_direction(problem, x), part)
             numerical = problem.central_differences(x, u, problem.places)
-            for i, analytical in enumerate(problem.jvp_arrays({j: u})):
+            for i, analytical in enumerate(problem.jvp_arrays(problem.tangents({j: u}))):
                 if not problem.is_close(analytical, numerical[i], float(np.abs(u).sum())):
-                    raise jacobian_mismatch(analytical, numerical[i], i, j, "forward", name)
+                    raise jacobian_mismatch(analytical, numerical[i], i, j, "forward", part_of(x, part))
 
 
 def slow_mode_note(problem: Problem, i: int, j: int, part: str) -> str:
@@ -181,21 +201,46 @@ def check_linear(problem: Problem) -> None:
     """Check that backward of zeros gives zeros."""
     zeros = [np.zeros(y.shape) for y in problem.outputs]
     found = joint_gradients(problem, range(len(zeros)), zeros)
-    if any(g is not None and as_array(g).any() for g in found):
+    slack = 1e-8 if problem.options["masked"] else 0.0
+    if any(g is not None and (np.abs(as_array(g)) > slack).any() for g in found):
         raise GradcheckError("backward not multiplied by grad_output")
 
 
 def check_undefined(problem: Problem) -> None:
-    """Check that an output without gradient counts as one whose gradient is zero."""
+    """Check that an output without gradient counts as one whose gradient is zero: for the user's backward in which no
+    output has a gradient, and for all where one output of several has none."""
+    for node in function_nodes(problem.outputs):
+        check_zero(lambda node=node: node(*[None] * node.num_results))
     count = len(problem.outputs)
     zeros = [np.zeros(y.shape) for y in problem.outputs]
     for left_out in range(count if count > 1 else 0):
-        found = joint_gradients(problem, [i for i in range(count) if i != left_out], zeros)
-        if any(g is not None and as_array(g).any() for g in found):
-            raise GradcheckError(UNDEFINED)
+        chosen = [i for i in range(count) if i != left_out]
+        check_zero(lambda chosen=chosen: joint_gradients(problem, chosen, zeros))
 
 
-def joint_gradients(problem: Problem, chosen, weights: Sequence[np.ndarray]) -> Sequence[Tensor | None]:
+def check_zero(compute: Callable[[], Any]) -> None:
+    """Raise unless all gradients that are computed are undefined or zero."""
+    try:
+        found = compute()
+    except RuntimeError as error:
+        raise GradcheckError(UNDEFINED["refused"] + UNDEFINED_NOTE) from error
+    for gradient in found if isinstance(found, tuple) else (found,):
+        if gradient is not None and as_array(gradient).any():
+            raise GradcheckError(UNDEFINED["nonzero"] + UNDEFINED_NOTE)
+
+
+def function_nodes(outputs: Sequence[Tensor]) -> list[BackwardCFunction]:
+    """The Nodes of Functions in the history of some Tensors."""
+    found = list(dict.fromkeys(y.grad_fn for y in outputs))
+    seen = set(found)
+    for node in found:  # which grows
+        parents = [parent for parent, _ in node.next_functions] if node is not None else []
+        found.extend(parent for parent in parents if parent not in seen)
+        seen.update(parents)
+    return [node for node in found if isinstance(node, BackwardCFunction)]
+
+
+def joint_gradients(problem: Problem, chosen, weights: Sequence[np.ndarray]) -> tuple[Tensor | None, ...]:
     """The gradients of the inputs for gradients of several outputs."""
     return grad(
         [problem.outputs[i] for i in chosen],
@@ -208,13 +253,14 @@ def joint_gradients(problem: Problem, chosen, weights: Sequence[np.ndarray]) -> 
 
 def check_undefined_forward(problem: Problem) -> None:
     """Check that an input without tangent counts as one whose tangent is zero."""
-    tangents = {i: problem.draw(x) for i, x in enumerate(problem.inputs)}
-    for i, x in enumerate(problem.inputs if len(problem.inputs) > 1 else []):
-        others = {k: t for k, t in tangents.items() if k != i}
-        for a, b in zip(problem.jvp_arrays(others), problem.jvp_arrays(others | {i: np.zeros(x.shape)})):
-            if not problem.is_close(a, b):
+    drawn = problem.tangents({i: problem.draw(x) for i, x in enumerate(problem.inputs)})
+    for i, zero in enumerate(problem.tangents({})):
+        with_zero, without = (problem.jvp([*drawn[:i], t, *drawn[i + 1 :]]) for t in (zero, None))
+        for k, (a, b) in enumerate(zip(with_zero, without)):
+            if not np.allclose(as_array(a), as_array(b)):
                 raise GradcheckError(
-                    "Expected all output tangents to be the same for undefined tangents as for zeros."
+                    f"Mismatch in tangent values for output with index: {k} when input: {problem.inputs[i]} has an "
+                    f"undefined tangent value. Got: {b} but expected: {a}"
                 )
 
 
@@ -228,38 +274,35 @@ def check_batched_backward(problem: Problem) -> None:
             found = grad(
                 output, problem.inputs, batch, retain_graph=True, allow_unused=True, is_grads_batched=True
             )
-        except RuntimeError as error:
-            raise GradcheckError(
-                f"While computing batched gradients, got: {error}\n\n{BATCHED['backward']}"
-            ) from error
+        except (RuntimeError, ConcretizationError) as error:
+            raise batched_error(error, "backward") from error
         for j, g in enumerate(found):
             one_by_one = np.array([e[j] for e in expected])
-            if g is not None and not problem.is_close(as_array(g), one_by_one):
-                raise GradcheckError(f"{BATCHED['backward']}\nGot:\n{as_array(g)}\nExpected:\n{one_by_one}")
+            if g is not None and not np.allclose(as_array(g), one_by_one):
+                raise batched_mismatch(i, j, "backward", as_array(g), one_by_one)
 
 
 def check_batched_forward(problem: Problem) -> None:
     """Check that a batch of tangents gives the batch of what each of them gives."""
     for j, x in enumerate(problem.inputs):
-        tangents = [problem.draw(x) for _ in range(2)]
-        expected = [problem.jvp_arrays({j: t}) for t in tangents]
+        drawn = [tensor_like(problem.draw(x), x) for _ in range(2)]
 
+        def push(t: Tensor, j: int = j) -> tuple[Tensor, ...]:
+            return problem.jvp([t if i == j else None for i in range(len(problem.inputs))])
+
+        expected = [push(t) for t in drawn]
         try:
-            found = vmap(lambda t, j=j: problem.jvp({j: t}))(stack([tensor_like(t, x) for t in tangents]))
-        except RuntimeError as error:
-            raise GradcheckError(
-                f"While computing batched gradients, got: {error}\n\n{BATCHED['forward']}"
-            ) from error
+            found = vmap(push)(stack(drawn))
+        except (RuntimeError, ConcretizationError) as error:
+            raise batched_error(error, "forward") from error
         for i, batch in enumerate(found):
-            one_by_one = np.array([e[i] for e in expected])
-            if not problem.is_close(as_array(batch).reshape(one_by_one.shape), one_by_one):
-                raise GradcheckError(
-                    f"{BATCHED['forward']}\nGot:\n{as_array(batch)}\nExpected:\n{one_by_one}"
-                )
+            one_by_one = np.array([as_array(e[i]) for e in expected])
+            if not np.allclose(as_array(batch), one_by_one):
+                raise batched_mismatch(i, j, "forward", as_array(batch), one_by_one)
 
 
 def run_checks(func: Callable[..., Any], inputs, options: dict[str, Any]) -> bool:
-    """Run all checks that the options ask for, which raise where they fail."""
+    """Run all checks that the options ask for, in torch's order; they raise where they fail."""
     with use_context(with_modes(CURRENT.get(), grad=True)):
         problem = Problem(func, inputs, options)
         if not problem.outputs:
@@ -267,10 +310,10 @@ def run_checks(func: Callable[..., Any], inputs, options: dict[str, Any]) -> boo
             return True
         fast = options["fast_mode"]
         chosen = {
+            check_backward_fast if fast else check_backward: options["check_backward_ad"],
             check_forward_fast if fast else check_forward: options["check_forward_ad"],
             check_undefined_forward: options["check_forward_ad"] and options["check_undefined_grad"],
             check_batched_forward: options["check_batched_forward_grad"],
-            check_backward_fast if fast else check_backward: options["check_backward_ad"],
             check_batched_backward: options["check_batched_grad"],
             check_linear: options["check_backward_ad"],
             check_undefined: options["check_backward_ad"] and options["check_undefined_grad"],
@@ -303,7 +346,8 @@ def gradcheck(
     """Compare the derivatives of a function of Tensors with central differences.
 
     Args:
-        func: takes the inputs and returns a Tensor or a sequence of Tensors.
+        func: takes the inputs and returns a Tensor or a sequence of Tensors. In forward mode the inputs are duals that
+            require no gradient.
         inputs: a Tensor or a sequence; those that require a gradient are checked, and perturbed in place meanwhile.
             They ought to be of double precision.
         eps: the step of the differences.
@@ -315,11 +359,12 @@ def gradcheck(
         check_batched_grad, check_batched_forward_grad: backward, forward mode work under vmap.
         check_forward_ad, check_backward_ad: the modes to be checked.
         fast_mode: compare the derivatives along a random direction only.
-        masked: for sparse Tensors, of which there are none: it is accepted and changes nothing.
+        masked: gradients of zeros need only be close to zero. It is meant for sparse Tensors, of which there are none.
 
     Raises:
         GradcheckError: the check failed.
         ValueError: no input requires a gradient.
+        AssertionError: options that contradict each other; outputs whose shape or dtype depends on values.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
@@ -373,7 +418,16 @@ def gradgradcheck(
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))
     True
     """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    for name, wanted in (
+        ("check_undefined_grad", check_undefined_grad),
+        ("check_batched_grad", check_batched_grad),
+    ):
+        if wanted and not check_rev_over_rev:
+            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
     args = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    places = [i for i, x in enumerate(args) if isinstance(x, Tensor) and x.requires_grad]
     if grad_outputs is None:
         weights = random_weights(differentiable_results(func, args), gen_non_contig_grad_outputs)
     else:
@@ -381,7 +435,7 @@ def gradgradcheck(
 
     def gradient(*given) -> tuple[Tensor, ...]:
         inner = given[: len(args)]
-        sources = [x for x in inner if isinstance(x, Tensor) and x.requires_grad]
+        sources = [inner[i].requires_grad_() for i in places]  # in forward mode they come without
         found = grad(
             differentiable_results(func, inner),
             sources,

@@ -14,7 +14,7 @@ from .._core.backward.engine import run_backward
 from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes
-from .._core.tape import BASE_TAPE, LEAF, Edge, current_tape, node_and_index
+from .._core.tape import BASE_TAPE, LEAF, current_tape, node_and_index
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from .._declare.spaces import expose
 from .graph import GradientEdge
@@ -46,19 +46,22 @@ def as_gradients(given, count: int) -> list[Any]:
 def edge_at(given) -> Any:
     """The gradient edge of an output or input, or None: see `Node.next_edges`."""
     if isinstance(given, GradientEdge):
-        return given.node if given.node.result_avals is None else Edge(given.node, given.output_nr)
+        return given.edge()
     return gradient_edge(refresh(given))
 
 
-def aval_at(given) -> Aval:
-    """The shape and dtype of an output or input."""
+def aval_at(given, gradient: Tensor | None = None, is_grads_batched: bool = False) -> Aval:
+    """The shape and dtype of an output or input. Those of an edge which are not known are those of its gradient."""
     if not isinstance(given, GradientEdge):
         return aval_of(refresh(given).value)
-    node, index = given.node, given.output_nr
-    aval = node.result_avals[index] if node.result_avals is not None else node.__dict__.get("aval")
+    aval = given.aval()
+    if aval is None and gradient is not None:
+        aval = aval_of(refresh(gradient).value)
+        aval = aval.update(shape=aval.shape[1:]) if is_grads_batched else aval
     if aval is None:
         raise TensorError(
-            f"the shape of the output of {node.name()} is not known", hint="graph.get_gradient_edge(tensor)"
+            f"the shape of the output of {given.node.name()} is not known",
+            hint="graph.get_gradient_edge(tensor)",
         )
     return aval
 
@@ -69,7 +72,7 @@ def make_seeds(
     """Make the seeds of backward: (edge, cotangent) for each output."""
     seeds = []
     for i, (output, gradient) in enumerate(zip(outputs, gradients)):
-        aval, edge = aval_at(output), edge_at(output)
+        aval, edge = aval_at(output, gradient, is_grads_batched), edge_at(output)
         if gradient is None:
             ct = None if edge is None else implicit_cotangent(aval, is_grads_batched)
         else:

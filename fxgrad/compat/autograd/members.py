@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.interpreter import api_boundary
 from ...transforms.jvp import JVPInterpreter
+from .._core.bits import memory_array
 from .._core.dtypes import from_numpy_dtype
 from .._core.errors import ArgumentError, TensorError
 from .._core.hooks import HookList, RemovableHandle, ensure_hooks
@@ -15,7 +16,7 @@ from .._core.memory import alias_memory, is_array
 from .._core.modes import current_modes
 from .._core.tape import LEAF, grad_accumulator, node_and_index
 from .._core.tensor import Tensor, attach_retain_hook, gradient_edge, refresh
-from .._core.views import make_detached, rebind_value, replace_memory, stop_outer_gradient
+from .._core.views import make_detached, mark_inference, rebind_value, replace_memory, stop_outer_gradient
 from .._declare.spaces import expose
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ expose("method", "requires_grad")(Tensor.requires_grad.setter(set_requires_grad)
 @expose("function method")
 def detach(input: Tensor) -> Tensor:
     """A Tensor that shares the memory and has no history."""
-    return make_detached(input, refresh(input).value)
+    return make_detached(input, memory_array(refresh(input)))
 
 
 @expose("function method")
@@ -149,13 +150,14 @@ expose("method", "grad")(property(get_grad, set_grad, delete_grad))
 
 def get_data(self: Tensor) -> Tensor:
     """A Tensor on the same memory without history; autograd does not see what is written into it: `detach` is safe."""
-    value = refresh(self).value
+    value = memory_array(refresh(self))
     return make_detached(self, alias_memory(value) if is_array(value) else value)
 
 
 @api_boundary
 def set_data(self: Tensor, data) -> None:
-    """Replace the value, memory included, by that of another Tensor, and keep the history."""
+    """Replace the value, memory included, by that of another Tensor, and keep the history. It is an inference Tensor
+    afterwards if the other is one."""
     if not isinstance(data, Tensor):
         raise ArgumentError(f"Variable data has to be a tensor, but got {type(data).__name__}")
     value = refresh(data).value
@@ -164,11 +166,15 @@ def set_data(self: Tensor, data) -> None:
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
     if is_array(value):
-        replace_memory(self, value)
+        replace_memory(self, memory_array(data), 0 if data.view_meta is None else data.view_meta.bits)
     else:
         self.value = value
     if self.accumulator is not None:
         self.accumulator.value = value
+    if data.is_inference_tensor:
+        mark_inference(self)
+    elif self.is_inference_tensor:
+        self.is_inference_tensor = False
 
 
 expose("method", "data")(property(get_data, set_data))
@@ -202,9 +208,19 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 @expose("method")
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Have `hook(tensor)` called whenever a gradient of this leaf was added to its `.grad`, as soon as it is complete.
+    It returns nothing.
+
+    Returns:
+        A handle whose `remove()` takes it away again.
 
     Raises:
         RuntimeError: the Tensor is no leaf, or requires no gradient.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad.tolist()))
+    >>> (x * x).sum().backward()
+    [2.0, 4.0]
     """
     if not self.requires_grad:
         raise TensorError("cannot register a hook on a tensor that doesn't require gradient")
@@ -236,3 +252,21 @@ def retain_grad(self: Tensor) -> None:
 
 
 expose("method", "retains_grad")(property(lambda self: self.is_grad_retained and not self.is_leaf))
+
+
+def get_volatile(self: Tensor) -> bool:
+    """False: what was volatile once is made under no_grad."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+def set_volatile(self: Tensor, volatile) -> None:
+    """Warn, and do nothing."""
+    warnings.warn(
+        "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+expose("method", "volatile")(property(get_volatile, set_volatile))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ... import ops
 from ...core.aval import aval_of
 from ...ops.projection import project
-from .._core.errors import TensorError
+from .._core.errors import DimensionError, NotSupportedError, TensorError
 from .._core.tensor import Tensor, unwrap
 from ..func.arguments import flatten_tree
 from ..func.transform_levels import wrap_tree
 from ..func.vectorize import broadcast_dims, call_in_batch
-from .custom import apply_function
-from .function_node import FunctionCtx, SingleLevelFunction, user_backward
+from .custom import ArgumentLayout, apply_function
+from .function_node import FunctionCtx, SingleLevelFunction, check_gradient_places, user_backward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,62 +26,137 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
+DOCUMENTS = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
 def apply_to_entries(
-    cls: type[SingleLevelFunction], args: tuple, dims: tuple, size: int, randomness: str
+    cls: type[SingleLevelFunction],
+    layout: ArgumentLayout,
+    tensors: Sequence[Tensor],
+    given: Sequence[int | None],
+    size: int,
+    randomness: str,
 ) -> tuple[Any, list[Any]]:
-    """Apply a Function to a batch; return (output, mapped dimension of each output)."""
+    """Apply a Function to a batch, with Tensors at the places of its arguments that are mapped over given dimensions;
+    return (output, mapped dimension of each output)."""
     own = cls.vmap is not SingleLevelFunction.vmap
     name = cls.__name__
+    leaves, leaf_dims = layout.fill(tensors), layout.spread(given)
     if own and cls.generate_vmap_rule:
         raise TensorError(
             f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
             "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
-            "ambiguity."
+            f"ambiguity. {DOCUMENTS}"
         )
     if cls.generate_vmap_rule:
-        how = BatchCall(cls, dims, size, randomness)
-        output = apply_function(MappedFunction, (how, *args), {})[1]
-        return output[0] if how.single else output, [0 if flag else None for flag in how.is_batched]
+        how = BatchCall(cls, layout, leaves, leaf_dims, size, randomness)
+        output = apply_function(MappedFunction, (how, *leaves), {})[1]
+        return output[0] if how.single else output, how.out_dims
     if not own:
         raise TensorError(
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
-            "staticmethod or set generate_vmap_rule=True."
+            f"staticmethod or set generate_vmap_rule=True. {DOCUMENTS}"
         )
-    result = cls.vmap(VmapInfo(size, randomness), dims, *args)
+    (args, kwargs), (dims, _) = layout.arguments(leaves), layout.arguments(leaf_dims)
+    check_keywords(kwargs)
+    result = cls.vmap(VmapInfo(size, randomness), dims, *args, **kwargs)
     if not isinstance(result, tuple) or len(result) != 2:
         raise TensorError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
             f"compatible with the output. Got a {type(result)} instead"
         )
     output, out_dims = result
-    outputs = list(output) if isinstance(output, tuple) else [output]
+    outputs = output if isinstance(output, tuple) else (output,)
 
     def misfit_error() -> Exception:
         return TensorError(
-            f"out_dims {out_dims} of {name}.vmap is not compatible with the structure of its output"
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
+            f"{flatten_tree(out_dims)[1]} but output has structure {flatten_tree(output)[1]}. {DOCUMENTS}"
         )
 
-    return output, broadcast_dims(
-        out_dims, output if isinstance(output, tuple) else outputs[0], outputs, misfit_error
-    )
+    places = tuple(range(len(outputs)))
+    found = broadcast_dims(out_dims, places if isinstance(output, tuple) else 0, outputs, misfit_error)
+    return output, [positive_dim(o, d) for o, d in zip(outputs, found)]
+
+
+def check_keywords(kwargs: dict) -> None:
+    """Raise for Tensors that are given by keyword, which has no place among the `in_dims`."""
+    if kwargs and any(isinstance(x, Tensor) for x in flatten_tree(kwargs)[0]):
+        raise NotSupportedError(
+            "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to "
+            f"autograd.Function. Got: {kwargs}"
+        )
+
+
+def positive_dim(output, dim: int | None) -> int | None:
+    """The mapped dimension of an output, not negative; None for what is no Tensor.
+
+    Raises:
+        DimensionError: the output has no such dimension.
+    """
+    if dim is None or not isinstance(output, Tensor):
+        return None
+    rank = output.dim()
+    if not -rank <= dim < rank:
+        raise DimensionError(
+            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
+        )
+    return dim % rank
 
 
 class BatchCall:
-    """One application of a Function to a batch: which of its arguments are batched, and then which of its outputs."""
+    """One application of a Function to a batch: the mapped dimensions of the leaves of its arguments, and then those of
+    its outputs. `places` are those of the arguments among the leaves, None for a container."""
 
-    def __init__(self, cls: type[SingleLevelFunction], dims: tuple, size: int, randomness: str):
-        self.cls, self.dims, self.size, self.randomness = cls, list(dims), size, randomness
+    def __init__(
+        self,
+        cls: type[SingleLevelFunction],
+        layout: ArgumentLayout,
+        leaves: Sequence[Any],
+        dims: list[int | None],
+        size: int,
+        randomness: str,
+    ):
+        self.cls, self.size, self.randomness = cls, size, randomness
+        self.layout, self.dims = layout, dims
+        numbered, keywords = layout.arguments(range(len(leaves)))
+        if keywords:
+            check_keywords(layout.arguments(leaves)[1])
+        self.places = [k if isinstance(k, int) else None for k in numbered]
         self.single = True
-        self.is_batched: list[bool] = []
+        self.out_dims: list[int | None] = []
+
+    def choose(self, given: Sequence[Any], missing: Any = None) -> tuple:
+        """What is given for each leaf, for the arguments: `missing` for a container."""
+        return tuple([missing if k is None else given[k] for k in self.places])
+
+    def spread_gradients(self, gradients: tuple, avals: Sequence[Any]) -> tuple:
+        """The gradients of the arguments as those of the leaves, of which they have the shapes."""
+        tensors = [i for i, k in enumerate(self.places) if k is not None and avals[k] is not None]
+        check_gradient_places(f"Vmapped{self.cls.__name__}Backward", gradients, len(self.places), tensors)
+        found: list[Any] = [None] * len(self.dims)
+        for gradient, k in zip(gradients, self.places):
+            if k is not None:
+                found[k] = project_gradient(gradient, avals[k])
+        return tuple(found)
 
     def run(
         self, function: Callable[..., Any], leaves: Sequence[Any], dims: Sequence[Any]
-    ) -> tuple[list, list[bool]]:
-        """Map a function of entries that returns a flat sequence; return (results, whether each is batched)."""
+    ) -> tuple[list[Any], list[int | None]]:
+        """Map a function of entries that returns a flat sequence; return (results, their mapped dimensions). A result
+        that is an entry is the batch itself, so that it may be known as one that was modified."""
         outside = call_in_batch(function, leaves, dims, self.size, self.randomness)
-        values = outside.results[0].values
-        flags = [outside.interpreter.owns(v) for v in values]
-        return [wrap_tree(v.value if f else v) for v, f in zip(values, flags)], flags
+        (result,), found, places = outside.results, [], []
+        for leaf, value in zip(result.leaves, result.values):
+            is_batched, given = outside.interpreter.owns(value), outside.found.get(id(leaf))
+            if given is not None and is_batched is (given.dim is not None):
+                found.append(given.outside)
+                places.append(given.dim)
+            else:
+                found.append(wrap_tree(value.value if is_batched else value))
+                places.append(0 if is_batched else None)
+        return found, places
 
 
 class EntryCtx(FunctionCtx):
@@ -108,30 +183,28 @@ class MappedFunction(SingleLevelFunction):
     @staticmethod
     def forward(how: BatchCall, *args) -> tuple:
         def forward(*entries) -> tuple:
-            output = how.cls.forward(*entries)
+            args, kwargs = how.layout.arguments(entries)
+            output = how.cls.forward(*args, **kwargs)
             how.single = not isinstance(output, tuple)
             return (output,) if how.single else output
 
-        results, how.is_batched = how.run(forward, args, how.dims)
+        results, how.out_dims = how.run(forward, args, how.dims)
         return tuple(results)
 
     @staticmethod
     def setup_context(ctx, inputs: tuple, output: tuple) -> None:
         how, *args = inputs
         entry = EntryCtx()
-        entry.needs_input_grad = ctx.needs_input_grad[1:]
+        entry.needs_input_grad = how.choose(ctx.needs_input_grad[1:], False)
         originals = [*args, *output]
-        dims = [*how.dims, *(0 if flag else None for flag in how.is_batched)]
+        dims = [*how.dims, *how.out_dims]
         box: dict[str, Any] = {}
 
         def setup(*entries) -> list[Any]:
             outputs = entries[len(args) :]
             ctx.entry_avals = [e.aval if isinstance(e, Tensor) else None for e in entries[: len(args)]]
-            how.cls.setup_context(entry, entries[: len(args)], outputs[0] if how.single else outputs)
-            if entry.dirty_tensors:
-                raise TensorError(
-                    f"{how.cls.__name__}: mark_dirty is not supported with generate_vmap_rule=True"
-                )
+            given, _ = how.layout.arguments(entries[: len(args)])
+            how.cls.setup_context(entry, given, outputs[0] if how.single else outputs)
             attributes = {k: v for k, v in vars(entry).items() if k not in CTX_FIELDS}
             leaves, box["structure"] = flatten_tree(attributes)
             kept = [*entry.to_save, *entry.saved_for_forward, *leaves]
@@ -139,20 +212,19 @@ class MappedFunction(SingleLevelFunction):
             box["constant"] = [
                 i for i, t in enumerate(outputs) if any(t is c for c in entry.non_differentiable)
             ]
+            box["dirty"] = [i for i, e in enumerate(entries) if any(e is t for t in entry.dirty_tensors)]
             return kept
 
-        kept, flags = how.run(setup, originals, dims)
-        for i, origin in enumerate(
-            box["origins"]
-        ):  # those have a history that what was taken from a batch has not
-            if origin is not None:
-                kept[i], flags[i] = originals[origin], dims[origin] is not None
-        places = [0 if flag else None for flag in flags]
+        kept, places = how.run(setup, originals, dims)
+        for i, origin in enumerate(box["origins"]):
+            if origin is not None:  # which has a history that what was taken from a batch has not
+                kept[i], places[i] = originals[origin], dims[origin]
         first = len(entry.to_save)
         second = first + len(entry.saved_for_forward)
         ctx.save_for_backward(*kept[:first])
         ctx.save_for_forward(*kept[first:second])
         ctx.mark_non_differentiable(*[output[i] for i in box["constant"]])
+        ctx.mark_dirty(*[originals[i] for i in box["dirty"]])
         ctx.set_materialize_grads(entry.materialize_grads)
         ctx.how = how
         ctx.dims_to_save, ctx.dims_for_forward = places[:first], places[first:second]
@@ -161,32 +233,34 @@ class MappedFunction(SingleLevelFunction):
     @staticmethod
     def backward(ctx, *grads) -> tuple:
         how = ctx.how
-        dims = [0 if flag else None for flag in how.is_batched]
+        dims = [None if g is None else d for g, d in zip(grads, how.out_dims)]
 
         def backward(entry, *given) -> tuple:
             results = user_backward(how.cls)(entry, *given)
             results = results if isinstance(results, tuple) else (results,)
-            return (*map(project_gradient, results, ctx.entry_avals), *results[len(ctx.entry_avals) :])
+            return how.spread_gradients(results, ctx.entry_avals)
 
-        results, flags = map_method(ctx, backward, ctx.dims_to_save, grads, dims)
+        results, places = map_method(ctx, backward, ctx.dims_to_save, grads, dims)
         found = []
-        for result, flag, dim in zip(results, flags, how.dims):
-            if isinstance(result, Tensor) and flag and dim is None:
-                result = wrap_tree(ops.reduce_sum(unwrap(result), axes=(0,)))
-            found.append(expand_to_batch(result, how.size) if dim == 0 and not flag else result)
-        return (None, *found, *results[len(found) :])
+        for result, place, dim in zip(results, places, how.dims):
+            if dim is not None:
+                result = place_batch(result, place, dim, how.size)
+            elif isinstance(result, Tensor) and place is not None:
+                result = wrap_tree(ops.reduce_sum(unwrap(result), axes=(place,)))
+            found.append(result)
+        return (None, *found)
 
     @staticmethod
     def jvp(ctx, _, *tangents) -> tuple:
         how = ctx.how
         dims = [d if isinstance(t, Tensor) else None for t, d in zip(tangents, how.dims)]
-        results, flags = map_method(ctx, how.cls.jvp, ctx.dims_for_forward, tangents, dims)
-        return tuple(
-            [
-                expand_to_batch(result, how.size) if wanted and not flag else result
-                for result, flag, wanted in zip(results, flags, how.is_batched)
-            ]
-        )
+        given, given_dims = how.choose(tangents), how.choose(dims)
+        results, places = map_method(ctx, how.cls.jvp, ctx.dims_for_forward, given, given_dims)
+        found = [
+            result if dim is None else place_batch(result, place, dim, how.size)
+            for result, place, dim in zip(results, places, how.out_dims)
+        ]
+        return (*found, *results[len(found) :])
 
 
 CTX_FIELDS = {
@@ -201,7 +275,7 @@ CTX_FIELDS = {
 
 def map_method(
     ctx, method: Callable[..., Any], saved_dims: Sequence[Any], given: Sequence[Any], dims: Sequence[Any]
-) -> tuple[list, list[bool]]:
+) -> tuple[list[Any], list[int | None]]:
     """Map a method of a Function over what `setup_context` saved, and over gradients or tangents."""
     how, state, saved = ctx.how, ctx.state, ctx.saved_tensors
     first, second = len(saved), len(saved) + len(state.leaves)
@@ -210,7 +284,7 @@ def map_method(
         entry = EntryCtx()
         entry.__dict__.update(state.structure.unflatten(entries[first:second]))
         entry.saved_tensors = entries[:first]
-        entry.needs_input_grad = ctx.needs_input_grad[1:]
+        entry.needs_input_grad = how.choose(ctx.needs_input_grad[1:], False)
         result = method(entry, *entries[second:])
         return result if isinstance(result, tuple) else (result,)
 
@@ -224,9 +298,11 @@ def project_gradient(result, aval) -> Any:
     return wrap_tree(project(unwrap(result), aval.update(dtype=result.dtype.numpy)))
 
 
-def expand_to_batch(result, size: int) -> Any:
-    """Expand a result that is the same for all entries to a batch."""
-    if not isinstance(result, Tensor):
+def place_batch(result, place: int | None, dim: int, size: int) -> Any:
+    """Move the mapped dimension of a result to `dim`; what is the same for all entries is expanded."""
+    if not isinstance(result, Tensor) or place == dim:
         return result
     value = unwrap(result)
-    return wrap_tree(ops.broadcast_to(value, shape=(size, *aval_of(value).shape)))
+    if place is None:
+        value, place = ops.broadcast_to(value, shape=(size, *aval_of(value).shape)), 0
+    return wrap_tree(ops.move_axis(value, place, dim))

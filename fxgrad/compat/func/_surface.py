@@ -5,7 +5,7 @@ from .forward import jvp, linearize
 from .functionalization import functionalize
 from .jacobian import hessian, jacfwd, jacrev
 from .reverse import grad, grad_and_value, vjp
-from .stateless import functional_call, stack_module_state
+from .stateless import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .vectorize import vmap
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

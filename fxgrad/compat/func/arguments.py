@@ -65,6 +65,15 @@ def ensure_tensors(results: Sequence[Any], name: str) -> None:
             )
 
 
+def ensure_output(results: Sequence[Any], name: str) -> None:
+    """Raise unless the leaves of an output are Tensors, and one of them at least."""
+    if not results or (len(results) == 1 and results[0] is None):
+        raise TensorError(
+            f"{name}: Expected f to be a function that has non-empty output (got output = {list(results)})"
+        )
+    ensure_tensors(results, name)
+
+
 def split_aux(result, name: str) -> tuple[Any, Any]:
     """Split the result of a function with `has_aux` into the output and the auxiliary result."""
     if not isinstance(result, tuple) or len(result) != 2:

@@ -16,10 +16,11 @@ from .._core.duals import check_tangent, ensure_floating, ensure_no_dual_level
 from .._core.errors import TensorError
 from .._core.memory import VERSIONS, ensure_unmodified
 from .._core.tape import next_serial
-from .._core.tensor import Size, Tensor, make_tensor, unwrap, wrap
-from .arguments import ensure_tensors, flatten_primals, flatten_tree
+from .._core.tensor import Size, Tensor, make_tensor, unwrap
+from ..ops.slicing import alias
+from .arguments import ensure_output, ensure_tensors, flatten_primals, flatten_tree
 from .sharing import OuterTensors
-from .transform_levels import InnerTape, TangentInterpreter, wrap_tree
+from .transform_levels import InnerTape, TangentInterpreter, to_outer_result, wrap_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,7 +88,7 @@ def jvp_at(
             inputs = [outside.note(make_tensor(tape, d), x) for d, x in zip(duals, leaves)]
             call = outside.restrict(func, args, kwargs, places)
             result = outside.collect(call(*structure.unflatten(inputs)), JVP, has_aux)
-            ensure_tensors(result.leaves, JVP)
+            ensure_output(result.leaves, JVP)
     outside.write_back_arguments()
     pairs = [interpreter.primal_and_tangent(v) for v in result.values]
     if strict and any(t is None for _, t in pairs):
@@ -106,6 +107,12 @@ class OuterPrimals(OuterTensors):
     def __init__(self, tape: InnerTape, given: Sequence[Any], interpreter: TangentInterpreter):
         super().__init__(tape, given)
         self.interpreter = interpreter
+
+    def release(self, result, value, place: int | None = None) -> Any:
+        """See `OuterTensors.release`. A primal is a view of the dual, also where that is an outer Tensor."""
+        made = super().release(result, value, place)
+        known = self.found.get(id(result))
+        return alias(made) if known is not None and known.stamp is not None else made
 
     def wrap_outer(self, value, place: int | None) -> Any:
         return wrap_tree(self.interpreter.primal_and_tangent(value)[0])
@@ -150,11 +157,15 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
     for x in leaves:
         ensure_floating(x, "primal")
     box: dict[str, Any] = {}
+    site = source_info.user_frame()
 
     def call_on_values(*values) -> list[Any]:
-        results, box["structure"] = flatten_tree(func(*structure.unflatten([wrap(v) for v in values])))
-        ensure_tensors(results, name)
-        return [unwrap(r) for r in results]
+        tape = InnerTape(site)
+        with opened(tape):
+            inputs = structure.unflatten([make_tensor(tape, v) for v in values])
+            results, box["structure"] = flatten_tree(func(*inputs))
+            ensure_tensors(results, name)
+            return [to_outer_result(r, tape) for r in results]
 
     outputs, push = forward.linearize(call_on_values, *[unwrap(x) for x in leaves])
     then = next_serial()

@@ -11,7 +11,7 @@ from .._core.errors import ArgumentValueError, TensorError
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
 from ..ops.joining import stack
-from .arguments import argnum_positions, flatten_tree, match_argnums
+from .arguments import argnum_positions, flatten_primals, flatten_tree, match_argnums
 from .forward import jvp_at
 from .reverse import vjp_at
 from .vectorize import vmap
@@ -131,7 +131,7 @@ def jacfwd(
     def jacobian(*args, **kwargs) -> Any:
         places = argnum_positions(argnums, len(args))
         primals = tuple([args[i] for i in places])
-        leaves, structure = flatten_tree(primals)
+        leaves, structure = flatten_primals(primals, "jacfwd")
         ensure_real(leaves, "jacfwd", "inputs")
         box: dict[str, Any] = {}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import ops
 from ...core import pytree, source_info
-from ...core.aval import aval_of
+from ...core.aval import aval_of, is_differentiable
 from ...core.interpreter import CURRENT, api_boundary
 from ...numpy import contraction
 from .._core.backward.accumulation import memory_ids, separate_memory
@@ -20,7 +20,7 @@ from .._core.errors import TensorError
 from .._core.memory import is_array
 from .._core.tape import grad_accumulator
 from .._core.tensor import Tensor, gradient_edge, refresh
-from .arguments import argnum_positions, ensure_tensors, flatten_tree, is_leaf, match_argnums
+from .arguments import argnum_positions, ensure_output, flatten_tree, is_leaf, match_argnums
 from .sharing import OuterTensors
 from .transform_levels import GradTape, as_leaf, record_in_thread, wrap_tree
 
@@ -173,7 +173,14 @@ def vjp_at(func: Callable[..., Any], args: tuple, kwargs: dict, places: Sequence
     """Compute `vjp` with respect to the arguments at some places."""
     name = "vjp(f, *primals)"
     call = RecordedCall(name, func, args, kwargs, places, has_aux)
-    ensure_tensors(call.result.leaves, name)
+    ensure_output(call.result.leaves, name)
+    for y in call.result.leaves:
+        if not is_differentiable(aval_of(y.value).dtype):
+            raise TensorError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{y.dtype}",
+                hint="has_aux=True, for outputs that are not differentiated",
+            )
     structure = call.result.structure
 
     @api_boundary

@@ -7,14 +7,17 @@ into it is written into the history as well. All other results have memory of th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import pytree
+from ...core import pytree, source_info
 from ...core.interpreter import CURRENT, levels, use_context
 from ...transforms.arguments import restrict_arguments
 from .._core.backward.accumulation import memory_ids, separate_memory
-from .._core.inplace import assign, ensure_modifiable
-from .._core.memory import is_array, memory_owner
+from .._core.bits import memory_array
+from .._core.inplace import assign, ensure_modifiable, protect_residuals
+from .._core.layout import entry_layout
+from .._core.memory import VERSIONS, is_array, memory_owner
 from .._core.modes import current_modes, with_modes
 from .._core.tape import BASE_TAPE
 from .._core.tensor import Tensor, refresh
@@ -22,10 +25,12 @@ from .._core.views import (
     ViewChain,
     ViewStep,
     base_tensor,
+    carry_bits,
     make_chain_meta,
     tensor_version,
     view_history_version,
 )
+from ..ops.slicing import alias
 from .arguments import flatten_tree, is_leaf, split_aux
 from .transform_levels import enter_tape, to_outer_result, wrap_tree
 
@@ -69,6 +74,7 @@ class OuterTensors:
     """
 
     results: list[Result]  # the output, and aux
+    is_repetition = False  # whether what is called are the steps of a view that is made outside
 
     def __init__(self, tape: TapeInterpreter, given: Iterable[Any] = ()):
         self.tape = tape
@@ -78,7 +84,12 @@ class OuterTensors:
     def note(self, inside, outside, dim: int | None = None) -> Any:
         """Record that an inner Tensor stands for an outer one; return the inner one."""
         if isinstance(inside, Tensor):
-            self.found[id(inside)] = StandIn(inside, outside, dim, inside.value, change_stamp(outside))
+            carry_bits(outside, inside)
+            if inside is not outside and not is_array(inside.value):
+                inside.memory_layout = partial(entry_layout, outside, dim)
+            self.found[id(inside)] = StandIn(
+                inside, outside, dim, memory_array(inside), change_stamp(outside)
+            )
         return inside
 
     def enter(self, x) -> Any:
@@ -106,15 +117,26 @@ class OuterTensors:
     def release_results(self) -> list[Any]:
         """Return [output], or [output, aux], as outer Tensors."""
         return [
-            result.structure.unflatten([self.release(r, v) for r, v in zip(result.leaves, result.values)])
+            result.structure.unflatten(self.release_leaves(result, [None] * len(result.leaves)))
             for result in self.results
         ]
+
+    def release_leaves(self, result: Result, places: Sequence[int | None]) -> list[Any]:
+        """Return the outer Tensors for the leaves of a result, with their mapped dimensions at `places`; one for a leaf
+        that is there twice."""
+        if len(places) == 1:
+            return [self.release(result.leaves[0], result.values[0], places[0])]
+        made: dict[Any, Any] = {}
+        for leaf, value, place in zip(result.leaves, result.values, places):
+            if (id(leaf), place) not in made:
+                made[id(leaf), place] = self.release(leaf, value, place)
+        return [made[id(leaf), place] for leaf, place in zip(result.leaves, places)]
 
     def write_back_arguments(self) -> None:
         """Write into arguments what a function wrote into the Tensors that stood for them: traced values share no
         memory. One whose shape alone was changed stands for its argument no more."""
         for inside, outside, dim, before, _ in list(self.found.values()):
-            if inside is outside or refresh(inside).value is before:
+            if inside is outside or memory_array(refresh(inside)) is before:
                 continue
             if not inside.value_version:
                 del self.found[id(inside)]
@@ -123,7 +145,13 @@ class OuterTensors:
                 with_modes(CURRENT.get(), grad=current_modes().grad and inside.was_replaced_with_grad)
             ):
                 ensure_modifiable(outside)
-                assign(outside, self.wrap_outer(inside.value, dim), "copy_")
+                made = self.wrap_outer(inside.value, dim)
+                if made.node is not None and is_array(made.value):
+                    # Its node is older than what was computed of it inside, and may not become younger.
+                    protect_residuals(made.grad_fn, memory_array(outside), made.value, made)
+                    made = alias(made)
+                assign(outside, made, "copy_")
+            count_changes(outside, change_count(inside) - 1)
 
     def wrap_outer(self, value, place: int | None) -> Any:
         """Wrap a value as an outer Tensor, with the mapped dimension at `place`; anything else stays as it is."""
@@ -143,37 +171,49 @@ class OuterTensors:
         if not isinstance(result, Tensor):
             return made
         base = base_tensor(result)
-        if id(base) not in self.found:
-            self.note_base(base, place, made if result is base else None)
-        _, outside, dim, _, then = self.found[id(base)]
-        if result is base and dim == place:
-            return outside
-        if dim is not None or place is None:  # otherwise it was repeated along the dimension
-            if result is base:
-                return outside.movedim(dim, place)
-            steps = result.view_meta.chain
-            if all(map(is_repeatable, steps.steps())):
-                steps, creation = self.steps(steps, dim, place), result.view_meta.creation
-                if then is not None and then != change_stamp(
-                    outside
-                ):  # what was made before is no view any more
-                    with use_context(with_modes(CURRENT.get(), **CREATION_MODES.get(creation, {}))):
-                        return steps(outside)
-                if mark_as_view(made, outside, steps, creation):
-                    return made
-        return separate_memory(made, self.used_ids, place is None)
+        known = self.find(base) or self.note_result(base, place, made if result is base else None)
+        if result is base and known.dim == place:
+            return known.outside
+        repeated = known.dim is None and place is not None  # along the mapped dimension, and so no view
+        if result is base and not repeated:
+            return known.outside.movedim(known.dim, place)
+        view = None if repeated else self.release_view(result, made, known, place)
+        return separate_memory(made, self.used_ids, place is None) if view is None else view
 
-    def note_base(self, base: Tensor, place: int | None, made: Tensor | None) -> None:
-        """Record the outer Tensor of one that is no view: `made`, where that is given and fits."""
-        if self.tape not in (base.tape, base.origin_tape) and is_open(base.tape):
+    def release_view(self, result: Tensor, made: Tensor, known: StandIn, place: int | None) -> Tensor | None:
+        """Return the view of an outer Tensor that `result` is of the inner one: `made`, if that is in its memory. None
+        if there is no such view."""
+        chain, creation, outside = result.view_meta.chain, result.view_meta.creation, known.outside
+        if not all(map(is_repeatable, chain.steps())):
+            return None
+        # What was made before the other was changed, or is read with a bit, is no view.
+        unchanged = known.stamp is None or known.stamp == change_stamp(outside)
+        toggling = any(map(toggles_bit, chain.steps()))
+        steps = self.steps(chain, known.dim, place)
+        if unchanged and not toggling and mark_as_view(made, outside, steps, creation):
+            return made
+        if (toggling or known.stamp is not None) and not self.is_repetition:
+            return repeat_steps(steps, outside, creation)
+        return None
+
+    def find(self, base: Tensor) -> StandIn | None:
+        """Find what a Tensor that is no view stands for: itself, if it belongs to a level further out; None if it is
+        new."""
+        if id(base) not in self.found and (
+            self.tape not in (base.tape, base.origin_tape) and is_open(base.tape)
+        ):
             self.note(base, base)
-            return
+        return self.found.get(id(base))
+
+    def note_result(self, base: Tensor, place: int | None, made: Tensor | None) -> StandIn:
+        """Record the outer Tensor of a new one that is no view: `made`, where that is given and fits."""
         mapped = self.is_mapped(refresh(base).value)
         if made is None or mapped is (place is None):
             place = 0 if mapped else None
             made = self.wrap_outer(to_outer_result(base, self.tape), place)
         outside = separate_memory(made, self.used_ids, not mapped)
-        self.found[id(base)] = StandIn(base, outside, place, base.value, None)
+        self.found[id(base)] = known = StandIn(base, outside, place, base.value, None)
+        return known
 
 
 def is_open(tape: TapeInterpreter) -> bool:
@@ -187,9 +227,37 @@ def change_stamp(tensor: Tensor) -> tuple[int, int]:
     return base.history_version, tensor_version(base)
 
 
+def change_count(inside: Tensor) -> int:
+    """How often a Tensor was modified since it began to stand for another."""
+    value = inside.value
+    return inside.value_version + (VERSIONS.version(value) if is_array(value) else 0)
+
+
+def count_changes(tensor: Tensor, times: int) -> None:
+    """Count modifications of a Tensor that were written into it as one."""
+    for _ in range(times):
+        if is_array(tensor.value):
+            VERSIONS.record_change(memory_array(tensor), "copy_", source_info.user_frame())
+        else:
+            base_tensor(tensor).value_version += 1
+
+
+def repeat_steps(steps: ViewChain, outside: Tensor, creation: str) -> Tensor:
+    """Make the view of an outer Tensor that steps made inside, under the modes that made it there."""
+    if creation == "detached":
+        return steps(outside.detach())
+    with use_context(with_modes(CURRENT.get(), **CREATION_MODES.get(creation, {}))):
+        return steps(outside)
+
+
 def is_repeatable(step) -> bool:
     """Whether a view step can be repeated after the level in which it was made is closed."""
     return not (isinstance(step, ViewStep) and any(isinstance(x, Tensor) for x in step.operands))
+
+
+def toggles_bit(step) -> bool:
+    """Whether a view step shows the conjugates or negatives of what is in memory."""
+    return isinstance(step, ViewStep) and bool(step.operation.bit)
 
 
 def mark_as_view(made: Tensor, base: Tensor, chain: ViewChain, creation: str) -> bool:

@@ -169,3 +169,19 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         stack_members([dict(m.named_parameters()) for m in models]),
         stack_members([dict(m.named_buffers()) for m in models]),
     )
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Make every BatchNorm in a module normalize by the statistics of the batch alone, and keep none, so that `vmap`
+    can map over it; return the module.
+
+    >>> import fxgrad.compat as torch
+    >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.ReLU())
+    >>> torch.func.replace_all_batch_norm_modules_(model)[0].running_mean is None
+    True
+    """
+    for module in root.modules():
+        forget = getattr(module, "forget_running_stats", None)
+        if forget is not None:
+            forget()
+    return root

@@ -17,7 +17,7 @@ from ...transforms.jvp import JVPInterpreter
 from ...transforms.vmap import BatchInterpreter, BatchTracer
 from .._core.duals import carry_tangent, dual_cotangent, dual_gradient
 from .._core.errors import ArgumentValueError, TensorError
-from .._core.modes import DEFAULT_MODES, Modes, with_modes
+from .._core.modes import DEFAULT_MODES, Modes, current_tools, tools_of, with_modes
 from .._core.tape import TapeInterpreter, TensorPrimitive, current_tape
 from .._core.tensor import LEAF, Tensor, make_tensor, refresh, to_outer, wrap
 from .arguments import is_leaf
@@ -71,21 +71,24 @@ class GradTape(InnerTape):
         self.thread = 0
 
     def modes_outside(self, modes: Modes, inside: Modes) -> Modes:
-        return modes._replace(grad=modes.grad and inside.grad)
+        return modes._replace(grad=modes.grad and inside.grad, **tools_of(inside))
 
 
 class VmapInterpreter(SharesModes, BatchInterpreter):
-    """A batch of Tensors. `randomness`: "error", "same" or "different" random numbers for its entries."""
+    """A batch of Tensors. `randomness`: "error", "same" or "different" random numbers for its entries; `dims`: the
+    dimension along which an argument was mapped, where that is not the first, by the id of its batch."""
 
-    __slots__ = ("randomness",)
+    __slots__ = ("dims", "randomness")
 
     def __init__(self, site, size: int, randomness: str = "error"):
         super().__init__(site, size)
         self.randomness = randomness
+        self.dims: dict[int, int] = {}
 
     def process(self, primitive, args: tuple, params: dict) -> Any:
         if isinstance(primitive, TensorPrimitive):
-            params = params | {"randomness": self.randomness}
+            dims = [self.dims.get(id(a.value), 0) if self.owns(a) else None for a in args]
+            params = params | {"randomness": self.randomness, "dims": dims}
         return super().process(primitive, args, params)
 
     def owns(self, value) -> bool:
@@ -93,20 +96,49 @@ class VmapInterpreter(SharesModes, BatchInterpreter):
         return type(value) is BatchTracer and value.interpreter is self
 
     def concretize(self, tracer, operation: str) -> Any:
-        if operation == "indexing":
-            raise BatchedValueError(
-                "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
-                "indexing with a boolean mask.",
-                hint="the mask chooses another number of elements in each entry: torch.where(mask, x, 0)",
-            )
-        raise BatchedValueError(
-            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
-            "support that yet."
-            if operation.startswith("bool")
-            else "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() "
-            "on a Tensor, please try to rewrite what you're doing with other operations.",
-            hint="the value differs from one entry to the next: torch.where instead of `if`, Tensors for numbers",
+        message, hint = WORDS.get(operation.removesuffix("()"), WORDS["item"])
+        raise BatchedValueError(message, hint=hint)
+
+
+DIFFERENT_VALUES = (
+    "the value differs from one entry to the next: torch.where instead of `if`, Tensors for numbers"
+)
+DIFFERENT_SHAPES = "the number of elements differs from one entry to the next: torch.where(mask, x, 0)"
+# Why an operation that asks for a value is refused, in torch's words, and what to write instead.
+WORDS = {
+    "item": (
+        "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+        "Tensor, please try to rewrite what you're doing with other operations.",
+        DIFFERENT_VALUES,
+    ),
+    "bool": (
+        "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
+        "that yet.",
+        DIFFERENT_VALUES,
+    ),
+    "one_hot": (
+        "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
+        DIFFERENT_SHAPES,
+    ),
+    "indexing": (
+        "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
+        "with a boolean mask.",
+        DIFFERENT_SHAPES,
+    ),
+    "masked_select": (
+        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+        "each batch this would return a differently shaped Tensor.",
+        DIFFERENT_SHAPES,
+    ),
+    **{
+        name: (
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            f"aten::{name}.",
+            DIFFERENT_SHAPES,
         )
+        for name in ("nonzero", "unique", "unique_consecutive")
+    },
+}
 
 
 class BatchedValueError(TensorError, ConcretizationError):
@@ -120,8 +152,9 @@ class TangentInterpreter(SharesModes, JVPInterpreter):
 
 
 def record_on(tape: TapeInterpreter) -> use_context:
-    """A context manager: the tape is the innermost level and records, whatever the modes outside are."""
-    return use_context(Context(tape, OUTER.__get__(tape).observer))
+    """A context manager: the tape is the innermost level and records, whatever the modes outside are, except
+    tools."""
+    return use_context(with_modes(Context(tape, OUTER.__get__(tape).observer), **current_tools()))
 
 
 class record_in_thread(use_context):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import reduce, wraps
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ... import ops
@@ -12,15 +13,16 @@ from ...core.errors import StructureError
 from ...core.interpreter import api_boundary, opened, use_context
 from ...transforms.vmap import BatchTracer
 from .._core.duals import carry_tangent, dual_gradient, has_tangent
+from .._core.error_messages import captured_target_error
 from .._core.errors import ArgumentValueError, DimensionError, TensorError
 from .._core.memory import is_array
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, make_tensor, refresh, to_outer, unwrap
-from .._core.views import ViewChain, tensor_context
+from .._core.views import IdentityStep, ViewChain, base_tensor, tape_context
 from .._declare.spaces import expose
 from .._make import generators
 from .arguments import flatten_tree
-from .sharing import OuterTensors
+from .sharing import OuterTensors, toggles_bit
 from .transform_levels import InnerTape, VmapInterpreter, enter_tape, wrap_tree
 
 if TYPE_CHECKING:
@@ -124,8 +126,7 @@ def run_mapped(
         (out_dims,) = out_dims
     misfit_error = out_dims_error(out_dims, result.whole, name)
     places = broadcast_dims(out_dims, result.whole, result.leaves, misfit_error)
-    released = [outside.release(r, v, p) for r, v, p in zip(result.leaves, result.values, places)]
-    return released, places, result.structure
+    return outside.release_leaves(result, places), places, result.structure
 
 
 def call_in_batch(
@@ -142,6 +143,7 @@ def call_in_batch(
         None if d is None else BatchTracer(interpreter, ops.move_axis(unwrap(x), d, 0))
         for x, d in zip(leaves, dims)
     ]
+    interpreter.dims = {id(b.value): d for d, b in zip(dims, batches) if d and b is not None}
     entries: dict[Any, Any] = {}  # one for an argument that is given more than once
     with opened(interpreter):
         tape = InnerTape(interpreter.site)
@@ -153,11 +155,7 @@ def call_in_batch(
             outside.collect(func(*[entries[id(x), d] for x, d in zip(leaves, dims)]))
     for (_, d), entry in entries.items():
         if d is None and isinstance(entry, Tensor) and interpreter.owns(refresh(entry).value):
-            raise TensorError(
-                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-                "extra_args that has more elements than `self`: an argument that is not mapped was given mapped values",
-                hint="map over it as well, or modify a clone",
-            )
+            raise captured_target_error("", mapped=True)
     outside.write_back_arguments()
     return outside
 
@@ -218,11 +216,41 @@ class OuterBatches(OuterTensors):
     def wrap_outer(self, value, place: int | None) -> Any:
         return place_mapped_dim(value, place, self.interpreter, self.name)
 
+    def release(self, result, value, place: int | None = None) -> Any:
+        """See `OuterTensors.release`. What is an outer Tensor for all entries is repeated without a copy."""
+        if place is None or not isinstance(result, Tensor):
+            return super().release(result, value, place)
+        if place < 0 <= place + len(result.shape) + 1:
+            place += len(result.shape) + 1
+        if not self.interpreter.owns(value):
+            known = self.find(base_tensor(result))
+            if known is not None and known.dim is None and known.stamp is not None:
+                one = super().release(result, value)
+                return one.expand(self.interpreter.size, *one.shape).movedim(0, place)
+        return super().release(result, value, place)
+
     def is_mapped(self, value) -> bool:
         return self.interpreter.owns(value)
 
     def steps(self, chain: ViewChain, dim: int | None, place: int | None) -> ViewChain:
-        return chain if dim is None else ViewChain(None, MappedStep(chain, dim, place))
+        return chain if dim is None else map_chain(chain, dim, place)
+
+
+def map_chain(chain: ViewChain, dim: int, place: int | None) -> ViewChain:
+    """Return the chain that applies another to every entry along a dimension. Steps that show conjugates or negatives
+    do so wherever that dimension is; others that follow one another are mapped at once."""
+    steps = chain.steps()
+    if dim != place and all(map(toggles_bit, steps)):
+        steps = [IdentityStep(), *steps]
+    groups = [list(group) for _, group in groupby(steps, toggles_bit)]
+    last = max([i for i, group in enumerate(groups) if not toggles_bit(group[0])], default=None)
+    found: Any = None
+    for i, group in enumerate(groups):
+        if not toggles_bit(group[0]):
+            inner: Any = reduce(ViewChain, group, None)
+            group, dim = [MappedStep(inner, dim, place if i == last else 0)], 0
+        found = reduce(ViewChain, group, found)
+    return found
 
 
 class MappedStep:
@@ -241,7 +269,9 @@ class MappedStep:
 
     def __call__(self, tensor: Tensor) -> Tensor:
         size = tensor.shape[self.dim]
-        ((view,), *_) = run_mapped(self.chain, [tensor], [self.dim], self.place, size, "error", "view")
+        outside = call_in_batch(self.chain, [tensor], [self.dim], size, "error", "view")
+        outside.is_repetition = True
+        (view,) = outside.release_leaves(outside.results[0], [self.place])
         return view
 
     def write_back(self, value, view, tape: InnerTape) -> Any:
@@ -251,8 +281,8 @@ class MappedStep:
             self.chain(entry).copy_(part)
             return entry
 
-        whole = make_tensor(tape, value)
-        with use_context(with_modes(tensor_context(whole), grad=False)):
+        with use_context(with_modes(tape_context(tape), unrecorded=True)):
+            whole = make_tensor(tape, value).clone()  # the old value stays what it is
             dims = [self.dim, self.place]
             run_mapped(
                 write_entry,
@@ -333,7 +363,8 @@ def common_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
     sizes = [x.shape[d] for x, d in zip(leaves, dims) if d is not None]
     if not sizes:
         raise ArgumentValueError(
-            "vmap: got no input with a dimension to map over: at least one in_dim must be an int"
+            "vmap: Expected at least one Tensor to vmap over",
+            hint="an int as the in_dim of one of the inputs",
         )
     if len(set(sizes)) > 1:
         raise ArgumentValueError(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
+from .._core.bits import has_bit
 from .._core.tensor import TENSOR_CLASSES, Tensor, as_subclass, make_tensor, refresh
+from .._core.views import mark_inference
 from .._make.creation import empty
 from .._read.printing import tensor_text
 from .._read.python_protocols import copy_leaf
@@ -14,7 +16,11 @@ from .._read.python_protocols import copy_leaf
 def as_member(data: Tensor | None, cls: type) -> Any:
     """Make a leaf of another class on the memory of a Tensor."""
     source = refresh(empty(0) if data is None else data)
-    return as_subclass(make_tensor(source.tape, source.value), cls)
+    meta = source.view_meta.without_base() if has_bit(source) else None
+    made = as_subclass(make_tensor(source.tape, source.value, meta=meta), cls)
+    if source.is_inference_tensor:
+        mark_inference(made)
+    return made
 
 
 class Parameter(Tensor):

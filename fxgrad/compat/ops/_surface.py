@@ -17,6 +17,7 @@ from . import (
     joining,
     linalg,
     matmul,
+    norms,
     operators,
     pointwise,
     reduction,
@@ -27,6 +28,7 @@ from . import (
     viewing,
 )
 from .nn import _surface
+from .overloads import aten
 
 # The methods in place that are functions as well: torch.sin_(x).
 FUNCTIONS_IN_PLACE = """

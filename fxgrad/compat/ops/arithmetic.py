@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from .declarers import (
     step_primitives,
     zero_partial,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True}
 FLOAT: dict[str, Any] = {"promote": "float", "inplace": True}
@@ -84,7 +87,7 @@ def sub(input, other, *, alpha=1) -> Any:
     return subtract_scaled(input, other, alpha)
 
 
-@operation("input other", spaces="function", out=False)
+@operation("input other", spaces="function", out=False, overload=lambda numbers, _: "other" in numbers)
 def rsub(input, other, *, alpha=1) -> Any:
     """other - alpha · input."""
     return subtract_scaled(other, input, alpha)
@@ -126,8 +129,21 @@ nextafter = binary(
     "The next number on the way to the other.",
     own_precision=True,
 )
-logaddexp = binary("logaddexp", ops.logaddexp, "log(eᵃ + eᵇ).", inplace=False)
-logaddexp2 = binary("logaddexp2", ops.logaddexp2, "log₂(2ᵃ + 2ᵇ).", inplace=False)
+
+
+def logaddexp_of_any(a, b) -> Any:
+    """log(eᵃ + eᵇ), of complex numbers as well: the one with the greater real part, and what the other adds to it."""
+    if "c" not in (kind(a), kind(b)):
+        return ops.logaddexp(a, b)
+    ahead = ops.greater(ops.real(a), ops.real(b))
+    high, low = ops.where(ahead, a, b), ops.where(ahead, b, a)
+    settled = ops.logical_or(ops.isinf(ops.real(high)), ops.isinf(ops.real(low)))
+    return ops.where(settled, high, high + ops.log1p(ops.exp(ops.where(settled, 0, low - high))))
+
+
+logaddexp_of_any.primitive = ops.logaddexp.primitive  # type: ignore[attr-defined]
+logaddexp = binary("logaddexp", logaddexp_of_any, "log(eᵃ + eᵇ).", complex=False, inplace=False, kinds="fc")
+logaddexp2 = binary("logaddexp2", ops.logaddexp2, "log₂(2ᵃ + 2ᵇ).", inplace=False, kinds="f")
 # Of torch's convention: the derivatives are 0 at the origin.
 atan2_primitive = declare_primitive(
     Elementwise,
@@ -152,10 +168,18 @@ def extremum_without_nan(prefers_first) -> Any:
 
 
 fmax = binary(
-    "fmax", extremum_without_nan(ops.greater_equal), "The greater of two that are not NaN.", inplace=False
+    "fmax",
+    extremum_without_nan(ops.greater_equal),
+    "The greater of two that are not NaN.",
+    inplace=False,
+    kinds="biuf",
 )
 fmin = binary(
-    "fmin", extremum_without_nan(ops.less_equal), "The less of two that are not NaN.", inplace=False
+    "fmin",
+    extremum_without_nan(ops.less_equal),
+    "The less of two that are not NaN.",
+    inplace=False,
+    kinds="biuf",
 )
 
 # -- division ------------------------------------------
@@ -180,7 +204,13 @@ def whole_quotient(a, b) -> Any:
 divide_primitive = save_operands_only(ops.divide)
 
 
-@operation("input other", primitive=divide_primitive, numbers=True, inplace=True)
+@operation(
+    "input other",
+    primitive=divide_primitive,
+    numbers=True,
+    inplace=True,
+    overload=lambda _, params: 2 if params.get("rounding_mode") else 0,
+)
 def div(input, other, *, rounding_mode: str | None = None) -> Any:
     """input / other, with `rounding_mode` "trunc" or "floor" rounded to whole numbers."""
     if rounding_mode is None:
@@ -210,7 +240,7 @@ def floor_divide(input, other) -> Any:
     return floor_divide_primitive(input, other)
 
 
-@operation("input other", numbers=True, **ARITHMETIC)
+@operation("input other", numbers=True, overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
 def remainder(input, other) -> Any:
     """The remainder of division rounded down: it has the sign of the divisor."""
     refuse("bc", input, operation="remainder")
@@ -218,7 +248,7 @@ def remainder(input, other) -> Any:
     return ops.remainder(input, other)
 
 
-@operation("input other", **ARITHMETIC)
+@operation("input other", overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
 def fmod(input, other) -> Any:
     """The remainder of division rounded to 0: it has the sign of the dividend."""
     refuse("bc", input, operation="fmod")
@@ -246,13 +276,26 @@ def log_as(x, y) -> Any:
     return ops.log(ops.convert(x, dtype=value_dtype(y)) if kind(y) == "c" else x)
 
 
+def lower_exponent_kernel(xp: Any) -> Callable[[Any], Any]:
+    def lower_exponent(p) -> Any:
+        if type(p) in SCALARS:  # and stays one: powers with an array of another dtype would be of a wider one
+            return p - 1 if p else 1
+        return xp.where(p == 0, 1, p - 1)
+
+    return lower_exponent
+
+
+# The exponent of the derivative of a power; 1 where that is 0 anyway.
+lower_exponent = declare_primitive(
+    Elementwise, "lower_exponent", lower_exponent_kernel, (lambda t, y, p: ops.where(ops.equal(p, 0), 0, t),)
+)
 # As `ops.pow_primitive`, but ∂xᵖ/∂p = 0 at x = 0 also for p = 0, as torch has it.
 pow_primitive = declare_primitive(
     Elementwise,
     "pow",
     power_kernel,
     (
-        lambda t, y, x, p: t * (p * pow_primitive(x, ops.where(ops.equal(p, 0), 1, p - 1))),
+        lambda t, y, x, p: t * (p * pow_primitive(x, lower_exponent(p))),
         lambda t, y, x, p: t * (y * log_as(ops.where(has_zero_slope(x, p), 1, x), y)),
     ),
     symbol="**",
@@ -265,7 +308,12 @@ def integer_power(x, p) -> Any:
     return ops.where(ops.less(p, 0), inverse, ops.power(x, ops.where(ops.less(p, 0), 0, p)))
 
 
-@operation("input exponent", primitive=pow_primitive, numbers=True, inplace=True)
+def power_overload(numbers: set[str], params: dict[str, Any]) -> int:
+    """The overload of a power: 0 for a number as exponent, 2 for one as base, 1 for two Tensors."""
+    return 2 if "input" in numbers else int("exponent" not in numbers)
+
+
+@operation("input exponent", primitive=pow_primitive, numbers=True, inplace=True, overload=power_overload)
 def pow(input, exponent) -> Any:
     """input to the power of exponent.
 
@@ -287,7 +335,7 @@ def pow(input, exponent) -> Any:
     return pow_primitive(x, exponent if type(exponent) in (int, float) and x.dtype.kind == "f" else p)
 
 
-@operation("input exponent", numbers=True, inplace=True, node="PowBackward0")
+@operation("input exponent", numbers=True, inplace=True, node="PowBackward0", overload=power_overload)
 def float_power(input, exponent) -> Any:
     """input to the power of exponent, in double precision."""
     widest = np.complex128 if "c" in (kind(input), kind(exponent)) else np.float64
@@ -318,13 +366,17 @@ copysign_primitive = declare_primitive(
     lambda xp: xp.copysign,
     (
         lambda t, y, a, b: Masked(
-            t * ops.copysign(ops.copysign(1.0, a), ops.copysign(1.0, a) * b), ops.not_equal(a, 0)
+            t * ops.copysign(1.0, ops.copysign(1.0, a) * ops.copysign(1.0, y)), ops.not_equal(a, 0)
         ),
-        None,
+        zero_partial,
     ),
 )
 copysign = binary(
-    "copysign", copysign_primitive, "The first number with the sign of the second.", promote="float"
+    "copysign",
+    copysign_primitive,
+    "The first number with the sign of the second.",
+    promote="float",
+    overload=lambda numbers, _: "other" in numbers,
 )
 
 
@@ -348,7 +400,7 @@ def clamp_values(x, low, high) -> Any:
     return x if high is None else ops.where(ops.logical_or(ops.greater(x, high), ops.isnan(high)), high, x)
 
 
-@operation("input min max", **CHOICE_OPTIONS)
+@operation("input min max", overload=lambda numbers, _: bool(numbers), **CHOICE_OPTIONS)
 def clamp(input, min=None, max=None) -> Any:
     """Numbers limited to [min, max].
 
@@ -361,13 +413,13 @@ def clamp(input, min=None, max=None) -> Any:
     return clamp_values(input, min, max)
 
 
-@operation("input min", **CHOICE_OPTIONS)
+@operation("input min", overload=lambda numbers, _: not numbers, **CHOICE_OPTIONS)
 def clamp_min(input, min) -> Any:
     """Numbers of at least `min`."""
     return clamp_values(input, min, None)
 
 
-@operation("input max", **CHOICE_OPTIONS)
+@operation("input max", overload=lambda numbers, _: not numbers, **CHOICE_OPTIONS)
 def clamp_max(input, max) -> Any:
     """Numbers of at most `max`."""
     return clamp_values(input, None, max)
@@ -377,7 +429,7 @@ add_aliases(clip=clamp)
 
 
 # -- several operands ------------------------------------------
-@operation("input end weight", **CHOICE_OPTIONS)
+@operation("input end weight", overload=lambda numbers, _: "weight" not in numbers, **CHOICE_OPTIONS)
 def lerp(input, end, weight) -> Any:
     """input + weight · (end - input), exact at both ends."""
     step = ops.subtract(end, input)
@@ -427,7 +479,13 @@ def declare_product_with_log(name: str, log: str, slope, doc: str, **options) ->
     return binary(name, primitive, doc, promote="float", primitive=None, numbers=True, kinds="f", **options)
 
 
-xlogy = declare_product_with_log("xlogy", "log", ops.reciprocal, "x·log(y), 0 where x is.")
+xlogy = declare_product_with_log(
+    "xlogy",
+    "log",
+    ops.reciprocal,
+    "x·log(y), 0 where x is.",
+    overload=lambda numbers, _: 2 if "other" in numbers else "input" in numbers,
+)
 xlog1py = declare_product_with_log(
     "special_xlog1py",
     "log1p",

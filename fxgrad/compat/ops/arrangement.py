@@ -10,17 +10,19 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
+from ...core.interpreter import Tracer, concretize
+from ...transforms.vmap import BatchTracer
 from .._core.dtypes import as_numpy_dtype
 from .._core.errors import TensorError
 from .._core.memory import is_array
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, make_tensor
+from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
 from .arguments import add_variadic_method, as_sizes, dim_index, normalize_dim, normalize_dims
-from .declarers import kind
+from .declarers import kind, refuse
 from .viewing import movedim, reshape
 
 COPY: dict[str, Any] = {"out": False, "composite": Reordering}
@@ -31,7 +33,7 @@ COPY: dict[str, Any] = {"out": False, "composite": Reordering}
 def flip(input, dims) -> Any:
     """A copy with the entries in reverse order along some dimensions."""
     dims = as_sizes(dims)
-    return ops.flip, (input,), {"axes": normalize_dims(dims, input.ndim) if dims and input.ndim else ()}
+    return ops.flip, (input,), {"axes": normalize_dims(dims, input.ndim) if dims else ()}
 
 
 add_variadic_method(flip)
@@ -54,9 +56,9 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @operation("input", out=False)
-def roll(input, shifts, dims=()) -> Any:
+def roll(input, shifts, dims=None) -> Any:
     """The entries moved on, those at the end to the beginning; without `dims` in the flattened order."""
-    shifts, dims = as_sizes(shifts), as_sizes(dims)
+    shifts, dims = as_sizes(shifts), () if dims is None else as_sizes(dims)
     if not shifts:
         raise TensorError("`shifts` required")
     if not dims and len(shifts) == 1:
@@ -127,28 +129,43 @@ add_variadic_method(tile)
 
 
 def repeat_interleave_arguments(input, repeats=None, dim: int | None = None, *, output_size=None) -> Any:
-    """The counts must be known; of counts alone the places are repeated."""
-    if repeats is None:
+    """The counts are checked; of counts alone the places are repeated."""
+    alone = repeats is None
+    if alone:
         input, repeats = make_tensor(current_tape(), np.arange(input.numel())), input
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
     d = normalize_dim(dim, len(input.shape))
-    counts = np.asarray(repeats.numpy() if isinstance(repeats, Tensor) else repeats)
-    if counts.ndim > 1 or counts.dtype.kind not in "iu":
+    counts = refresh(repeats).value if isinstance(repeats, Tensor) else np.asarray(repeats)
+    if counts.ndim > 1:
         raise TensorError(
             "repeat_interleave only accept 1D vector as repeat"
-            if counts.ndim > 1
-            else "repeats has to be Long or Int tensor"
+            if alone
+            else "repeats must be 0-dim or 1-dim tensor"
         )
-    if counts.size and counts.min() < 0:
-        raise TensorError("repeats can not be negative")
+    refuse("fcb", counts, operation="repeat_interleave")
     size = input.shape[d]
-    if counts.ndim and counts.size not in (1, size):
+    if counts.ndim and counts.shape[0] not in (1, size):
         raise TensorError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{counts.size} and input.size({d}) = {size}"
+            f"{counts.shape[0]} and input.size({d}) = {size}"
         )
-    return (input, np.repeat(np.arange(size), np.broadcast_to(counts.reshape(-1), (size,)))), {"dim": d}
+    return (input, repeated_places(ops.broadcast_to(counts, shape=(size,)), output_size)), {"dim": d}
+
+
+def repeated_places(counts, output_size: int | None) -> Any:
+    """Return every place as often as its count says. Counts that differ between the entries of a batch must add up to
+    the same number in all of them."""
+    if isinstance(counts, Tracer):
+        if output_size is None:
+            output_size = common_value(fnp.sum(counts))
+        return fnp.searchsorted(fnp.cumsum(counts), np.arange(output_size), side="right")
+    if counts.size and counts.min() < 0:
+        raise TensorError("repeats can not be negative")
+    places = np.repeat(np.arange(len(counts)), counts)
+    if output_size is not None and output_size != len(places):
+        raise TensorError("allocated size does not match required size")
+    return places
 
 
 @operation("input places", arguments=repeat_interleave_arguments, **COPY)
@@ -156,6 +173,20 @@ def repeat_interleave(input, places, dim: int) -> Any:
     """Every entry along a dimension (of the flattened Tensor, without one) repeated so many times; of counts alone,
     every place as often as its count says."""
     return ops.getitem, (input, places), {"index": dim_index(dim, ops.ARRAY)}
+
+
+def common_value(value) -> int:
+    """Return the number that a traced integer is in all entries of a batch."""
+    while type(value) is BatchTracer:
+        value = value.value
+    first, *others = concretize(value, "repeat_interleave").reshape(-1).tolist()
+    for i, other in enumerate(others, 1):
+        if other != first:
+            raise TensorError(
+                f"stack expects each tensor to be equal size, but got [{first}] at entry 0 and [{other}] at entry {i}",
+                hint="the counts of every entry of the batch must have the same sum",
+            )
+    return first
 
 
 # -- diagonals ------------------------------------------

@@ -15,8 +15,10 @@ from .._core.dtypes import default_numpy_dtype
 from .._core.errors import ArgumentValueError, TensorError
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from .arguments import normalize_dims
 from .declarers import add_aliases, expose_with, kind
 from .matmul import check_product_dtypes
+from .reduction import p_norm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,9 +117,9 @@ def tensordot_values(a, b, ours: tuple[int, ...], theirs: tuple[int, ...]) -> An
     for i, j in zip(ours, theirs):
         n, m = a.shape[i], b.shape[j]
         if n != m == 1:
-            a = ops.restore_axes(ops.reduce_sum(a, axes=(i % a.ndim,)), a.shape, (i % a.ndim,))
+            a = fnp.sum(a, i, keepdims=True, dtype=a.dtype)
         elif m != n == 1:
-            b = ops.restore_axes(ops.reduce_sum(b, axes=(j % b.ndim,)), b.shape, (j % b.ndim,))
+            b = fnp.sum(b, j, keepdims=True, dtype=b.dtype)
         elif n != m:
             raise TensorError(
                 f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in "
@@ -193,7 +195,8 @@ def cross(input, other, dim: int | None = None, *, out=None) -> Any:
 @operation("x y", spaces="linalg", promote="arithmetic")
 def linalg_vecdot(x, y, *, dim: int = -1) -> Any:
     """Σ conj(x)·y along a dimension; the others broadcast."""
-    return fnp.sum(ops.multiply(contraction.conjugate_complex(x), y), axis=dim)
+    products = ops.multiply(contraction.conjugate_complex(x), y)
+    return ops.reduce_sum(products, axes=normalize_dims(dim, products.ndim))
 
 
 # -- chains ------------------------------------------
@@ -240,7 +243,7 @@ expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "funct
 
 
 # -- distances ------------------------------------------
-@operation("x1 x2", out=False)
+@operation("x1 x2", out=False, kinds="f")
 def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
     """The p-norms of the differences of all pairs of rows, (…, P, M) and (…, R, M) → (…, P, R).
 
@@ -260,6 +263,8 @@ def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
     if p == 0:  # a step, which has the derivative 0, and not none
         flat = fnp.sum(ops.where(False, differences, 0), axis=-1)
         return fnp.sum(ops.not_equal(differences, 0), axis=-1, dtype=aval_of(x1).dtype) + flat
+    if 0 < p < 1:
+        return p_norm(differences, p, differences.ndim - 1)
     return norms.norm_of_vectors(differences, p, (differences.ndim - 1,), False)
 
 
@@ -269,6 +274,8 @@ def vander(x, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the entries of a vector as columns, descending unless `increasing`."""
     if x.ndim != 1:
         raise TensorError("x must be a one-dimensional tensor.")
+    if N is not None and N < 0:
+        raise TensorError("N must be non-negative.")
     powers = powers_of(x, x.shape[0] if N is None else N)
     return powers if increasing else fnp.flip(powers, -1)
 
@@ -276,11 +283,16 @@ def vander(x, N: int | None = None, increasing: bool = False) -> Any:
 @operation("x", spaces="linalg")
 def linalg_vander(x, *, N: int | None = None) -> Any:
     """The powers 0 … N − 1 of the entries along the last dimension, as a new dimension."""
-    return powers_of(x, x.shape[-1] if N is None else N)
+    count = N if N is not None else x.shape[-1] if x.ndim else 0
+    if count <= 1:
+        raise TensorError("N must be greater than 1.")
+    return powers_of(x, count)
 
 
 def powers_of(x, count: int) -> Any:
     """x⁰, x¹, …, by products: a power function would be singular in its derivative at 0."""
+    if kind(x) in "iub":
+        x = ops.convert(x, dtype=default_numpy_dtype("i"))
     if count == 0:
         return ops.reshape(x, shape=(*x.shape, 1))[..., :0]
     powers = [ops.full_like(x, value=1)]

@@ -11,12 +11,14 @@ from ... import ops
 from ...core import source_info
 from ...core.aval import aval_of, kind_of
 from .._core import inference, strides, views
+from .._core.bits import memory_array
 from .._core.dtypes import cast_number
 from .._core.dtypes import dtype as torch_dtype
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable, fill_number
 from .._core.layout import (
     FORMATS,
+    batch_levels,
     contiguous_format,
     contiguous_strides,
     element_strides,
@@ -66,11 +68,21 @@ def clone(input, *, memory_format=None) -> Any:
 @expose("method")
 def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
     """The Tensor itself if its entries lie one after the other in memory, or a contiguous copy."""
+    ensure_known_format(self, memory_format)
     if memory_format is preserve_format:
         raise TensorError("preserve memory format is unsupported by the contiguous operator")
     here = layout_array(self)
     order = format_order(here.ndim, memory_format)
     return self if is_contiguous_in(here, order or None) else clone(self, memory_format=memory_format)
+
+
+def ensure_known_format(tensor: Tensor, memory_format: memory_format) -> None:
+    """Raise if a Tensor is one entry of a batch, of which it is not known whether it is in an order of images."""
+    if memory_format is not contiguous_format and batch_levels(tensor.value):
+        raise TensorError(
+            "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format",
+            hint="clone(memory_format=…)",
+        )
 
 
 # -- what is written into a Tensor ------------------------------------------
@@ -163,9 +175,10 @@ def zero_(self: Tensor) -> Tensor:
 
 def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_format) -> Tensor:
     """Change the shape, in the same memory as far as it reaches; new entries are undefined (here zero)."""
+    inference.ensure_writable(self)
     if self.requires_grad and not current_modes().inference:
         raise TensorError("cannot resize variables that require grad")
-    shape, here = as_sizes(size), refresh(self).value
+    shape, here = as_sizes(size), memory_array(refresh(self))
     if not is_array(here):
         raise TensorError("resize_: a traced Tensor has no memory", hint="use reshape or narrow")
     if shape == here.shape:
@@ -178,7 +191,7 @@ def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_for
         here = memory[start // item :]
     steps = contiguous_strides(shape, memory_format.order)
     replace_memory(self, restride(here, shape, [s * item for s in steps]))
-    VERSIONS.record_change(self.value, "resize_", source_info.user_frame())
+    VERSIONS.record_change(memory_array(self), "resize_", source_info.user_frame())
     return self
 
 
@@ -205,9 +218,10 @@ def set_(self: Tensor, source=None, storage_offset: int = 0, size=None, stride=N
             raise TensorError("a leaf Variable that requires grad is being used in an in-place operation.")
         if self.requires_grad or (isinstance(source, Tensor) and source.requires_grad):
             raise NotSupportedError("derivative for aten::set_ is not implemented", hint="under no_grad")
+    inference.ensure_writable(self)
     replace_memory(self, take_storage(source, self.dtype, storage_offset, size, stride))
     self.accumulator = None
-    VERSIONS.record_change(self.value, "set_", source_info.user_frame())
+    VERSIONS.record_change(memory_array(self), "set_", source_info.user_frame())
     return self
 
 
@@ -219,7 +233,7 @@ def take_storage(source, to: torch_dtype, storage_offset: int, size, stride) -> 
     if isinstance(source, Tensor):
         if source.dtype is not to:
             raise TensorError(f"Could not set tensor of type {source.dtype} to a tensor of type {to}")
-        here = refresh(source).value
+        here = memory_array(refresh(source))
         owner = memory_owner(here) if size is not None else here
     elif isinstance(source, UntypedStorage):
         here = owner = source.owner
@@ -255,6 +269,7 @@ def storage_offset(self: Tensor) -> int:
 @expose("method")
 def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
     """Whether the entries lie one after the other in memory."""
+    ensure_known_format(self, memory_format)
     return is_contiguous_in(layout_array(self), memory_format.order)
 
 
@@ -262,7 +277,7 @@ def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format
 def data_ptr(self: Tensor) -> int:
     """The address of the first entry; 0 where there is none."""
     tensor_memory(self)
-    return memory_address(self.value) if self.value.size else 0
+    return memory_address(memory_array(self)) if self.value.size else 0
 
 
 @expose("method")
@@ -292,7 +307,8 @@ def is_shared(self: Tensor) -> bool:
 @expose("method")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same entries of one memory."""
-    return tensor_memory(self) is tensor_memory(tensor) and is_same_view(self.value, tensor.value)
+    same = tensor_memory(self) is tensor_memory(tensor)
+    return same and is_same_view(memory_array(self), memory_array(tensor))
 
 
 @expose("method")

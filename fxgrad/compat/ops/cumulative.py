@@ -14,6 +14,7 @@ from .._core.errors import TensorError
 from .._declare.operation import operation
 from .._declare.promotion import promote_values
 from .arguments import dim_index, normalize_dim
+from .arithmetic import logaddexp_of_any
 from .declarers import add_aliases, kind
 from .reduction import declare_selection, sum_operand
 
@@ -41,10 +42,25 @@ def cumprod(input, dim: int, *, dtype=None) -> Any:
     return accumulate_along(ops.cumprod, sum_operand(input, dtype), dim)
 
 
-@operation("input")
+@operation("input", kinds="fc")
 def logcumsumexp(input, dim: int) -> Any:
     """log Σ eˣ of all elements up to each."""
-    return accumulate_along(reductions.running_logsumexp, input, dim)
+    return accumulate_along(
+        running_logaddexp if kind(input) == "c" else reductions.running_logsumexp, input, dim
+    )
+
+
+def running_logaddexp(x, axis: int) -> Any:
+    """log Σ eˣ up to each place: after the k-th round that of the 2ᵏ places up to it."""
+    reach = 1
+    while reach < x.shape[axis]:
+        first, before, rest = (
+            ops.getitem(x, index=dim_index(axis, part))
+            for part in (slice(None, reach), slice(None, -reach), slice(reach, None))
+        )
+        x = ops.concatenate(first, logaddexp_of_any(rest, before), axis=axis)
+        reach *= 2
+    return x
 
 
 def declare_running_extreme(name: str, extreme, doc: str) -> Any:
@@ -64,7 +80,7 @@ def declare_running_extreme(name: str, extreme, doc: str) -> Any:
         return ops.take_along(input, places, axis), places
 
     compute.__doc__ = doc
-    return declare_selection(name)(compute)
+    return declare_selection(name, kinds="biuf")(compute)
 
 
 cummax = declare_running_extreme("cummax", ops.cummax, "The greatest element up to each, and its place.")
@@ -88,7 +104,7 @@ def diff(input, n: int = 1, dim: int = -1, prepend=None, append=None) -> Any:
 def trapezoid_areas(y, x, dx, dim: int) -> tuple[Any, int]:
     """Return (the areas of the trapezoids between neighbours, their axis)."""
     axis = normalize_dim(dim, aval_of(y).ndim)
-    y = promote_values((y,), "float")[0]
+    y, x = (promote_values((y,), "float")[0], None) if x is None else promote_values((y, x), "float")
     axis_from_end = axis - y.ndim
     width: Any = 1.0 if dx is None else dx
     if x is not None:

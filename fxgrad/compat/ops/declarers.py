@@ -55,6 +55,11 @@ def declare_operation(
     return operation(operands, **options)(compute)
 
 
+def over_dims(numbers: set[str], params: dict[str, Any]) -> bool:
+    """The overload of a reduction: 1 over some dimensions."""
+    return params.get("dim") is not None
+
+
 def add_aliases(spaces: str = "function method", /, **names: Callable[..., Any]) -> None:
     """Expose functions under other names; as methods they are operations, whose in-place methods come with them."""
     methods = SPACES["method"]
@@ -104,20 +109,30 @@ def save_operands_only(function: Callable[..., Any]) -> Callable[..., Any]:
     def recompute_result(rule) -> Any:
         return lambda t, y, *xs: rule(t, call(*xs), *xs)
 
-    call = declare_primitive(
-        Elementwise,
-        primitive.name,
-        primitive.make_kernel,
-        [
+    call = with_partials(
+        function,
+        *[
             r if r is None or i in primitive.linear else recompute_result(r)
             for i, r in enumerate(primitive.partials)
         ],
+    )
+    return call
+
+
+def with_partials(function: Callable[..., Any], *partials: Any) -> Callable[..., Any]:
+    """Make an elementwise primitive like another with partial derivatives that read what torch's node saves: for one
+    that saves its result, the operand may be modified in place."""
+    primitive: Any = function.primitive  # type: ignore[attr-defined]
+    return declare_primitive(
+        Elementwise,
+        primitive.name,
+        primitive.make_kernel,
+        partials,
         linear=primitive.linear,
         jointly=primitive.jointly,
         finite=primitive.finite,
         symbol=primitive.symbol,
     )
-    return call
 
 
 def kind(value) -> str:

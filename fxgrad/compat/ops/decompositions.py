@@ -15,6 +15,7 @@ from ...ops.linalg import lower_triangle as lower_part
 from .._core.errors import TensorError
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
+from .._declare.out import with_out
 from .._declare.spaces import expose
 from .declarers import expose_with
 from .elimination import INFO, indefinite_minor, lu_primitive, lu_triangles, permutation, permuted_identity
@@ -45,7 +46,7 @@ def factor_cholesky(name: str, a, upper: bool) -> Any:
         return decompositions.cholesky(fixed, upper=upper)
 
 
-@operation("A", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True)
+@operation("A", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True, keeps_results=True)
 def linalg_cholesky(A, *, upper: bool = False) -> Any:
     """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices.
 
@@ -55,13 +56,15 @@ def linalg_cholesky(A, *, upper: bool = False) -> Any:
     return factor_cholesky("linalg.cholesky", A, upper)
 
 
-@operation("input", by_value=True)
+@operation("input", by_value=True, keeps_results=True)
 def cholesky(input, upper: bool = False) -> Any:
     """L with A = LLᴴ: see `linalg.cholesky`."""
     return factor_cholesky("cholesky", input, upper)
 
 
-@operation("A", spaces="linalg", results=make_result_type("linalg_cholesky_ex", "L", "info"))
+@operation(
+    "A", spaces="linalg", results=make_result_type("linalg_cholesky_ex", "L", "info"), copies_operands=True
+)
 def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) -> Any:
     """(L, info): info is 0, or the order of the leading minor that is not positive; L is NaN then."""
     check_square("linalg.cholesky_ex", A)
@@ -90,7 +93,7 @@ def cholesky_solve(B, L, upper: bool = False) -> Any:
     )
 
 
-@operation("L")
+@operation("L", keeps_results=True)
 def cholesky_inverse(L, upper: bool = False) -> Any:
     """A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
     check_square("cholesky_inverse", L)
@@ -111,13 +114,13 @@ def factor_qr(a, mode: str) -> list[Any]:
     return [np.zeros(0, aval_of(r).dtype) if mode == "r" else q, r]
 
 
-@operation("A", spaces="linalg", results=make_result_type("linalg_qr", "Q", "R"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_qr", "Q", "R"), keeps_results=True)
 def linalg_qr(A, mode: str = "reduced") -> Any:
     """A = QR with orthonormal columns of Q and an upper triangle R; with mode="r" Q is empty."""
     return factor_qr(A, mode)
 
 
-@operation("input", results=make_result_type("qr", "Q", "R"), node="LinalgQrBackward0")
+@operation("input", results=make_result_type("qr", "Q", "R"), node="LinalgQrBackward0", keeps_results=True)
 def qr(input, some: bool = True) -> Any:
     """A = QR: see `linalg.qr`."""
     return factor_qr(input, "reduced" if some else "complete")
@@ -152,7 +155,7 @@ def check_driver(name: str, driver) -> None:
         )
 
 
-@operation("A", spaces="linalg", results=make_result_type("linalg_svd", "U", "S", "Vh"))
+@operation("A", spaces="linalg", results=make_result_type("linalg_svd", "U", "S", "Vh"), keeps_results=True)
 def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """A = U·diag(S)·Vh with descending S ≥ 0. Derivatives where singular values repeat: see `fxgrad.ops.spectral`.
 
@@ -165,7 +168,7 @@ def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None) -> A
     return ops.svd(A, full=full_matrices)
 
 
-@operation("A", spaces="linalg", node="LinalgSvdBackward0")
+@operation("A", spaces="linalg", node="LinalgSvdBackward0", copies_operands=True)
 def linalg_svdvals(A, *, driver: str | None = None) -> Any:
     """The singular values, descending."""
     check_matrix("linalg.svd", A)
@@ -173,7 +176,9 @@ def linalg_svdvals(A, *, driver: str | None = None) -> Any:
     return ops.svdvals(A)
 
 
-@operation("input", results=make_result_type("svd", "U", "S", "V"), node="LinalgSvdBackward0")
+@operation(
+    "input", results=make_result_type("svd", "U", "S", "V"), node="LinalgSvdBackward0", keeps_results=True
+)
 def svd(input, some: bool = True, compute_uv: bool = True) -> Any:
     """A = U·diag(S)·Vᴴ; without `compute_uv` U and V are zeros."""
     check_matrix("linalg.svd", input)
@@ -191,28 +196,38 @@ def check_uplo(uplo: str) -> str:
     return uplo.upper()
 
 
-@operation("A", spaces="linalg", results=make_result_type("linalg_eigh", "eigenvalues", "eigenvectors"))
+@operation(
+    "A",
+    spaces="linalg",
+    results=make_result_type("linalg_eigh", "eigenvalues", "eigenvectors"),
+    keeps_results=True,
+)
 def linalg_eigh(A, UPLO: str = "L") -> Any:
     """Ascending eigenvalues and orthonormal eigenvectors of Hermitian matrices, given by a triangle."""
     check_square("linalg.eigh", A)
     return ops.eigh(mirror_to_hermitian(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
 
 
-@operation("A", spaces="linalg", node="LinalgEighBackward0")
+@operation("A", spaces="linalg", node="LinalgEighBackward0", copies_operands=True)
 def linalg_eigvalsh(A, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending."""
     check_square("linalg.eigh", A)
     return ops.eigvalsh(mirror_to_hermitian(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
 
 
-@operation("A", spaces="linalg", results=make_result_type("linalg_eig", "eigenvalues", "eigenvectors"))
+@operation(
+    "A",
+    spaces="linalg",
+    results=make_result_type("linalg_eig", "eigenvalues", "eigenvectors"),
+    keeps_results=True,
+)
 def linalg_eig(A) -> Any:
     """Eigenvalues and eigenvectors of length one, complex in any case."""
     check_square("linalg.eig", A)
     return ops.eig(A)
 
 
-@operation("A", spaces="linalg", node="LinalgEigBackward0")
+@operation("A", spaces="linalg", node="LinalgEigBackward0", copies_operands=True)
 def linalg_eigvals(A) -> Any:
     """The eigenvalues, complex in any case."""
     check_square("linalg.eig", A)
@@ -252,6 +267,7 @@ def zero_pivot_message(which: str, k: int) -> str:
     spaces="linalg",
     results=make_result_type("linalg_lu_factor", "LU", "pivots"),
     node="LinalgLuFactorExBackward0",
+    copies_operands=True,
 )
 def linalg_lu_factor(A, *, pivot: bool = True) -> Any:
     """(L below the diagonal and U in one matrix, pivots counted from 1) with PA = LU."""
@@ -260,7 +276,12 @@ def linalg_lu_factor(A, *, pivot: bool = True) -> Any:
     return [packed, pivots]
 
 
-@operation("A", spaces="linalg", results=make_result_type("linalg_lu_factor_ex", "LU", "pivots", "info"))
+@operation(
+    "A",
+    spaces="linalg",
+    results=make_result_type("linalg_lu_factor_ex", "LU", "pivots", "info"),
+    copies_operands=True,
+)
 def linalg_lu_factor_ex(A, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """As `lu_factor`, and info: 0, or the place on the diagonal of U that is zero."""
     found = factor_lu("linalg.lu_factor_ex", A, pivot)
@@ -269,13 +290,20 @@ def linalg_lu_factor_ex(A, *, pivot: bool = True, check_errors: bool = False) ->
     return list(found)
 
 
-@expose("function method", "lu")
-def packed_lu(A, pivot: bool = True, get_infos: bool = False) -> Any:
+@expose("function method")
+@with_out
+def lu(A, pivot: bool = True, get_infos: bool = False) -> Any:
     """(LU, pivots), and info if it is asked for: see `linalg.lu_factor`."""
     return tuple(linalg_lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
 
 
-@operation("A", spaces="linalg", results=make_result_type("linalg_lu", "P", "L", "U"), constant=(0,))
+@operation(
+    "A",
+    spaces="linalg",
+    results=make_result_type("linalg_lu", "P", "L", "U"),
+    constant=(0,),
+    copies_operands=True,
+)
 def linalg_lu(A, *, pivot: bool = True) -> Any:
     """A = PLU with a permutation P, ones on the diagonal of L."""
     check_matrix("linalg.lu", A)
@@ -298,7 +326,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool 
     return [p, *(lu_triangles(LU_data) if unpack_data else (nothing, nothing))]
 
 
-@operation("LU pivots B", spaces="linalg")
+@operation("LU pivots B", spaces="linalg", copies_operands=True)
 def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Any:
     """X with AX = B, or XA = B, for the factors of A; with `adjoint` for Aᴴ."""
     if aval_of(pivots).dtype != INFO:

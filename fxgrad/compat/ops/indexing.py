@@ -22,7 +22,7 @@ from ...core.errors import ConcretizationError, UnsupportedError
 from ...core.interpreter import Tracer, concretize
 from .._core import strides
 from .._core.dtypes import short_name
-from .._core.errors import ArgumentValueError, DimensionError, TensorError
+from .._core.errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .._core.inplace import fill_number, to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -211,7 +211,13 @@ def index_arrays(entry, shape: tuple[int, ...], dim: int) -> list[Any]:
     """The integer arrays, one for each dimension, that an index Tensor, a mask or a list stands for; a mask itself, for
     each of its dimensions, that is not known."""
     if isinstance(entry, list | tuple | range):
-        entry = np.asarray([e.__index__() if isinstance(e, Tensor) else e for e in entry])
+        try:
+            entry = np.asarray([e.__index__() if isinstance(e, Tensor) else e for e in entry])
+        except ValueError:  # lists of different lengths, or beside numbers
+            raise ArgumentError(
+                "'list' object cannot be interpreted as an integer",
+                hint="lists of one length, as in x[[[0, 1], [2, 3]]]",
+            ) from None
         entry = entry.astype(np.intp) if not entry.size else entry
     value = refresh(entry).value if isinstance(entry, Tensor) else entry
     aval = aval_of(value)

@@ -78,6 +78,10 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     kept = [x for x in parts if x.shape != (0,)] or parts
     first = kept[0].shape
     d = normalize_dim(dim, len(first))
+    if len(kept) < len(parts):
+        nothing = (*first[:d], 0, *first[d + 1 :])
+        kept = [x.reshape(nothing) if x.shape == (0,) and x.requires_grad else x for x in parts]
+        kept = [x for x in kept if x.shape != (0,)]
     for i, x in enumerate(kept):
         if len(x.shape) != len(first):
             raise TensorError(
@@ -209,8 +213,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise TensorError(f"Expect a non-negative number, but got {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(choose(range(input.shape[0]), r)), np.intp).reshape(-1, r)
-    return combination_values(input, rows) if r else reshape(input, (-1,))[:0]
+    if r == 0:
+        return input[:0]
+    return combination_values(input, np.array(list(choose(range(input.shape[0]), r)), np.intp).reshape(-1, r))
 
 
 @operation("input", spaces="", name="masked_select", out=False, composite=Reordering)

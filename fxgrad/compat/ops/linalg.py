@@ -26,9 +26,11 @@ from .._core.errors import LinAlgError, TensorError
 from .._core.tensor import make_tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
+from .._declare.out import with_out
 from .._declare.spaces import SPACES, expose
-from .declarers import check_same_dtype, expose_with
+from .declarers import check_same_dtype, expose_with, step_primitives
 from .elimination import zero_pivot
+from .reduction import p_norm
 from .slicing import diagonal
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def singular_message(name: str) -> Any:
 
 
 # -- inverses ------------------------------------------
-@operation("A", spaces="linalg", node="LinalgInvExBackward0", by_value=True)
+@operation("A", spaces="linalg", node="LinalgInvExBackward0", by_value=True, keeps_results=True)
 def linalg_inv(A) -> Any:
     """The inverses of square matrices.
 
@@ -110,7 +112,9 @@ def linalg_inv(A) -> Any:
         return ops.inv(A, strict=True)
 
 
-@operation("A", spaces="linalg", results=make_result_type("linalg_inv_ex", "inverse", "info"))
+@operation(
+    "A", spaces="linalg", results=make_result_type("linalg_inv_ex", "inverse", "info"), keeps_results=True
+)
 def linalg_inv_ex(A, *, check_errors: bool = False) -> Any:
     """(inverse, info): info is 0, or the pivot of a singular matrix that is zero; its inverse is NaN then."""
     check_square("linalg.inv_ex", A)
@@ -149,7 +153,7 @@ def expand_tolerance(tolerance) -> Any:
     return np.asarray(tolerance)[..., None] if np.ndim(tolerance) else tolerance
 
 
-@operation("A", spaces="linalg")
+@operation("A", spaces="linalg", keeps_results=True)
 def linalg_pinv(A, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
     """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros."""
     check_matrix("linalg.pinv", A)
@@ -176,7 +180,7 @@ def pinverse(input, rcond: float = 1e-15) -> Any:
     return linalg_pinv(input, rtol=rcond)
 
 
-@operation("A", spaces="linalg")
+@operation("A", spaces="linalg", copies_operands=True)
 def linalg_tensorinv(A, ind: int = 2) -> Any:
     """The inverse with respect to tensordot(A, ·, ind): the first `ind` dimensions are the rows."""
     check_floating("linalg.tensorinv", A)
@@ -198,23 +202,30 @@ def is_vector_rhs(a, b) -> bool:
 
 
 def solve_systems(name: str, primitive, a, b, left: bool, **params) -> Any:
-    """Solve AX = B, or XA = B with `left=False`, by a primitive, for matrices and right-hand sides that broadcast."""
+    """Solve AX = B, or XA = B with `left=False`, by a primitive, for matrices that broadcast."""
     if not left:
         x = solve_systems(name, primitive, matrix_transpose(a), matrix_transpose(b), True, **params)
         return matrix_transpose(x)
-    vector = is_vector_rhs(a, b)
-    b = column_matrix(b) if vector else b
+    if b.ndim < 2:
+        raise TensorError(f"{name}: The input tensor B must have at least 2 dimensions.")
     if a.shape[-1] != b.shape[-2]:
         m, n = a.shape[-2:]
         raise TensorError(
             f"{name}: Incompatible shapes of A and B for the equation AX = B ({m}x{n} and "
             f"{b.shape[-2]}x{b.shape[-1]})"
         )
-    x = solving.solve_broadcast(primitive, a, b, **params)
-    return ops.reshape(x, shape=x.shape[:-1]) if vector else x
+    return solving.solve_broadcast(primitive, a, b, **params)
 
 
-@operation("A B", spaces="linalg", node="LinalgSolveExBackward0", by_value=True)
+def solve_for_any(name: str, a, b, left: bool) -> Any:
+    """Solve AX = B, or XA = B with `left=False`; B may be vectors."""
+    if not is_vector_rhs(a, b):
+        return solve_systems(name, ops.solve, a, b, left)
+    x = solve_systems(name, ops.solve, a, column_matrix(b), True)
+    return ops.reshape(x, shape=x.shape[:-1])
+
+
+@operation("A B", spaces="linalg", node="LinalgSolveExBackward0", by_value=True, keeps_results=True)
 def linalg_solve(A, B, *, left: bool = True) -> Any:
     """X with AX = B, or with `left=False` XA = B. B is a matrix or a vector.
 
@@ -228,14 +239,19 @@ def linalg_solve(A, B, *, left: bool = True) -> Any:
     check_square("linalg.solve", A)
     check_pair("linalg.solve", A, B)
     with translate_errors(unsolvable_message, lambda: zero_pivot(A)):
-        return solve_systems("linalg.solve", ops.solve, A, B, left or is_vector_rhs(A, B))
+        return solve_for_any("linalg.solve", A, B, left)
 
 
 def unsolvable_message(which: str, pivot: int) -> str:
     return f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
 
 
-@operation("A B", spaces="linalg", results=make_result_type("linalg_solve_ex", "result", "info"))
+@operation(
+    "A B",
+    spaces="linalg",
+    results=make_result_type("linalg_solve_ex", "result", "info"),
+    copies_operands=True,
+)
 def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> Any:
     """(X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN then."""
     check_square("linalg.solve_ex", A)
@@ -245,11 +261,11 @@ def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> A
         check_info(info, unsolvable_message)
     hollow = ops.not_equal(info, 0)[..., None, None]
     regular = ops.where(hollow, np.eye(A.shape[-1], dtype=aval_of(A).dtype), A)
-    x = solve_systems("linalg.solve_ex", ops.solve, regular, B, left or is_vector_rhs(A, B))
+    x = solve_for_any("linalg.solve_ex", regular, B, left)
     return [ops.where(hollow[..., 0] if is_vector_rhs(A, B) else hollow, np.nan, x), info]
 
 
-@operation("A B", spaces="linalg")
+@operation("A B", spaces="linalg", keeps_results=True)
 def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """X with AX = B, or XA = B, for triangular A, of which only that triangle is read."""
     check_square("linalg.solve_triangular", A)
@@ -261,7 +277,9 @@ def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangul
     )
 
 
-@operation("b A", results=make_result_type("triangular_solve", "solution", "cloned_coefficient"))
+@operation(
+    "b A", results=make_result_type("triangular_solve", "solution", "cloned_coefficient"), keeps_results=True
+)
 def triangular_solve(b, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """(X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
     check_square("triangular_solve", A)
@@ -273,7 +291,7 @@ def triangular_solve(b, A, upper: bool = True, transpose: bool = False, unitrian
     return [x, ops.positive(A)]
 
 
-@operation("A B", spaces="linalg")
+@operation("A B", spaces="linalg", copies_operands=True)
 def linalg_tensorsolve(A, B, dims=None) -> Any:
     """X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
     check_floating("linalg.tensorsolve", A)
@@ -308,6 +326,7 @@ def ranks(A, rcond: float) -> Any:
 
 
 @expose("linalg", "lstsq")
+@with_out
 def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The shortest X among those that minimize ‖AX − B‖, sums of squared residuals, ranks, singular values.
 
@@ -373,8 +392,8 @@ def norm_operand(name: str, x, dtype) -> Any:
 
 
 def linalg_axes(dim, ndim: int) -> tuple[int, ...]:
-    """The axes that `dim` names; None and () stand for all."""
-    return normalize_axes(None if dim in ((), []) else dim, ndim)
+    """The axes that `dim` names; None and () stand for all. Dimension 0 of what has none is itself."""
+    return normalize_axes(None if dim in ((), []) else dim, max(ndim, 1))[:ndim]
 
 
 @operation("x", spaces="linalg")
@@ -387,8 +406,10 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None)
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
             "an identity"
         )
-    if not dims:
-        return ops.absolute(x)
+    if not dims:  # the only element
+        return step_primitives["sign"](ops.absolute(x)) if ord == 0 else ops.absolute(x)
+    if 0 < ord < 1:  # of torch's convention: the derivative is 0 where an entry is 0
+        return p_norm(x, ord, dims, keepdim)
     return norms.norm_of_vectors(x, ord, dims, keepdim)
 
 
@@ -431,7 +452,7 @@ def linalg_diagonal(A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
     return diagonal(A, offset, dim1, dim2)
 
 
-@operation("A", spaces="linalg")
+@operation("A", spaces="linalg", copies_operands=True)
 def linalg_cond(A, p=None) -> Any:
     """The condition numbers in the matrix norm of order p; None is 2."""
     check_matrix("linalg.cond", A)

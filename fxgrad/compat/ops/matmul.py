@@ -13,6 +13,7 @@ from ...numpy import contraction
 from ...ops.contraction import contract_aval
 from ...ops.kinds import Bilinear
 from ...ops.masked import densify
+from ...transforms.vmap import BatchTracer
 from .._core.dtypes import c_type_name
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.primitives import declare_primitive
@@ -22,7 +23,7 @@ from .arithmetic import check_factor
 from .declarers import number_like
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def check_product_dtypes(name: str, *operands) -> None:
@@ -50,10 +51,29 @@ def check_rank(x, rank: int, message: str) -> None:
         raise TensorError(message, hint=f"matmul takes all ranks; this one has the shape {list(x.shape)}")
 
 
-def inner_size_error(a, b) -> TensorError:
-    """Make the error for inner sizes that differ."""
-    left, right = ("x".join(map(str, x.shape)) for x in (a, b))
-    return TensorError(f"mat1 and mat2 shapes cannot be multiplied ({left} and {right})")
+def check_sample_ranks(name: str, a, b, *wanted: int) -> None:
+    """Raise in torch's words for `vmap` unless the samples of a batch have these ranks."""
+    if isinstance(a, BatchTracer) or isinstance(b, BatchTracer):
+        ensure_sample_ranks(name, (a.ndim, b.ndim), wanted)
+
+
+def ensure_sample_ranks(name: str, have: tuple[int, int], wanted: tuple[int, ...]) -> None:
+    if have == wanted:
+        return
+    if name == "dot":
+        raise TensorError(
+            "Got wrong shapes for dot", hint=f"vectors; these have {have[0]} and {have[1]} dimensions"
+        )
+    raise TensorError(
+        f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {have[0]} and b has dim {have[1]} but "
+        f"expected them to have dim {wanted[0]} and dim {wanted[1]}"
+    )
+
+
+def inner_size_error(left: Sequence[int], right: Sequence[int]) -> TensorError:
+    """Make the error for two shapes whose inner sizes differ."""
+    shapes = ("x".join(map(str, shape)) for shape in (left, right))
+    return TensorError("mat1 and mat2 shapes cannot be multiplied ({} and {})".format(*shapes))
 
 
 # -- products of two ------------------------------------------
@@ -103,8 +123,17 @@ def multiply_matrices(a, b) -> Any:
     check_rank(b, 2, "mat2 must be a matrix")
     check_product_dtypes("mm", a, b)
     if a.shape[1] != b.shape[0]:
-        raise inner_size_error(a, b)
+        raise inner_size_error(a.shape, b.shape)
     return ops.contract(a, b, spec="ik,kj->ij")
+
+
+def multiply_batches(a, b, a_batched: bool, b_batched: bool) -> Any:
+    """Multiply batches of matrices."""
+    left, right = a.shape[a_batched:], b.shape[b_batched:]
+    ensure_sample_ranks("mm", (len(left), len(right)), (2, 2))
+    if left[1] != right[0]:
+        raise inner_size_error(left, right)
+    return ops.contract(a, b, spec=f"{'b' * a_batched}ik,{'b' * b_batched}kj->bij")
 
 
 matrix_product = declare_primitive(
@@ -113,9 +142,7 @@ matrix_product = declare_primitive(
     product_kernel,
     abstract_rule=lambda self, a, b: contract_aval(self, a, b, spec="ik,kj->ij"),
     transpose_rule=lambda i, ct, aval, other: (right_cotangent if i else left_cotangent)(ct, other),
-    batch_rule=lambda a, b, a_batched, b_batched: ops.contract(
-        a, b, spec=f"{'b' * a_batched}ik,{'b' * b_batched}kj->bij"
-    ),
+    batch_rule=multiply_batches,
 )
 
 
@@ -142,6 +169,7 @@ def bmm(input, mat2) -> Any:
 
 def check_batches(input, mat2) -> None:
     """Raise unless both are batches of equally many matrices that can be multiplied."""
+    check_sample_ranks("bmm", input, mat2, 3, 3)
     check_rank(input, 3, "batch1 must be a 3D tensor")
     check_rank(mat2, 3, "batch2 must be a 3D tensor")
     check_product_dtypes("bmm", input, mat2)
@@ -155,8 +183,9 @@ def check_batches(input, mat2) -> None:
 @operation("input vec")
 def mv(input, vec) -> Any:
     """The product of a matrix and a vector."""
+    check_sample_ranks("mv", input, vec, 2, 1)
     if input.ndim != 2 or vec.ndim != 1:
-        raise TensorError(f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}")
+        raise TensorError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     check_product_dtypes("mv", input, vec)
     (n, k), (m,) = input.shape, vec.shape
     if k != m:
@@ -165,6 +194,7 @@ def mv(input, vec) -> Any:
 
 
 def check_vectors(name: str, a, b) -> None:
+    check_sample_ranks("dot", a, b, 1, 1)
     if a.ndim != 1 or b.ndim != 1:
         raise TensorError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     check_product_dtypes(name, a, b)
@@ -199,7 +229,7 @@ def matmul_values(input, other) -> Any:
     check_product_dtypes("matmul", input, other)
     inner = input.shape[-1], other.shape[max(other.ndim - 2, 0)]
     if inner[0] != inner[1]:
-        raise inner_size_error(input, other)
+        raise inner_size_error(input.shape, other.shape)
     for i, (n, m) in enumerate(zip(reversed(input.shape[:-2]), reversed(other.shape[:-2]))):
         if n != m and 1 not in (n, m):
             rank = max(input.ndim, other.ndim) - 2
@@ -261,6 +291,8 @@ def check_expands(x, shape: tuple[int, ...]) -> None:
 @operation("input mat1 mat2", mixed=True, inplace=True)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Any:
     """beta·input + alpha·(mat1 @ mat2); the input broadcasts."""
+    for which, matrix in (("mat1", mat1), ("mat2", mat2)):
+        check_rank(matrix, 2, f"{which} must be a matrix, got {matrix.ndim}-D tensor")
     return add_scaled(input, value_function(mm)(mat1, mat2), beta, alpha)
 
 
@@ -273,6 +305,8 @@ def addmv(input, mat, vec, *, beta=1, alpha=1) -> Any:
 @operation("input vec1 vec2", mixed=True, inplace=True)
 def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Any:
     """beta·input + alpha·(vec1 ⊗ vec2)."""
+    for which, vector in (("vec1", vec1), ("vec2", vec2)):
+        check_rank(vector, 1, f"addr: Expected 1-D argument {which}, but got {vector.ndim}-D")
     product = contraction.outer(vec1, vec2)
     for name, factor in (("beta", beta), ("alpha", alpha)):
         check_factor(name, factor, product)

@@ -22,13 +22,14 @@ from .declarers import (
     save_operands_only,
     step_primitives,
     unary,
+    with_partials,
     zero_partial,
 )
 
 # -- exponentials, logarithms, roots ------------------------------------------
 exp = unary("exp", ops.exp, "eˣ.")
 exp2 = unary("exp2", ops.exp2, "2ˣ.")
-expm1 = unary("expm1", ops.expm1, "eˣ - 1, accurate near 0.")
+expm1 = unary("expm1", with_partials(ops.expm1, lambda t, y, x: t * (y + 1)), "eˣ - 1, accurate near 0.")
 log = unary("log", ops.log, "The natural logarithm.")
 log2 = unary("log2", ops.log2, "The logarithm to base 2.")
 log10 = unary("log10", ops.log10, "The logarithm to base 10.")
@@ -38,10 +39,10 @@ reciprocal = unary("reciprocal", ops.reciprocal, "1/x.")
 
 # Primitives of this surface: one node and one kernel, which the fast path takes; the rules are as in `ops.elementwise`.
 rsqrt_primitive = declare_primitive(
-    Elementwise, "rsqrt", lambda xp: lambda x: 1 / xp.sqrt(x), (lambda t, y, x: t * (-0.5 * y / x),)
+    Elementwise, "rsqrt", lambda xp: lambda x: 1 / xp.sqrt(x), (lambda t, y, x: t * (-0.5 * (y * y * y)),)
 )
 rsqrt = unary("rsqrt", rsqrt_primitive, "1/√x.")
-sigmoid = unary("sigmoid", ops.sigmoid, "1/(1 + e⁻ˣ).")
+sigmoid = unary("sigmoid", with_partials(ops.sigmoid, lambda t, y, x: t * (y * (1 - y))), "1/(1 + e⁻ˣ).")
 
 # -- trigonometric and hyperbolic ------------------------------------------
 sin = unary("sin", ops.sin, "The sine.")
@@ -82,6 +83,10 @@ i1 = unary("special_i1", bessel_function(1, False), "The modified Bessel functio
 i1e = unary("special_i1e", bessel_function(1, True), "e⁻|ˣ|·I₁(x).", **SPECIAL)
 ndtr = unary(
     "special_ndtr", ops.normal_cdf, "The normal distribution function.", node="MulBackward0", **SPECIAL
+)
+erfcx = unary("special_erfcx", ops.erfcx, "exp(x²)·erfc(x), which does not underflow.", **SPECIAL)
+log_ndtr = unary(
+    "special_log_ndtr", ops.log_normal_cdf, "The logarithm of `ndtr`, also where that underflows.", **SPECIAL
 )
 ndtri = unary("special_ndtri", ops.normal_quantile, "The inverse of `ndtr`.", **SPECIAL)
 
@@ -178,7 +183,7 @@ trunc = unary("trunc", skip_integers(step_primitives["trunc"]), "The whole part.
 add_aliases(fix=trunc)
 
 
-@operation("input", inplace=True)
+@operation("input", inplace=True, overload=lambda _, params: params.get("decimals", 0) != 0)
 def round(input, *, decimals: int = 0) -> Any:
     """The nearest number of so many decimals, of two the even one."""
     if decimals:
@@ -262,7 +267,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Any:
     return fnp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-@operation("input", results=make_result_type("frexp", "mantissa", "exponent"))
+@operation("input", results=make_result_type("frexp", "mantissa", "exponent"), copies_operands=True)
 def frexp(input) -> Any:
     """Mantissas of modulus ½ to 1, and the exponents of 2 that go with them."""
     if kind(input) != "f":

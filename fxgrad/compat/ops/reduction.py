@@ -20,8 +20,7 @@ from .._declare.operation import operation
 from .._declare.spaces import expose
 from .arguments import normalize_dim, normalize_dims
 from .arithmetic import maximum, minimum, pow_primitive
-from .declarers import add_aliases, kind, step_primitives, value_dtype
-from .linalg import linalg_matrix_norm
+from .declarers import add_aliases, kind, over_dims, step_primitives, value_dtype
 
 
 def reduce_dims(function, x, dim, keepdim: bool) -> Any:
@@ -53,7 +52,7 @@ def sum_operand(x, dtype) -> Any:
     return x if value_dtype(x) == target else ops.convert(x, dtype=target)
 
 
-@operation("input")
+@operation("input", overload=over_dims)
 def sum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The sum over some dimensions, or all.
 
@@ -68,10 +67,12 @@ def sum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
 def nansum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The sum of what is not NaN."""
     x = sum_operand(input, dtype)
-    return sum_dims(ops.where(ops.isnan(x), 0, x) if kind(x) in "fc" else x, dim, keepdim)
+    if kind(x) == "c":
+        raise TensorError("nansum does not support complex inputs")
+    return sum_dims(ops.where(ops.isnan(x), 0, x) if kind(x) == "f" else x, dim, keepdim)
 
 
-@operation("input")
+@operation("input", overload=over_dims)
 def prod(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The product along one dimension, or of all elements."""
     axis = None if dim is None else (normalize_dim(dim, aval_of(input).ndim),)
@@ -98,7 +99,7 @@ def divide_by_count(x, count) -> Any:
     return ops.divide(x, np.asarray(count, value_dtype(x)))
 
 
-@operation("input")
+@operation("input", overload=over_dims)
 def mean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The mean."""
     x = mean_operand("mean", input, dtype)
@@ -109,6 +110,8 @@ def mean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
 def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The mean of what is not NaN."""
     x = mean_operand("nanmean", input, dtype)
+    if kind(x) == "c":
+        raise TensorError("nansum does not support complex inputs")
     count = sum_dims(ops.convert(ops.logical_not(ops.isnan(x)), dtype=value_dtype(x)), dim, keepdim)
     return ops.divide(sum_dims(ops.where(ops.isnan(x), 0, x), dim, keepdim), count)
 
@@ -176,22 +179,29 @@ def extremum(name: str, function, x, dim, keepdim: bool) -> Any:
     return reduce_dims(function, x, dim, keepdim)
 
 
-@operation("input")
+@operation("input", kinds="biuf")
 def amax(input, dim=(), keepdim: bool = False) -> Any:
     """The greatest; ties share the derivative."""
     return extremum("amax", ops.reduce_max, input, dim, keepdim)
 
 
-@operation("input")
+@operation("input", kinds="biuf")
 def amin(input, dim=(), keepdim: bool = False) -> Any:
     """The least; ties share the derivative."""
     return extremum("amin", ops.reduce_min, input, dim, keepdim)
 
 
-@operation("input", results=make_result_type("aminmax", "min", "max"))
+@operation("input", results=make_result_type("aminmax", "min", "max"), kinds="biuf")
 def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
     """The least and the greatest."""
     return [extremum("aminmax", f, input, dim, keepdim) for f in (ops.reduce_min, ops.reduce_max)]
+
+
+def ensure_numbers(name: str, x) -> None:
+    """Raise for truth values, and for complex numbers, which have no order."""
+    if kind(x) in "bc":
+        word = "bool" if kind(x) == "b" else "complex"
+        raise TensorError(f"{name}(): does not support {word} input", hint="x.int(), x.abs()")
 
 
 def extremum_index(name: str, function, x, dim, keepdim: bool) -> Any:
@@ -199,7 +209,8 @@ def extremum_index(name: str, function, x, dim, keepdim: bool) -> Any:
     shape = aval_of(x).shape
     if kind(x) == "b":
         x = ops.convert(x, dtype=np.dtype("u1"))
-    if dim is None or not shape:
+    ensure_numbers(name, x)
+    if dim is None or (not shape and normalize_dim(dim, 0) == 0):
         if aval_of(x).size == 0:
             raise DimensionError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
@@ -216,12 +227,14 @@ def extremum_index(name: str, function, x, dim, keepdim: bool) -> Any:
 @operation("input")
 def argmax(input, dim=None, keepdim: bool = False) -> Any:
     """The place of the greatest, the first one."""
+    ensure_numbers("argmax", input)
     return extremum_index("argmax", ops.argmax, input, dim, keepdim)
 
 
 @operation("input")
 def argmin(input, dim=None, keepdim: bool = False) -> Any:
     """The place of the least, the first one."""
+    ensure_numbers("argmin", input)
     return extremum_index("argmin", ops.argmin, input, dim, keepdim)
 
 
@@ -263,7 +276,7 @@ def declare_extreme(name: str, reduce, position, pairwise, doc: str) -> None:
         places = extremum_index(name, position, input, axis, aval_of(input).ndim > 0)
         return take_with_indices(input, places, axis, keepdim)
 
-    @operation("input", name=name, spaces="")
+    @operation("input", name=name, spaces="", node=f"{name.title()}Backward1", kinds="biuf")
     def of_all(input) -> Any:
         return extremum(name, reduce, input, None, False)
 
@@ -340,51 +353,6 @@ def p_norm(x, p, axes, keepdim: bool = False) -> Any:
     )
     none = ops.equal(powers, 0)
     return ops.where(none, 0.0 if p > 0 else np.inf, pow_primitive(ops.where(none, 1, powers), 1 / p))
-
-
-@operation("input", name="norm", spaces="")
-def norm_values(input, p, dim, keepdim: bool, dtype) -> Any:
-    """The norm of order p of all elements, or of those along some dimensions."""
-    x = mean_operand("norm", input, dtype)
-    if isinstance(p, str):
-        if p not in ("fro", "nuc"):
-            raise TensorError(f"norm: order {p!r} is not known", hint='"fro", "nuc" or a number')
-        p = 2
-    return p_norm(x, p, dim, keepdim)
-
-
-@expose("function method")
-def norm(input: Tensor, p="fro", dim=None, keepdim: bool = False, out=None, dtype=None) -> Tensor:
-    """The norm of order p of the elements.
-
-    >>> import fxgrad.compat as torch
-    >>> torch.norm(torch.tensor([3.0, 4.0])).item()
-    5.0
-    """
-    if p == "nuc":
-        plane = (-2, -1) if dim is None else dim
-        return linalg_matrix_norm(input, "nuc", plane, keepdim, dtype=dtype, out=out)
-    return norm_values(input, 2 if p is None else p, dim, keepdim, dtype, out=out)
-
-
-@operation("input other", promote="float", out=False)
-def dist(input, other, p=2) -> Any:
-    """The norm of order p of input - other."""
-    return p_norm(ops.subtract(input, other), p, None, False)
-
-
-@operation("input", inplace=True)
-def renorm(input, p, dim: int, maxnorm) -> Any:
-    """The parts along a dimension, those with a norm above `maxnorm` scaled down to it."""
-    if not p > 0:
-        raise TensorError("renorm: non-positive-norm not supported", hint=f"p = {p}")
-    if not maxnorm >= 0:
-        raise TensorError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    axis = normalize_dim(dim, aval_of(input).ndim)
-    others = tuple(i for i in range(aval_of(input).ndim) if i != axis)
-    size = p_norm(input, p, others, True)
-    large = ops.greater(size, maxnorm)
-    return ops.where(large, input * (maxnorm / (ops.where(large, size, 1) + 1e-7)), input)
 
 
 @operation("input", promote="float")

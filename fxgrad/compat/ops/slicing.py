@@ -1,21 +1,21 @@
-"""Views of parts: entries, slices, splits, diagonals, windows, real and imaginary parts."""
+"""Views of parts: entries, slices, splits, diagonals, windows."""
 
 from __future__ import annotations
 
+from math import prod
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import ops
-from ...core.aval import kind_of
+from ...ops.indexing import ARRAY
 from .._core import strides
-from .._core.dtypes import from_numpy_dtype
 from .._core.errors import DimensionError, TensorError
 from .._core.inplace import to_inplace_view
-from .._core.layout import element_strides, layout_array
-from .._core.memory import is_array, memory_address, memory_owner, restride
-from .._core.tensor import Tensor
+from .._core.layout import batch_levels, element_strides, layout_array
+from .._core.memory import memory_address, memory_owner
+from .._core.tensor import LEAF, Tensor
 from .._core.views import base_tensor, is_view
 from .._declare.operation import operation
 from .._declare.out import with_out
@@ -23,6 +23,7 @@ from .._declare.rearrangement import Partition, Rearrangement
 from .._declare.spaces import expose
 from .arguments import as_sizes, dim_index
 from .arguments import normalize_dim as place_of
+from .complex import view_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -234,9 +235,8 @@ def declare_split(name: str, least: int, dim: int) -> Any:
                 f"with {ndim} dimensions!"
             )
         d = min(dim, ndim - 1)
-        if (
-            not isinstance(indices_or_sections, tuple | list | Tensor)
-            and input.shape[d] % indices_or_sections
+        if not isinstance(indices_or_sections, tuple | list | Tensor) and (
+            indices_or_sections == 0 or input.shape[d] % indices_or_sections
         ):
             raise TensorError(
                 f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
@@ -284,7 +284,15 @@ def unfold(input, dimension: int, size: int, step: int) -> Any:
     return strides.unfold, (input,), {"dim": d, "length": size, "step": step}
 
 
-@operation("input", spaces="", name="as_strided", **VIEW)
+def write_as_strided(input, view, shape, steps, shift: int, layout) -> Any:
+    """The value of a traced operand after its `as_strided` view was given another."""
+    places = strides.strided_positions(input, shape, steps, shift, layout)
+    strides.ensure_inside(places)
+    flat = ops.update(ops.reshape(input, shape=(prod(input.shape),)), view, places, index=(ARRAY,))
+    return ops.reshape(flat, shape=input.shape)
+
+
+@operation("input", spaces="", name="as_strided", **VIEW | {"view": write_as_strided})
 def as_strided_values(input, shape, steps, shift: int, layout) -> Any:
     """`as_strided` relative to the first entry, for an operand whose own strides are `layout_array`."""
     return strides.as_strided, (input,), {"shape": shape, "strides": steps, "shift": shift, "layout": layout}
@@ -295,12 +303,31 @@ def entry_offset(array) -> int:
     return (memory_address(array) - memory_address(memory_owner(array))) // array.itemsize
 
 
+def ensure_inside_entry(entry: np.ndarray, size, stride, offset: int) -> None:
+    """Raise if strides lead out of the memory of one entry of a batch."""
+    below, above = strides.memory_extent(entry.shape, element_strides(entry))
+    low, high = entry_offset(entry) + below, entry_offset(entry) + above
+    reach = offset + strides.memory_extent(size, stride)[1]
+    if 0 not in size and not (low <= offset and reach <= high):
+        raise TensorError(
+            f"result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access memory outside of "
+            f"`tensor`. `result` can access some memory in range [{offset}, {reach + 1}], but `tensor` can only access "
+            f"some memory in range [{low}, {high + 1}]. This is not supported inside of vmap, please try to rewrite "
+            "the `as_strided` call as a sequence of PyTorch view operations"
+        )
+
+
 @expose("function method")
 def as_strided(input: Tensor, size, stride, storage_offset: int | None = None) -> Tensor:
     """The view of these strides in the memory of a Tensor, whose first entry is the `storage_offset`-th there.
 
     Strides may make one entry appear in several places; its derivative is then the sum over these.
     """
+    return view_memory(input, lambda memory: stride_memory(memory, size, stride, storage_offset))
+
+
+def stride_memory(input: Tensor, size, stride, storage_offset: int | None) -> Tensor:
+    """`as_strided` of a Tensor that shows what is in its memory as it is."""
     size, stride = as_sizes(size), as_sizes(stride)
     if len(size) != len(stride):
         raise TensorError("mismatch in length of strides and shape")
@@ -311,8 +338,17 @@ def as_strided(input: Tensor, size, stride, storage_offset: int | None = None) -
     here = layout_array(input)
     owner, item = memory_owner(here), here.itemsize
     offset = entry_offset(here) if storage_offset is None else storage_offset
-    # What is outside of the view has a history as well; a tangent is that of the view.
-    if is_view(input) and input.view_meta.creation == "default" and input.view_meta.tangent is None:
+    if offset < 0:
+        raise TensorError(f"Tensor: invalid storage offset {offset}")
+    if batch_levels(input.value):
+        ensure_inside_entry(here, size, stride, offset)
+    # What is outside of the view has a history as well; a tangent is that of the view, and a leaf has its own gradient.
+    if (
+        is_view(input)
+        and input.node is not LEAF
+        and input.view_meta.creation == "default"
+        and input.view_meta.tangent is None
+    ):
         input = base_tensor(input)
         here = layout_array(input)
     needed = 0 if 0 in size else (offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1) * item
@@ -325,88 +361,3 @@ def as_strided(input: Tensor, size, stride, storage_offset: int | None = None) -
 
 
 expose("method")(to_inplace_view(as_strided))
-
-
-# -- complex numbers ------------------------------------------
-@operation(
-    "input", out=False, view=lambda x, view: ops.make_complex(view, ops.imag(x)), spaces="", name="real"
-)
-def real_part(input) -> Any:
-    """The real parts."""
-    return input.real if is_array(input) else ops.real(input)
-
-
-@operation(
-    "input", out=False, view=lambda x, view: ops.make_complex(ops.real(x), view), spaces="", name="imag"
-)
-def imaginary_part(input) -> Any:
-    """The imaginary parts."""
-    return input.imag if is_array(input) else ops.imag(input)
-
-
-@expose("function")
-def real(input: Tensor) -> Tensor:
-    """The real parts of complex numbers, a view; other Tensors as they are."""
-    return real_part(input) if input.dtype.is_complex else input
-
-
-@expose("function")
-def imag(input: Tensor) -> Tensor:
-    """The imaginary parts of complex numbers, a view."""
-    if not input.dtype.is_complex:
-        raise TensorError("imag is not implemented for tensors with non-complex dtypes.")
-    return imaginary_part(input)
-
-
-def part_setter(part) -> Any:
-    """Make the setter of `real` or `imag`."""
-
-    def put(self: Tensor, value) -> None:
-        part(self).copy_(value)
-
-    return put
-
-
-expose("method", "real")(property(real, part_setter(real)))
-expose("method", "imag")(property(imag, part_setter(imag)))
-
-
-def pairs_to_complex(pairs) -> Any:
-    """Make complex numbers of the real and imaginary parts in the last dimension of traced values."""
-    return ops.make_complex(pairs[..., 0], pairs[..., 1])
-
-
-def complex_to_pairs(numbers) -> Any:
-    """Stack the real and imaginary parts of traced values along a new last dimension."""
-    return ops.stack([ops.real(numbers), ops.imag(numbers)], axis=len(numbers.shape))
-
-
-@operation("input", out=False, view=lambda x, view: pairs_to_complex(view), spaces="function")
-def view_as_real(input) -> Any:
-    """Complex numbers as pairs of real ones in a last dimension."""
-    if kind_of(input.dtype) != "c":
-        raise TensorError("view_as_real is only supported for complex tensors")
-    if not is_array(input):
-        return complex_to_pairs(input)
-    half = input.real.dtype.itemsize
-    return restride(input.real, (*input.shape, 2), (*input.strides, half))
-
-
-@operation("input", out=False, view=lambda x, view: complex_to_pairs(view), spaces="function")
-def view_as_complex(input) -> Any:
-    """Pairs of real numbers in the last dimension as complex ones."""
-    if kind_of(input.dtype) != "f" or input.dtype.itemsize == 2:
-        name = from_numpy_dtype(input.dtype)
-        raise TensorError(
-            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            f"{name}"
-        )
-    if not input.ndim or input.shape[-1] != 2:
-        raise TensorError("Tensor must have a last dimension of size 2")
-    if not is_array(input):
-        return pairs_to_complex(input)
-    if input.size and (
-        input.strides[-1] != input.itemsize or any(s % (2 * input.itemsize) for s in input.strides[:-1])
-    ):
-        raise TensorError("Tensor must have a last dimension with stride 1")
-    return input.view(np.dtype(f"c{2 * input.itemsize}"))[..., 0]

@@ -14,10 +14,12 @@ from ...numpy.statistics import count_numbers, move_sample_first, restore_sample
 from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
 from .._declare.operation import operation
+from .._declare.out import with_out
 from .._declare.promotion import convert_value
 from .._declare.spaces import expose
 from .arguments import normalize_dim, normalize_dims
 from .declarers import kind, value_dtype
+from .entries import by_entries
 from .reduction import declare_selection, take_with_indices
 
 
@@ -60,11 +62,11 @@ def sort(input, dim: int, descending: bool) -> Any:
     return take_entries(x, sort_order(x, axis, descending), axis, aval_of(input).shape)
 
 
-@operation("input", node="SortBackward0")
-def msort(input) -> Any:
+@expose("function method")
+@with_out
+def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
-    x, axis = row_and_axis(input, 0)
-    return take_entries(x, sort_order(x, axis, False), axis, aval_of(input).shape)[0]
+    return sort(input, 0)[0]
 
 
 @operation("input")
@@ -141,8 +143,8 @@ def declare_median(name: str, skip_nan: bool, words: str) -> None:
             ops.stop_gradient(value), ops.reduce_sum(ops.where(ties, x, 0), axes=(0,)) / count
         )
 
-    along = declare_selection(name, spaces="")(median_along)
-    whole = operation("input", name=name, spaces="")(median_of_all)
+    along = declare_selection(name, spaces="", kinds="biuf", node=f"{name.title()}Backward1")(median_along)
+    whole = operation("input", name=name, spaces="", kinds="biuf")(median_of_all)
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out=None) -> Any:
         return whole(input, out=out) if dim is None else along(input, dim, keepdim, out=out)
@@ -156,10 +158,12 @@ declare_median("median", False, "")
 declare_median("nanmedian", True, ", of what is not NaN")
 
 
-@declare_selection("mode")
+@declare_selection("mode", kinds="biuf")
 def mode(input, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, of several the least, and its last place."""
     x, axis = row_and_axis(input, dim)
+    if aval_of(x).shape[axis] == 0:
+        raise DimensionError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
     found = sort_order(x, axis, False)
     values = ops.take_along(x, found, axis)
     head = (slice(None),) * axis
@@ -209,7 +213,7 @@ def declare_quantile(name: str, skip_nan: bool, doc: str) -> None:
         return restore_sample_axes(found, aval_of(q).shape, input, axis if shape else None, keepdim)
 
     compute.__doc__ = doc
-    operation("input q", name=name, by_value=True)(compute)
+    operation("input q", name=name, by_value=True, copies_operands=True)(compute)
 
 
 def check_shares(name: str, q, dtype) -> Any:
@@ -295,27 +299,28 @@ def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False
 
 # -- counting ------------------------------------------
 @operation("input weights", out=False, constant=(0,), own_precision=True)
+@by_entries
 def bincount(input, weights=None, minlength: int = 0) -> Any:
     """How often each number occurs, or the sums of the weights."""
     if aval_of(input).ndim != 1 or kind(input) not in "iu":
         raise TensorError("bincount only supports 1-d non-negative integral inputs.")
-    values = concretize(input, "bincount")
-    if values.size and values.min() < 0:
+    if input.size and input.min() < 0:
         raise TensorError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise TensorError("minlength should be >= 0")
-    given = None if weights is None else concretize(weights, "bincount").astype(np.float64)
-    counted = np.bincount(values, given, minlength)
+    given = None if weights is None else weights.astype(np.float64)
+    counted = np.bincount(input, given, minlength)
     single = weights is not None and value_dtype(weights) == np.float32
     return counted.astype(np.float32) if single else counted
 
 
-@operation("input", constant=(0,))
+@operation("input", constant=(0,), kinds="f")
+@by_entries
 def histc(input, bins: int = 100, min=0, max=0) -> Any:
     """How many elements lie in each of `bins` intervals of equal length from min to max."""
     if bins <= 0:
         raise TensorError("bins must be > 0")
-    values = concretize(input, "histc").reshape(-1)
+    values = np.reshape(input, -1)
     low, high = min, max
     if low == high and values.size:
         low, high = values.min(), values.max()

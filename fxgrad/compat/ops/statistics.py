@@ -9,13 +9,13 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
-from ...core.interpreter import concretize
 from .._core.dtypes import default_numpy_dtype, short_name
 from .._core.errors import TensorError
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .declarers import kind, value_dtype
+from .entries import by_entries
 
 
 # -- covariances ------------------------------------------
@@ -64,7 +64,7 @@ def check_weights(name: str, weights, count: int) -> None:
         )
 
 
-@operation("input fweights aweights", out=False)
+@operation("input fweights aweights", out=False, copies_operands=True)
 def cov(input, *, correction: int = 1, fweights=None, aweights=None) -> Any:
     """The covariances of the rows, which are variables; columns are observations.
 
@@ -90,7 +90,7 @@ def cov(input, *, correction: int = 1, fweights=None, aweights=None) -> Any:
     return covariance(x, correction, fweights, aweights)
 
 
-@operation("input", out=False)
+@operation("input", out=False, copies_operands=True)
 def corrcoef(input) -> Any:
     """The correlations of the rows: covariances of variables of unit variance."""
     found = covariance(variable_rows("corrcoef", input), 1)
@@ -114,7 +114,9 @@ def histogram_arguments(input, bins, *, range=None, weight=None, density: bool =
     results=make_result_type("histogram", "hist", "bin_edges"),
     constant=(0, 1),
     arguments=histogram_arguments,
+    kinds="f",
 )
+@by_entries
 def histogram(input, edges, weight, bins, range, density: bool) -> Any:
     """How many elements, or what weight of them, lie in each bin, and the edges of these. Bins are half open, but for
     the last.
@@ -124,12 +126,10 @@ def histogram(input, edges, weight, bins, range, density: bool) -> Any:
         range: (lowest, highest) edge; by default those of the elements.
         density: integrals are 1.
     """
-    values = concretize(input, "histogram").reshape(-1)
-    weights = None if weight is None else concretize(weight, "histogram").reshape(-1)
+    values, weights = np.reshape(input, -1), None if weight is None else np.reshape(weight, -1)
     if edges is None:
         if range is None:
             range = (values.min(), values.max()) if values.size else (0, 1)
         edges = np.histogram_bin_edges(values, bins, range).astype(values.dtype)
-    edges = concretize(edges, "histogram")
     counts, _ = np.histogram(values, edges, weights=weights, density=density)
     return [counts.astype(values.dtype), edges]

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import ops
 from .._core import strides
+from .._core.bits import CONJ, NEG, has_bit
 from .._core.dtypes import from_numpy_dtype
 from .._core.errors import ArgumentError, TensorError
 from .._core.inplace import to_inplace_view
@@ -153,6 +154,7 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
     if dtype is None and isinstance(shape, tuple) and len(shape) == 1 and hasattr(shape[0], "is_complex"):
         dtype = shape[0]
     if dtype is not None:
+        check_readable(self)
         return view_dtype_values(self, dtype)
     if shape is None or not all(map(hasattr, shape, repeat("__index__"))):
         raise ArgumentError("view() received an invalid combination of arguments", hint="x.view(2, 3)")
@@ -166,6 +168,15 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
             "contiguous subspaces). Use .reshape(...) instead."
         )
     return view_values(self, shape)
+
+
+def check_readable(tensor: Tensor) -> None:
+    """Raise where the memory of a Tensor holds the conjugates or negatives of its entries."""
+    for bit, kind in ((CONJ, "conjugate view tensors"), (NEG, "tensors with negative bit set")):
+        if has_bit(tensor, bit):
+            raise TensorError(
+                f"torch.Tensor.view is not supported for {kind} when converting to a different dtype."
+            )
 
 
 def is_c_contiguous(value) -> bool:
@@ -356,16 +367,8 @@ atleast_3d = declare_atleast(3, (0, 0, 2))
 # -- the transpose as an attribute ------------------------------------------
 @expose("function method")
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of matrices."""
-    if len(input.shape) < 2:
-        raise TensorError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {len(input.shape)}-D tensor."
-        )
-    return conjugate_tensor(transpose(input, -2, -1))
-
-
-def conjugate_tensor(tensor: Tensor) -> Tensor:
-    return tensor.conj() if tensor.dtype.is_complex else tensor
+    """The conjugate transpose of matrices, a view."""
+    return transpose_matrices(input, "adjoint()").conj()
 
 
 def reverse_dims(self: Tensor) -> Tensor:
@@ -382,13 +385,18 @@ def reverse_dims(self: Tensor) -> Tensor:
     return permute(self, tuple(reversed(range(ndim))))
 
 
-def transpose_matrices(self: Tensor) -> Tensor:
+def transpose_matrices(self: Tensor, name: str = "mT") -> Tensor:
     """The transposes of matrices."""
     if len(self.shape) < 2:
         raise TensorError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self.shape)}-D tensor."
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(self.shape)}-D tensor."
         )
     return transpose(self, -2, -1)
+
+
+def conjugate_transpose_matrices(self: Tensor) -> Tensor:
+    """The conjugate transposes of matrices, a view."""
+    return transpose_matrices(self, "mH").conj()
 
 
 def conjugate_transpose(self: Tensor) -> Tensor:
@@ -398,13 +406,13 @@ def conjugate_transpose(self: Tensor) -> Tensor:
             f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.shape)}-D tensor."
             + " For batches of matrices, consider using tensor.mH" * (len(self.shape) > 2)
         )
-    return conjugate_tensor(reverse_dims(self))
+    return reverse_dims(self).conj()
 
 
 for name, function in {
     "T": reverse_dims,
     "mT": transpose_matrices,
-    "mH": adjoint,
+    "mH": conjugate_transpose_matrices,
     "H": conjugate_transpose,
 }.items():
     expose("method", name)(property(function))

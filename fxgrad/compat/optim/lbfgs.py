@@ -9,8 +9,8 @@ import numpy as np
 
 from .._core.errors import ArgumentValueError, TensorError
 from ..autograd.grad_mode import enable_grad, no_grad
+from ..ops.complex import view_as_real
 from ..ops.joining import cat
-from ..ops.slicing import view_as_real
 from .optimizer import Optimizer, check_option
 
 if TYPE_CHECKING:

@@ -7,16 +7,18 @@ may write into what it was given, and must use what the operators return: traced
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import wraps
+from functools import partial, wraps
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core import source_info
-from ...core.interpreter import api_boundary
+from ...core.interpreter import CURRENT, api_boundary
+from .._core.bits import has_bit, memory_array, write_memory
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
 from .._core.memory import VERSIONS, ensure_no_overlap, is_array
+from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._core.views import rebind_value
@@ -32,12 +34,17 @@ OPTION_NAMES = {"lr": "learning rate", "eps": "epsilon value"}
 
 
 def note_step(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the `step` of an optimizer, so that it notes that there was one: see `lr_scheduler`."""
+    """Wrap the `step` of an optimizer, so that it notes that there was one: see `lr_scheduler`. To a profile it is one
+    step as well."""
 
     @wraps(step)
     def wrapper(self, *args, **kwargs) -> Any:
         self._opt_called = True
-        return step(self, *args, **kwargs)
+        observer = CURRENT.get().observer
+        if observer is None:
+            return step(self, *args, **kwargs)
+        name = f"Optimizer.step#{type(self).__name__}.step"
+        return observer.observe("user", name, (), partial(step, self, *args, **kwargs))
 
     return wrapper
 
@@ -120,6 +127,14 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or make them zero."""
+        observer = CURRENT.get().observer
+        if observer is None:
+            self._clear_grads(set_to_none)
+        else:
+            name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
+            observer.observe("user", name, (), partial(self._clear_grads, set_to_none))
+
+    def _clear_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for p in group["params"]:
                 clear_grad(p, set_to_none)
@@ -141,9 +156,13 @@ class Optimizer:
 
     def update_parameter(self, p, group: dict[str, Any], site) -> None:
         """Update one parameter."""
+        mutations = current_modes().mutations
+        if mutations is not None:
+            mutations.keep(memory_array(p))
         value, gradient = refresh(p).value, refresh(p.grad).value
         if is_array(value):
             ensure_no_overlap(value)
+            value = whole = value.copy() if has_bit(p) else value
         if value.dtype.kind == "c" and is_array(value):  # as pairs of real numbers
             value, gradient = as_real_pairs(value), as_real_pairs(gradient)
         kept = self.state.get(p, {})
@@ -167,7 +186,9 @@ class Optimizer:
             return
         if new is not value:
             value[...] = new
-        VERSIONS.record_change(p.value, "step_", site)
+        if has_bit(p):
+            write_memory(p, whole)
+        VERSIONS.record_change(memory_array(p), "step_", site)
 
     # -- the state out and in ------------------------------------------
     def state_dict(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from ... import ops
 from .._core.errors import ArgumentValueError
 from .._make.creation import full_like, tensor
-from ..ops.slicing import view_as_real
+from ..ops.complex import view_as_real
 from .optimizer import Optimizer, check_option
 
 COMMON_OPTIONS = "foreach=None, maximize=False, differentiable=False"

@@ -1,9 +1,6 @@
-"""Checkpoints: residuals that backward needs are computed again instead of being saved.
+"""Checkpoints: what backward needs is computed again instead of being saved.
 
-Without reentrance the function is recorded like any other. When it has run, its nodes give up what they kept; the
-first that is asked for it again has the function run once more, and the nodes of the second run, which are in the same
-order, hand over what they keep. So everything that works on the tape works here: gradients of Tensors closed over,
-`autograd.grad`, higher derivatives, transforms.
+Without reentrance the function is recorded like any other, under hooks that save nothing: see `recomputation`.
 """
 
 from __future__ import annotations
@@ -13,30 +10,25 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from ...core import pytree
-from ...core.aval import aval_of
-from ...core.interpreter import EVAL, api_boundary, use_context
+from ...core.interpreter import api_boundary
 from .._core.backward import engine
 from .._core.errors import ArgumentValueError, TensorError
-from .._core.memory import ensure_unmodified
-from .._core.modes import current_modes, with_modes
-from .._core.tape import BASE_TAPE, FREED, AccumulateGrad, Node, current_tape, next_serial, node_and_index
+from .._core.modes import current_modes
 from .._core.tensor import Tensor
 from .._make import generators
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.gradients import backward
-from ..func.arguments import flatten_tree
-from ..func.transform_levels import record_on
+from ..autograd.saved_tensors_hooks import ensure_hooks_allowed
+from .recomputation import CheckpointedCall, CheckpointError, GraphExecGroup, resume_rng
+from .selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-RESIDUALS_SLOT: Any = Node.__dict__["residuals"]
-
-
-class CheckpointError(TensorError):
-    """The function did not do the same when it was run again."""
 
 
 def noop_context_fn() -> tuple[Any, Any]:
@@ -62,10 +54,11 @@ def checkpoint(
         function: it must do the same in both runs.
         use_reentrant: True: nothing is recorded until `backward()`, in which another one is run; only where an argument
             requires a gradient, and not for `autograd.grad`. False is better in every respect. To be given.
-        context_fn: gives two context managers, for the first and for the second run.
+        context_fn: gives two context managers, for the first and for the second run: see
+            `create_selective_checkpoint_contexts`.
         determinism_check: "default": shapes and dtypes in both runs are compared; "none".
-        debug: nothing more: errors name the lines without it.
-        early_stop: whether more operations in the second run are no error.
+        debug: whether a CheckpointError lists the operations of both runs, with the user's lines.
+        early_stop: whether the second run is stopped when all is there that was saved in the first.
         preserve_rng_state: whether the second run draws the random numbers of the first.
 
     Raises:
@@ -98,17 +91,30 @@ def checkpoint(
         raise ArgumentValueError(
             f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         )
+    debug = pick(DEBUG.get(), debug)
+    if debug and context_fn is not noop_context_fn:
+        raise ArgumentValueError("debug=True is incompatible with non-default context_fn")
     first, second = context_fn()
-    if EARLY_STOP.get() is not None:
-        early_stop = bool(EARLY_STOP.get())
-    run = CheckpointedCall(
-        function, args, kwargs, second, preserve_rng_state, determinism_check == "default", early_stop
+    if not current_modes().is_recording:
+        with first:
+            return function(*args, **kwargs)
+    ensure_hooks_allowed()
+    call = CheckpointedCall(
+        function,
+        args,
+        kwargs,
+        second,
+        preserves_rng=preserve_rng_state,
+        compares_metadata=determinism_check == "default",
+        stops_early=pick(EARLY_STOP.get(), early_stop),
+        logs_operations=debug,
     )
-    with first:
-        result = function(*args, **kwargs)
-    if current_modes().is_recording:
-        run.take_over(nodes_since(run.start, result))
-    return result
+    return call.run(args, kwargs, first)
+
+
+def pick(switch: bool | None, given: bool) -> bool:
+    """What a context manager says, or else the call."""
+    return given if switch is None else switch
 
 
 def checkpoint_sequential(
@@ -143,127 +149,9 @@ def checkpoint_sequential(
     return chain(functions[last:])(input)
 
 
-# -- without reentrance ------------------------------------------
-class CheckpointedCall:
-    """A checkpointed call, which can be made again to recompute the residuals of its nodes."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        args: tuple,
-        kwargs: dict,
-        context,
-        preserve: bool,
-        compares_metadata: bool,
-        early_stop: bool,
-    ):
-        self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
-        self.check, self.early_stop = compares_metadata, early_stop
-        self.tape, self.modes = current_tape(), current_modes()
-        self.rng = generators.get_rng_state() if preserve else None
-        self.start = next_serial()
-        self.known: list[list[Any]] = []  # what the nodes saved in the first run: shapes and dtypes
-        self.found: dict[int, Any] = {}
-
-    def take_over(self, nodes: Sequence[Node]) -> None:
-        """Take their residuals from the nodes of the first run."""
-        for i, node in enumerate(nodes):
-            self.known.append(residual_metadata(node))
-            node.__class__ = CheckpointedNode
-            node.run, node.place, node.residuals = self, i, None  # type: ignore[attr-defined]
-
-    def residuals(self, place: int) -> Any:
-        """The residuals of the node at a place."""
-        if place not in self.found:
-            self.rerun()
-        return self.found.pop(place)
-
-    def rerun(self) -> None:
-        """Run the function once more."""
-        self.ensure_unmodified()
-        base = with_modes(EVAL, **self.modes._replace(grad=True)._asdict())
-        inside = use_context(base) if self.tape is BASE_TAPE else record_on(self.tape)
-        with resume_rng(self.rng), inside, self.context:
-            start = next_serial()
-            nodes = nodes_since(start, self.function(*self.args, **self.kwargs))
-        self.check_same([residual_metadata(node) for node in nodes])
-        self.found = {i: node.residuals for i, node in enumerate(nodes[: len(self.known)])}
-
-    def ensure_unmodified(self) -> None:
-        """Raise if an argument was modified in place since the first run."""
-        for x in flatten_tree((self.args, self.kwargs))[0]:
-            if isinstance(x, Tensor) and x.grad_fn is not None:
-                ensure_unmodified(x.value, self.start)
-
-    def check_same(self, new: list[list[Any]]) -> None:
-        """Raise if the second run was different."""
-        counts = sum(map(len, self.known)), sum(map(len, new))
-        if len(new) > len(self.known) and not self.early_stop:
-            raise CheckpointError(
-                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
-                "forward pass."
-            )
-        if len(new) < len(self.known):
-            raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation.\nNumber of tensors saved during forward: {counts[0]}\nNumber of tensors saved during "
-                f"recomputation: {counts[1]}"
-            )
-        pairs = [(a, b) for old, now in zip(self.known, new) for a, b in zip(old, now)]
-        lines = [
-            f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}"
-            for i, (a, b) in enumerate(pairs)
-            if a != b
-        ]
-        if self.check and lines:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
-                "during the forward pass.\n" + "\n".join(lines)
-            )
-
-
-class CheckpointedNode(Node):
-    """A Node without residuals, which has them computed again when it needs them."""
-
-    __slots__ = ()
-    run: CheckpointedCall
-    place: int
-
-    @property
-    def residuals(self) -> Any:
-        """The residuals of the rule, computed again."""
-        kept = RESIDUALS_SLOT.__get__(self)
-        if kept is None:
-            kept = self.run.residuals(self.place)
-            RESIDUALS_SLOT.__set__(self, kept)
-        return kept
-
-    @residuals.setter
-    def residuals(self, value) -> None:
-        RESIDUALS_SLOT.__set__(self, value)
-
-
-def nodes_since(start: int, result) -> list[Node]:
-    """The nodes behind a result that were made since `start` and save something, the earliest first."""
-    found: dict[Node, None] = {}
-    stack = [t.grad_fn for t in flatten_tree(result)[0] if isinstance(t, Tensor)]
-    while stack:
-        node = stack.pop()
-        if node is None or node in found or type(node) is AccumulateGrad or node.order < start:
-            continue
-        found[node] = None
-        stack += [node_and_index(p)[0] for p in node.next_edges if p is not None]
-    kept = [n for n in found if type(n) is Node and n.rule.saved_from and n.residuals is not FREED]
-    return sorted(kept, key=lambda n: n.order)
-
-
-def residual_metadata(node: Node) -> list[Any]:
-    """The avals of a node's residuals."""
-    return [aval_of(v) for v in pytree.leaves(node.residuals) if hasattr(v, "shape") and hasattr(v, "dtype")]
-
-
-# What `set_checkpoint_early_stop` says, over what the calls say; None: nothing.
+# What the context managers say, over what the calls say; None: nothing.
 EARLY_STOP: ContextVar[bool | None] = ContextVar("fxgrad early stop of checkpoints", default=None)
+DEBUG: ContextVar[bool | None] = ContextVar("fxgrad debugging of checkpoints", default=None)
 
 
 @contextmanager
@@ -278,22 +166,12 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """A context manager that sets `debug` of checkpoints, which changes nothing here."""
-    yield
-
-
-@contextmanager
-def resume_rng(state) -> Iterator[None]:
-    """A context manager in which the default generator goes on from this state; after it, from where it was."""
-    if state is None:
-        yield
-        return
-    before = generators.get_rng_state()
-    generators.set_rng_state(state)
+    """A context manager in which checkpoints have this `debug`, whatever they are called with; None: theirs."""
+    token = DEBUG.set(enabled)
     try:
         yield
     finally:
-        generators.set_rng_state(before)
+        DEBUG.reset(token)
 
 
 # -- with reentrance ------------------------------------------
@@ -311,7 +189,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx, *grads) -> Any:
-        if engine.INPUTS_ONLY.get():
+        if engine.is_for_inputs_only():
             raise TensorError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
                 "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
@@ -342,8 +220,12 @@ def detach_variable(inputs: tuple) -> tuple:
 
 __all__ = [
     "CheckpointError",
+    "CheckpointPolicy",
+    "GraphExecGroup",
+    "SelectiveCheckpointContext",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",

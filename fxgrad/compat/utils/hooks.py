@@ -1,5 +1,5 @@
-"""torch.utils.hooks: the handle that every registration of a hook returns."""
+"""torch.utils.hooks: the handle that every registration of a hook returns, and hooks of Tensors that are pickled."""
 
-from .._core.hooks import RemovableHandle
+from .._core.hooks import RemovableHandle, unserializable_hook, warn_if_has_hooks
 
-__all__ = ["RemovableHandle"]
+__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]

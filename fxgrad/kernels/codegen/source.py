@@ -42,6 +42,7 @@ class FunctionBuilder:
         self.plain, self.free_dead, self.quiet = plain, free_dead, quiet
         self.lines: list[str] = []
         self.places: dict[int, Equation] = {}  # index of a line → what it carries out
+        self.calls: list[tuple[str, Equation]] = []  # the text of the call that carries out an equation
         self.namespace: dict[str, Any] = {"errstate": np.errstate}
         self.names: dict[Var, str] = {}
         self.functions: dict[Primitive, str] = {}
@@ -102,7 +103,9 @@ class FunctionBuilder:
                 self.names[var] = f"v{len(self.names)}"
             outputs = [self.names[var] for var in equation.outputs]
             target = ", ".join(outputs) + ("," if primitive.multiple_results and len(outputs) == 1 else "")
-            line = f"{target}{' = ' * bool(outputs)}{self.function_name(primitive)}({', '.join(operands)})"
+            call = f"{self.function_name(primitive)}({', '.join(operands)})"
+            self.calls.append((call, equation))
+            line = f"{target}{' = ' * bool(outputs)}{call}"
             if dead and self.free_dead:
                 line += f"; del {', '.join(self.names[v] for v in dead)}"
             inside = equation.quiet and not self.quiet
@@ -140,14 +143,20 @@ class FunctionBuilder:
             f"\n{INDENT}".join([f"def {name}({', '.join(parameters)}):", *self.lines, f"return {returned}"])
             + "\n"
         )
-        filename = f"<fxgrad {name} {next(_serial)}>"
-        namespace = dict(self.namespace)
-        exec(compile(text, filename, "exec"), namespace)
-        function = namespace.pop(name)  # which would refer to itself: freed by the garbage collector only
-        function.source = text
-        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-        weakref.finalize(function, linecache.cache.pop, filename, None)
+        function = make_function(name, text, dict(self.namespace))
+        function.calls = self.calls
         return function
+
+
+def make_function(name: str, text: str, namespace: dict[str, Any]) -> Any:
+    """Make the function of this name and text, which tracebacks and debuggers show."""
+    filename = f"<fxgrad {name} {next(_serial)}>"
+    exec(compile(text, filename, "exec"), namespace)
+    function = namespace.pop(name)  # which would refer to itself: freed by the garbage collector only
+    function.source = text
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    weakref.finalize(function, linecache.cache.pop, filename, None)
+    return function
 
 
 def compile_graph(graph: Graph, plain: bool, quiet: bool = False) -> Callable[..., Any]:
@@ -165,8 +174,13 @@ def compile_graph(graph: Graph, plain: bool, quiet: bool = False) -> Callable[..
         for a in graph.outputs
     ]
     function = source.function("compiled", parameters, f"[{', '.join(results)}]")
-    function.equations = {index + 2: e for index, e in source.places.items()}  # by line, after the `def`
-    sites = {line: e.site for line, e in function.equations.items()}
+    return locate(function, {index + 2: e for index, e in source.places.items()})  # after the `def`
+
+
+def locate(function: Any, equations: dict[int, Equation]) -> Any:
+    """Tell of each line of a function which equation it carries out, and so the user's line behind it."""
+    function.equations = equations
+    sites = {line: e.site for line, e in equations.items()}
     filename = function.__code__.co_filename
     source_info.SITES[filename] = lambda frame: sites.get(frame.f_lineno)
     weakref.finalize(function, source_info.SITES.pop, filename, None)

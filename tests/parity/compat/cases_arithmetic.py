@@ -38,6 +38,13 @@ UNDIFFERENTIATED = {"floor_divide"}
 FLAT = {name: {"backward": False} for name in UNDIFFERENTIATED}
 
 CASES = [
+    case("logaddexp", T(3, dtype="complex128"), T(2, 3, dtype="complex128")),
+    case(
+        "logaddexp",
+        T(values=[1 + 2j, 800 + 1j, -800 + 2j], dtype="complex128"),
+        T(values=[3j, -900, float("-inf")], dtype="complex128"),
+        backward=False,  # torch has NaN where one of them is 0 beside the other
+    ),
     *[case(name, POSITIVE, B, **FLAT.get(name, {})) for name in (*NUMBERS, *TENSORS)],
     *[case(name, POSITIVE, 2, **FLAT.get(name, {})) for name in NUMBERS],
     *[case(name, T(3, low=0.2, high=2, dtype="float32"), 1.5, **FLAT.get(name, {})) for name in NUMBERS],

@@ -67,4 +67,5 @@ CASES = [
     case(F + "bilinear", T(2, 3), T(2, 4), T(5, 3, 4), T(5)),
     case(F + "bilinear", T(3), T(4), T(5, 3, 4)),
     case("bilinear", T(2, 2, 3), T(2, 2, 4), T(5, 3, 4)),
+    case("nn.functional.multilabel_soft_margin_loss", T(1, 1), T(3, 4, dtype="int64", low=0, high=2)),
 ]

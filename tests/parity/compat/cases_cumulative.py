@@ -34,4 +34,8 @@ CASES = [
     case("cumulative_trapezoid", X),
     case("cumulative_trapezoid", X, T(2, 4), dim=1),
     case("cumulative_trapezoid", X, dx=2.0, dim=-1),
+    case("logcumsumexp", T(2, 5, dtype="complex128"), 1),
+    case("logcumsumexp", T(dtype="complex128"), 0),
+    case("trapezoid", T(2, 3, dtype="int32"), T(3, dtype="int32")),
+    case("cumulative_trapezoid", T(2, 3, dtype="int64")),
 ]

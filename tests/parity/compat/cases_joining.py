@@ -33,4 +33,5 @@ CASES = [
     case("combinations", T(3), 2, True),
     case("combinations", T(4, dtype="int64"), 3),
     case("combinations", T(2), 3),
+    case("cat", [T(2, 3), T(0)], 1),
 ]

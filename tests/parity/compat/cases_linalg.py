@@ -171,4 +171,9 @@ CASES = [
     case("matrix_exp", T(3, 3)),
     case("linalg.diagonal", T(2, 3, 4)),
     case("linalg.diagonal", T(2, 3, 4), offset=1, dim1=0, dim2=2),
+    case("linalg.vector_norm", T(low=0.3, grad=False), 0),
+    case("linalg.norm", T(low=0.3), 1, 0),
+    case("linalg.vander", T(3, dtype="int32")),
+    case("linalg.solve_triangular", T(1, 2, 2, low=1), T(2, 1), upper=True),
+    case("cholesky_solve", T(1, 1, low=1), T(1, 1, 1, low=1)),
 ]

@@ -106,4 +106,6 @@ CASES = [
     case(F + "normalize", T(2, 3, 2), p=1.0, dim=0),
     case(F + "normalize", T(values=[[0.0, 0.0], [1e-14, 0.0]], grad=False)),
     case("nn.functional.huber_loss", T(values=[1.0, 0.5, -1.0]), T(values=[0.0, 0.0, 0.0])),
+    case("nn.functional.kl_div", T(), T(low=0.1, high=1), reduction="batchmean"),
+    case("nn.functional.poisson_nll_loss", T(3, dtype="int32"), T(3, dtype="int32")),
 ]

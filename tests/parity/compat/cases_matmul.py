@@ -112,4 +112,7 @@ CASES = [
     case("cdist", T(2, 3), T(4, 3), p=float("inf"), double=False),
     case("cdist", T(values=ZERO_AND_NOT), T(values=ZERO_AND_NOT), double=False, forward=False),
     case("cdist", T(values=ZERO_AND_NOT), T(values=ZERO_AND_NOT), p=1.0, double=False, forward=False),
+    case("linalg.vecdot", T(), T()),
+    case("vander", T(3, dtype="int16")),
+    case("tensordot", T(2, 1, dtype="int32"), T(3, 2, dtype="int32"), dims=((1,), (0,))),
 ]

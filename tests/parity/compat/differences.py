@@ -9,7 +9,7 @@ NODES = {
     "torch composes it of other operations, and names the last of them": """
         cov corrcoef diff trapezoid trapz cumulative_trapezoid quantile nanquantile einsum tensordot outer ger
         inner kron matmul vecdot multi_dot chain_matmul matrix_power vander atleast_1d atleast_3d
-        real imag repeat_interleave combinations cond norm matrix_norm tensorinv tensorsolve logdet
+        repeat_interleave combinations cond norm matrix_norm tensorinv tensorsolve logdet
         adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d avg_pool1d bilinear conv1d conv2d
         conv_transpose1d cosine_embedding_loss cosine_similarity gaussian_nll_loss
         hinge_embedding_loss instance_norm kl_div l1_loss linear margin_ranking_loss max_pool1d
@@ -37,13 +37,37 @@ LAYOUTS = {"kron", "take_along_dim"}
 # Operations that torch refuses in place where a gradient is required, since it has none; here there is one.
 UNDIFFERENTIATED = {"floor_divide", "asinh", "acosh", "atanh", "arcsinh", "arccosh", "arctanh"}
 
-# Operations that take no `out=` here: their results are of several operations.
-NO_OUT = {"lstsq", "lu"}
+# Operations whose operands may not be modified before the backward pass, though torch lets some be, by reason: for all
+# others we refuse nothing that torch allows.
+OPERANDS_KEPT = {
+    "it is one node here, which reads operands; torch composes it of others, which keep what they make on the way": """
+        tanhshrink __rtruediv__ float_power ldexp trapezoid trapz cumulative_trapezoid matrix_norm norm matrix_power
+        l1_loss smooth_l1_loss mse_loss kl_div poisson_nll_loss gaussian_nll_loss hinge_embedding_loss
+        margin_ranking_loss cosine_embedding_loss triplet_margin_loss triplet_margin_with_distance_loss
+        pairwise_distance cross_entropy instance_norm ndtr
+    """,
+    "torch folds, scales or broadcasts an operand into a copy before it multiplies": """
+        matmul einsum tensordot kron scaled_dot_product_attention
+    """,
+    "the greatest of a bag are looked up again, by the weights; torch keeps where they were": """
+        embedding_bag
+    """,
+}
 
 # Names that are not there, and why.
 MISSING: dict[str, str] = {
-    name: "the factorization of indefinite matrices has no derivative in torch, and NumPy has none of it"
-    for name in ("linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg.ldl_solve")
+    name: reason
+    for reason, names in {
+        "the factorization of indefinite matrices has no derivative in torch, and NumPy has none of it": """
+            linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve
+        """,
+        "newer than the documents; of torch's compiler, or of CUDA's streams and generators": """
+            autograd.graph.region_activation_memory_budget autograd.graph.set_warn_on_accumulate_grad_stream_mismatch
+            autograd.graph.set_override_stale_capture_stream autograd.grad_mode.enforce_grad_layout_policy
+            utils.checkpoint.DefaultDeviceType utils.checkpoint.get_device_states utils.checkpoint.set_device_states
+        """,
+    }.items()
+    for name in names.split()
 }
 
 # Parameters of torch's that are not there.
@@ -63,6 +87,9 @@ PARAMETERS: dict[str, list[str]] = {
     # A word of Python's.
     "Tensor.uniform_": ["from"],
     "Tensor.random_": ["from"],
+    # Newer than the documents, and about events that there are not.
+    "autograd.profiler.profile": ["post_processing_timeout_s", "activity_filters"],
+    "autograd.profiler.profile.export_chrome_trace": ["metadata", "use_python_export"],
     # Only as a decorator, where it is given by position.
     "enable_grad": ["orig_func"],
     "autograd.enable_grad": ["orig_func"],
@@ -72,8 +99,8 @@ PARAMETERS: dict[str, list[str]] = {
 # Operations without a case of their own, and what tests them.
 UNTESTED = {
     "_ctc_loss": "its derivative is torch's only behind log_softmax: test_ctc_loss",
+    "_neg_view": "negative views, which torch makes of conjugates: test_conjugate_views",
     "alias": "detach and views of all: test_views",
-    "hooked": "hooks: test_hooks",
     "index": "x[...]: test_indexing",
 } | dict.fromkeys(
     ["bernoulli", "binomial", "multinomial", "normal", "poisson"], "random numbers: test_random"

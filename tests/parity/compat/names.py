@@ -40,6 +40,7 @@ NAMES = {
         triangular_solve matrix_power matrix_exp orgqr
 
         no_grad enable_grad set_grad_enabled inference_mode is_grad_enabled is_inference_mode_enabled
+        is_anomaly_enabled is_anomaly_check_nan_enabled set_anomaly_enabled
         bernoulli multinomial normal poisson randperm
         e inf nan pi newaxis backends cov corrcoef histogram unsafe_chunk unsafe_split unsafe_split_with_sizes
         nonzero_static is_same_size hann_window hamming_window blackman_window bartlett_window kaiser_window
@@ -79,9 +80,13 @@ NAMES = {
     """,
     "autograd": """
         backward grad Variable variable Function gradcheck gradgradcheck functional forward_ad no_grad enable_grad
-        set_grad_enabled inference_mode grad_mode function
+        set_grad_enabled inference_mode grad_mode function set_multithreading_enabled detect_anomaly set_detect_anomaly
+        SavedTensor NestedIOFunction kineto_available graph profiler profiler_util anomaly_mode
     """,
-    "autograd.grad_mode": "no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled",
+    "autograd.anomaly_mode": "detect_anomaly set_detect_anomaly",
+    "autograd.grad_mode": """
+        no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled enforce_grad_layout_policy
+    """,
     "autograd.function": "Function FunctionCtx once_differentiable InplaceFunction NestedIOFunction BackwardCFunction",
     "autograd.Function": "forward backward vjp jvp vmap setup_context generate_vmap_rule apply",
     "autograd.function.FunctionCtx": """
@@ -93,10 +98,30 @@ NAMES = {
         grad grad_and_value vjp jvp vmap jacrev jacfwd hessian linearize functionalize functional_call
         stack_module_state
     """,
-    "autograd.graph": "Node GradientEdge get_gradient_edge increment_version",
+    "autograd.graph": """
+        Node GradientEdge get_gradient_edge increment_version saved_tensors_hooks save_on_cpu register_multi_grad_hook
+        disable_saved_tensors_hooks allow_mutation_on_saved_tensors region_activation_memory_budget
+        set_warn_on_accumulate_grad_stream_mismatch set_override_stale_capture_stream
+    """,
     "autograd.graph.Node": "name metadata next_functions register_hook register_prehook",
     "utils.checkpoint": """
         checkpoint checkpoint_sequential set_checkpoint_early_stop set_checkpoint_debug_enabled noop_context_fn
+        CheckpointError CheckpointPolicy GraphExecGroup SelectiveCheckpointContext DefaultDeviceType get_device_states
+        set_device_states
+        create_selective_checkpoint_contexts
+    """,
+    "utils.checkpoint.CheckpointPolicy": """
+        MUST_SAVE PREFER_SAVE MUST_RECOMPUTE PREFER_RECOMPUTE MUST_CPU_OFFLOAD PREFER_CPU_OFFLOAD
+    """,
+    "ops.aten": "mm bmm addmm convolution add mul _softmax native_layer_norm relu sin exp",
+    "autograd.profiler": """
+        profile emit_nvtx emit_itt record_function load_nvprof parse_nvprof_trace EnforceUnique KinetoStepTracker
+    """,
+    "autograd.profiler.profile": """
+        export_chrome_trace export_stacks key_averages self_cpu_time_total table total_average
+    """,
+    "autograd.profiler_util": """
+        EventList FunctionEvent FunctionEventAvg Interval Kernel MemRecordsAcc StringTable
     """,
     "nn": """
         Module Parameter Sequential ModuleList Linear Conv1d Conv2d ReLU Tanh Sigmoid GELU Flatten Dropout Embedding

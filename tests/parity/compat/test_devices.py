@@ -83,3 +83,15 @@ def test_modules_move(cuda):
     m = fxt.nn.Linear(2, 2).cuda()
     assert all(p.is_cuda for p in m.parameters())
     assert all(p.is_cpu for p in m.cpu().parameters())
+
+
+def test_conjugates_there_are_views(cuda):
+    x = fxt.tensor([1 + 2j, 3 - 1j]).cuda()
+    c = x.conj()
+    c.mul_(2)
+    c.imag.fill_(5.0)
+    assert c.is_conj() and c.is_cuda and c._base is x
+    assert x.tolist() == [2 - 5j, 6 - 5j] and c.tolist() == [2 + 5j, 6 + 5j]
+    y = x.clone().requires_grad_()
+    (y.conj() * y.conj()).sum().real.backward()
+    assert y.grad.tolist() == (2 * c).tolist()

@@ -285,6 +285,71 @@ def ordinary_tensor_modified_in_inference_mode(torch):
 
 
 @scenario
+def data_makes_inference_tensors_and_others(torch):
+    made, x, y = inferred(torch), torch.zeros(3), leaf(torch)
+    made.data = torch.zeros(3)
+    x.data = inferred(torch)
+    y.data = inferred(torch)
+    return [(t, t.is_inference()) for t in (made, x, y)], x * 2, y * 2
+
+
+@scenario
+def parameters_of_inference_mode(torch):
+    with torch.inference_mode():
+        p, linear = torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(2, 2)
+    buffer, fixed = torch.nn.Buffer(inferred(torch)), torch.nn.Parameter(inferred(torch), requires_grad=False)
+    found = [(t.is_inference(), t.requires_grad) for t in (p, linear.weight, buffer, fixed)]
+    return found, linear(torch.ones(2)).requires_grad
+
+
+@scenario
+def parameters_that_are_inference_tensors(torch):
+    return torch.nn.Parameter(inferred(torch))
+
+
+@scenario
+def parameters_of_inference_mode_are_not_saved(torch):
+    with torch.inference_mode():
+        linear = torch.nn.Linear(3, 2)
+    linear(leaf(torch))
+
+
+@scenario
+def views_of_an_inference_leaf(torch):
+    with torch.inference_mode():
+        i = torch.ones(3, requires_grad=True)
+        i.resize_(2)
+    return [(t, t.is_inference()) for t in (i, i[:1], i.view(2), i * 1)]
+
+
+WRITES = {
+    "out": lambda torch, i: torch.mul(torch.ones(3), 2, out=i),
+    "several out": lambda torch, i: torch.sort(torch.ones(3), out=(i, torch.empty(3, dtype=torch.int64))),
+    "resize_": lambda torch, i: i.resize_(5),
+    "set_": lambda torch, i: i.set_(torch.ones(3)),
+    "copy_": lambda torch, i: i.copy_(torch.ones(3)),
+    "entry": lambda torch, i: i.__setitem__(0, 1.0),
+    "mask": lambda torch, i: i.__setitem__(i > 0, 1.0),
+    "shape": lambda torch, i: i.unsqueeze_(0),
+    "view": lambda torch, i: i[:1].add_(1),
+    "random": lambda torch, i: i.uniform_(),
+    "nn": lambda torch, i: torch.nn.functional.relu(i, inplace=True),
+    "index_add_": lambda torch, i: i.index_add_(0, torch.tensor([0]), torch.ones(1)),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("mode", ["enable_grad", "no_grad"])
+def test_inference_tensors_are_not_written_outside(write, mode):
+    for library in (torch, fxt):
+        with (
+            getattr(library, mode)(),
+            pytest.raises(RuntimeError, match="Inplace update to inference tensor"),
+        ):
+            WRITES[write](library, inferred(library))
+
+
+@scenario
 def inference_clone_is_ordinary(torch):
     c = inferred(torch).clone().requires_grad_()
     (c * c).sum().backward()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 
 import pytest
@@ -183,6 +185,52 @@ def retained_on_the_way_to_inputs(torch):
     return y.grad, y.retains_grad, x.grad
 
 
+def hooked_chain(torch):
+    """x → a → b → c with hooks of all kinds, and what they note."""
+    log = []
+    x = values(torch, 1.0, 2.0)
+    a = x * 2
+    b = a * 3
+    c = b * 4
+    for name, t in dict(a=a, b=b, c=c).items():
+        t.register_hook(noting(log, name))
+        t.grad_fn.register_prehook(lambda outputs, name=name: log.append((name, "before", listed(outputs))))
+        t.grad_fn.register_hook(
+            lambda inputs, outputs, name=name: log.append((name, "after", listed(inputs), listed(outputs)))
+        )
+    return (x, a, b, c), log
+
+
+@scenario
+def nodes_at_which_backward_ends_have_all_their_hooks(torch):
+    found = []
+    for chosen in ((2,), (1, 2), (0, 2), (3,)):
+        chain, log = hooked_chain(torch)
+        chain[3].sum().backward(inputs=[chain[i] for i in chosen])
+        found.append((log, [chain[i].grad for i in chosen]))
+    return found
+
+
+@scenario
+def nodes_at_which_grad_ends_have_those_of_their_tensors(torch):
+    found = []
+    for chosen in ((2,), (1, 2), (0, 2), (3,)):
+        chain, log = hooked_chain(torch)
+        found.append((torch.autograd.grad(chain[3].sum(), [chain[i] for i in chosen]), log))
+    return found
+
+
+@scenario
+def inputs_get_what_the_hooks_of_their_tensors_return(torch):
+    x = values(torch, 1.0, 2.0)
+    a = x * 2
+    b = a * 3
+    b.register_hook(lambda gradient: gradient * 10)
+    b.grad_fn.register_prehook(lambda outputs: (outputs[0] * 7,))
+    (b * 4).sum().backward(inputs=(a, b))
+    return a.grad, b.grad
+
+
 # -- what they return -----------------------------------------------------------------------------------------------
 
 
@@ -227,6 +275,20 @@ def no_tensor(torch):
 
 
 @scenario
+def a_tensor_after_accumulation(torch):
+    x = values(torch, 1.0)
+    x.register_post_accumulate_grad_hook(lambda p: p.grad)
+    x.sum().backward()
+
+
+@scenario
+def no_tensor_after_accumulation(torch):
+    x = values(torch, 1.0)
+    x.register_post_accumulate_grad_hook(lambda p: 3)
+    x.sum().backward()
+
+
+@scenario
 def no_tuple_before(torch):
     y = values(torch, 1.0) * 2
     y.grad_fn.register_prehook(lambda g: g[0])
@@ -252,6 +314,46 @@ def another_size_after(torch):
     y = values(torch, 1.0).exp()
     y.grad_fn.register_hook(lambda inputs, outputs: (torch.ones(2),))
     y.backward()
+
+
+@scenario
+def no_gradient_before_a_node(torch):
+    found = []
+    for replaced in ((None, 1), (None, None)):
+        x = values(torch, 1.0, 2.0, 3.0, 4.0)
+        a, b = (x * 2).split(2)
+        a.grad_fn.register_prehook(
+            lambda outputs, replaced=replaced: tuple([g if r else None for g, r in zip(outputs, replaced)])
+        )
+        (a + b).sum().backward()
+        found.append(x.grad)
+    x = values(torch, 1.0)
+    y = x * 2
+    y.grad_fn.register_prehook(lambda outputs: (None,))
+    y.sum().backward()
+    return found, x.grad
+
+
+@scenario
+def no_gradient_before_a_leaf(torch):
+    log = []
+    x = values(torch, 1.0)
+    x.register_post_accumulate_grad_hook(lambda p: log.append("accumulated"))
+    y = x * 2
+    leaf = y.grad_fn.next_functions[0][0]
+    leaf.register_prehook(lambda outputs: (None,))
+    leaf.register_hook(lambda inputs, outputs: log.append((listed(inputs), listed(outputs))))
+    y.sum().backward()
+    return log, x.grad
+
+
+@scenario
+def no_gradient_after_a_node(torch):
+    x = values(torch, 1.0)
+    y = x * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: (None, None))
+    y.sum().backward()
+    return x.grad
 
 
 # -- several results --------------------------------------------------------------------------------------------------
@@ -284,6 +386,39 @@ def removed_hooks(torch):
         x.sum().backward()
     x.sum().backward()
     return x.grad, inner.id - handle.id, type(handle).__name__
+
+
+@scenario
+def copied_handles(torch):
+    class Counting(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Tanh()
+            self.count = 0
+            self.handle = self.inner.register_forward_hook(self.note)
+
+        def note(self, *args):
+            self.count += 1
+
+        def forward(self, x):
+            return self.inner(x)
+
+    first = Counting()
+    second = copy.deepcopy(first)
+    for _ in range(2):
+        first(torch.ones(1))
+        second(torch.ones(1))
+        second.handle.remove()
+    return first.count, second.count
+
+
+@scenario
+def pickled_handles(torch):
+    x = values(torch, 1.0)
+    handle = x.register_hook(print)
+    found = pickle.loads(pickle.dumps(handle))
+    found.remove()
+    return found.id == handle.id, type(found).__name__
 
 
 @scenario
@@ -391,6 +526,17 @@ def test_a_view_has_hooks_before_and_after_its_base_changes():
     (w + v * 10).backward()
     assert log == [("after", 10.0), ("before", 7.0)]
     assert x.grad.tolist() == [2.0 * (7 + 30), 0.0]
+
+
+def test_a_gradient_that_is_not_computed_has_no_hooks():
+    """torch calls them with None: see `docs/decisions.md`."""
+    log = []
+    a, b = values(fxt, 1.0, 2.0, 3.0, 4.0).split(2)
+    a.register_hook(noting(log, "a", 2))
+    b.register_hook(noting(log, "b"))
+    b.grad_fn.register_prehook(lambda outputs: log.append(listed(outputs)))
+    b.sum().backward()
+    assert log == [("b", [1.0, 1.0]), [None, [1.0, 1.0]]]
 
 
 def test_a_handle_keeps_nothing_alive():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-from tests.parity.compat.comparison import as_numpy, outcome
+from tests.parity.compat.comparison import as_numpy, attempt, check_same, outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -290,3 +290,29 @@ def test_misuse(name):
     ours, theirs = failure(fxt, MISUSE[name]), failure(torch, MISUSE[name])
     assert theirs is not None and isinstance(ours, type(theirs))
     assert str(ours).partition("\n")[0] == str(theirs).partition("\n")[0]
+
+
+LISTS = {  # which torch takes for tuples, but warns of
+    "slices": [slice(None), [1, 0]],
+    "dots": [..., 0],
+    "none": [None, 0],
+    "lists": [[0, 1], [1, 0]],
+    "a list and a number": [[0, 1], 1],
+    "truths": [[True, False, True], 0],
+    "rows of different lengths": [[0, [1, 2]]],
+    "nothing": [[]],
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_as_keys(name):
+    def run(library, action):
+        x = library.arange(12.0, dtype=library.float64).view(3, 4)
+        return attempt(lambda: action(library, x, LISTS[name]))
+
+    for action in (got, given_number, given_tensor):
+        ours, theirs = run(fxt, action), run(torch, action)
+        if isinstance(theirs, str):
+            assert ours == theirs
+        else:
+            check_same(ours, theirs, 1e-12)

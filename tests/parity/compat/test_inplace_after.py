@@ -1,5 +1,5 @@
-"""What an operation gave is modified in place before the backward pass: wherever torch has gradients then, because the
-node keeps operands and not that result, so must we."""
+"""What an operation gave, or was given, is modified in place before the backward pass: wherever torch has gradients
+then, because the node does not keep that, so must we."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
+from tests.parity.compat import differences
 from tests.parity.compat.case import gathered
 from tests.parity.compat.comparison import ERRORS, check_close, flat, leaves_of, weighted
 
@@ -52,6 +53,58 @@ def test_result_modified(case):
                     theirs = gradients(case, torch, k, OUT_OF_PLACE[way])
                 assert (ours is None) == (theirs is None)
                 check_close(ours or [], theirs or [], case.tol)
+
+
+KEPT = {name for names in differences.OPERANDS_KEPT.values() for name in names.split()}
+
+
+def gradients_by_operands(case, library, k: int | None = None) -> list | None:
+    """Those of a weighted sum of the results, after a change of the operand k, which autograd does not record."""
+    leaves = leaves_of(case, library)
+    operands = [t * 1 if t.requires_grad else t for t in leaves]
+    results = flat(case.call(library, operands))
+    if not any(r.requires_grad for r in results):
+        return None
+    if k is not None:
+        change(operands[k].detach(), library)
+    leaves = [t for t in leaves if t.requires_grad]
+    return list(library.autograd.grad(weighted(results, library), leaves, allow_unused=True))
+
+
+def change(tensor, library) -> None:
+    """Modify a Tensor of any dtype; places stay in range."""
+    if tensor.is_floating_point() or tensor.is_complex():
+        tensor.mul_(2)
+    elif tensor.dtype is library.bool:
+        tensor.logical_not_()
+    else:
+        tensor.zero_()
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{i}-{case}" for i, case in enumerate(CASES)])
+def test_operand_modified(case):
+    for k in range(len(case.specs)):
+        theirs, refused = attempt(lambda k=k: gradients_by_operands(case, torch, k))
+        ours, error = attempt(lambda k=k: gradients_by_operands(case, fxt, k))
+        if error is None:
+            if refused is not None:  # then ours are to be right
+                theirs = gradients_by_operands(case, torch)
+            assert (ours is None) == (theirs is None)
+            check_close(ours or [], theirs or [], case.tol)
+        else:
+            assert error == refused or (refused is None and case.name.rpartition(".")[2] in KEPT)
+
+
+def test_operands_that_are_kept():
+    refused = set()
+    for case in CASES:
+        if (name := case.name.rpartition(".")[2]) in KEPT - refused:
+            errors = [
+                [attempt(lambda c=case, k=k, x=x: gradients_by_operands(c, x, k))[1] for x in (torch, fxt)]
+                for k in range(len(case.specs))
+            ]
+            refused |= {name} if any(ours and not theirs for theirs, ours in errors) else set()
+    assert refused == KEPT
 
 
 def settled(library, *modules):

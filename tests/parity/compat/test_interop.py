@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -158,6 +159,55 @@ def test_deepcopy():
             a.tolist(), b.tolist(), g.tolist(), a.requires_grad, b.requires_grad, a.grad is g,
             x.tolist(), copy.deepcopy(T.nn.Parameter(T.ones(1))).requires_grad, copy.copy(x).tolist(),
         )  # fmt: skip
+
+    assert run(fxt) == run(torch)
+
+
+@pytest.mark.filterwarnings("ignore:backward hook")
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, copy.copy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_a_leaf_have_gradients_of_their_own(duplicate):
+    def run(T):
+        x = T.tensor([1.0, 2.0], requires_grad=True)
+        x.register_hook(lambda gradient: gradient * 2)
+        (x * 2).sum().backward()
+        made = duplicate(x)
+        made.grad = None
+        (made * 3).sum().backward()
+        return x.grad.tolist(), made.grad.tolist()
+
+    assert run(fxt) == run(torch)
+
+
+def test_hooks_that_are_not_copied_are_warned_of():
+    def run(T):
+        def reports(*hooks):
+            x = T.ones(1, requires_grad=True)
+            for hook in hooks:
+                x.register_hook(hook)
+            x.register_post_accumulate_grad_hook(print)
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                copy.copy(x)
+                copy.deepcopy(x)
+                pickle.dumps(x)
+            return [str(w.message) for w in found]
+
+        @T.utils.hooks.unserializable_hook
+        def marked(gradient):
+            return gradient
+
+        return reports(print), reports(marked), reports()
+
+    assert run(fxt) == run(torch)
+
+
+def test_a_copied_module_is_trained_by_itself():
+    def run(T):
+        first = T.nn.Linear(1, 1)
+        first(T.ones(1)).sum().backward()
+        second = copy.deepcopy(first)
+        second(T.full((1,), 3.0)).sum().backward()
+        return [p.grad.tolist() for m in (first, second) for p in m.parameters()]
 
     assert run(fxt) == run(torch)
 

@@ -119,6 +119,38 @@ def detached_in_place(torch):
 
 
 @scenario
+def another_memory_is_another_leaf(torch):
+    x = values(torch, 1.0, 2.0, 3.0)
+    before = (x * 2).sum()
+    with torch.no_grad():
+        x.set_(torch.zeros(2))
+    after = (x * 3).sum()
+    unused = torch.autograd.grad(before, x, allow_unused=True, retain_graph=True)
+    return unused, torch.autograd.grad(after, x), x.is_leaf, x.requires_grad, x._version
+
+
+@scenario
+def a_gradient_of_another_shape_is_not_added(torch):
+    x = values(torch, 1.0, 2.0, 3.0)
+    before = (x * 2).sum()
+    with torch.no_grad():
+        x.set_(torch.zeros(2))
+    (x * 3).sum().backward()
+    before.backward()
+
+
+@scenario
+def strides_without_entries(torch):
+    x = torch.ones(3)
+    return x.as_strided((0,), (1,), 7), x.as_strided((2, 0), (1, 1), 20)
+
+
+@scenario
+def strides_before_the_memory(torch):
+    return torch.ones(3).as_strided((1,), (1,), -1)
+
+
+@scenario
 def data_is_not_tracked(torch):
     x = values(torch, 1.0, 2.0)
     y = x.exp()

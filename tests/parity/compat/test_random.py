@@ -188,6 +188,30 @@ def test_randomness_under_vmap(code):
         fxt.func.vmap(f)(x)
 
 
+# Random functions of a mapped x that draw the same for all entries at once, with one seed.
+WHOLE = [
+    "T.binomial(x * 20, x)",
+    "T.poisson(x * 9)",
+    "T.bernoulli(x)",
+    "T.normal(x, 1.0)",
+    "T.rand_like(x)",
+    "T.multinomial(x, 2)",
+    "x.clone().exponential_()",
+    "T.nn.functional.dropout(x)",
+]
+
+
+@pytest.mark.parametrize("code", WHOLE)
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
+def test_different_numbers_under_vmap_are_those_of_the_batch(code, library):
+    x = library.linspace(0.1, 0.9, 12).reshape(3, 4)
+    f = eval(f"lambda x: {code}", {"T": library})
+    library.manual_seed(0)
+    mapped = library.vmap(f, randomness="different")(x)
+    library.manual_seed(0)
+    assert library.equal(mapped, f(x))
+
+
 def test_randomness_of_nested_vmap():
     def run(outer, inner):
         f = fxt.func.vmap(lambda x: x + fxt.rand(()), randomness=inner)

@@ -19,6 +19,7 @@ import fxgrad.compat as fxt
 import fxgrad.compat.autograd.forward_ad as fwAD
 from fxgrad.compat._core.backward import engine
 from fxgrad.compat._core.duals import DUAL_LEVEL
+from fxgrad.compat._core.hooks import RUNNING
 from fxgrad.compat._declare.operation import OPERATIONS
 from fxgrad.core.fp_errors import ERROR_STATE, IGNORE
 from fxgrad.core.interpreter import CURRENT, EVAL
@@ -487,7 +488,7 @@ def test_interruptions_at_any_line(compute):
         assert ERROR_STATE.get() is not IGNORE
         assert DUAL_LEVEL.get() is None
         assert engine.PASS_DEPTH.get() == 0
-        assert not engine.INPUTS_ONLY.get()
+        assert RUNNING.get() is None
         equal([r.detach().numpy() for r in compute()], expected)
         other = threading.Thread(target=lambda: (leaf() * fxt.rand(4)).sum().backward(), daemon=True)
         other.start()

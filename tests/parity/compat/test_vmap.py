@@ -130,6 +130,55 @@ def an_argument_that_is_not_mapped_is_modified(torch):
     return total
 
 
+@scenario
+def ends_of_sequences(torch):
+    low, high, vmap = torch.tensor([0.0, 1.0]), torch.tensor([1.0, 3.0]), torch.vmap
+    return (
+        [vmap(lambda a, b, n=n: torch.linspace(a, b, n))(low, high) for n in (1, 2, 5)],
+        vmap(lambda a: torch.linspace(a, 3, 4, dtype=torch.int64))(low),
+        vmap(lambda a: torch.linspace(a, 3, 3))(low + 1j),
+        vmap(lambda a, b: torch.logspace(a, b, 3, base=2.0))(low, high),
+        vmap(lambda a: vmap(lambda b: torch.linspace(a, b, 3))(high))(low),
+        vmap(torch.func.grad(lambda a: (a * torch.linspace(a, 3, 3)).sum()))(low),
+    )
+
+
+@scenario
+def repeats(torch):
+    x, counts = matrix(torch), torch.tensor([[1, 2, 3], [3, 2, 1]])
+    return (
+        torch.vmap(lambda a, n: a.repeat_interleave(n, output_size=6))(x, counts),
+        torch.vmap(lambda a, n: a.repeat_interleave(n))(x, counts),
+        torch.vmap(lambda n: torch.repeat_interleave(n))(counts),
+        torch.vmap(lambda n: x.repeat_interleave(n, 1))(counts),
+    )
+
+
+@scenario
+def counts(torch):
+    x, vmap = matrix(torch), torch.vmap
+    places = torch.tensor([[1, 2, 1], [0, 0, 2]])
+    return (
+        vmap(lambda a: torch.histc(a, 3))(x),
+        vmap(lambda a: torch.histc(a, 3, -1, 1), in_dims=1)(x),
+        list(vmap(lambda a: tuple(torch.histogram(a, 2)))(x)),
+        vmap(lambda n: torch.bincount(n, minlength=3))(places),
+        vmap(lambda n, w: torch.bincount(n, w, minlength=3))(places, x),
+        vmap(lambda a: vmap(lambda n: torch.bincount(n, a, minlength=3))(places))(x),
+        vmap(torch.func.grad(lambda a: (a * torch.histc(a, 3)).sum()))(x),
+    )
+
+
+@scenario
+def counts_of_different_sizes(torch):
+    return torch.vmap(torch.bincount)(torch.tensor([[1, 3], [0, 0]]))
+
+
+@scenario
+def repeats_of_different_sums(torch):
+    return torch.vmap(torch.repeat_interleave)(matrix(torch), torch.tensor([[1, 2, 3], [1, 1, 1]]))
+
+
 @scenario.each()
 def test_alike(scenario):
     check(scenario)
@@ -214,3 +263,57 @@ def test_a_tensor_that_escapes_cannot_be_used():
     fxt.vmap(lambda a: found.append(a * 2) or a)(fxt.ones(3))
     with pytest.raises(RuntimeError, match="outside that transform"):
         found[0] + 1
+
+
+# Functions of a library and a mapped x, and how torch refuses them.
+OF_UNKNOWN_SHAPE = {
+    "nonzero": (
+        lambda t, x: x.nonzero(),
+        "We do not support batching operators that can output dynamic shape",
+    ),
+    "where": (
+        lambda t, x: t.where(x > 0),
+        "We do not support batching operators that can output dynamic shape",
+    ),
+    "unique": (
+        lambda t, x: t.unique(x),
+        "We do not support batching operators that can output dynamic shape",
+    ),
+    "unique_consecutive": (lambda t, x: x.unique_consecutive(), "operators that can output dynamic shape"),
+    "a mask as index": (lambda t, x: x[x > 0], "Attempting to batch over indexing with a boolean mask"),
+    "masked_select": (
+        lambda t, x: x.masked_select(x > 0),
+        "Attempted to vmap over `mask` in torch.masked_select",
+    ),
+    "one_hot": (
+        lambda t, x: t.nn.functional.one_hot(x.long()),
+        "please provide an explicit positive num_classes",
+    ),
+    "item": (lambda t, x: x.sum().item(), r"It looks like you're calling .item\(\) on a Tensor"),
+    "if": (
+        lambda t, x: x if x.sum() > 0 else -x,
+        "attempting to use a Tensor in some data-dependent control flow",
+    ),
+}
+
+
+@pytest.mark.parametrize("library", ["torch", "fxgrad.compat"])
+@pytest.mark.parametrize("name", OF_UNKNOWN_SHAPE)
+def test_what_differs_between_entries_is_refused(name, library):
+    library = pytest.importorskip(library)
+    function, words = OF_UNKNOWN_SHAPE[name]
+    with pytest.raises(RuntimeError, match=words):
+        library.vmap(lambda x: function(library, x))(matrix(library).abs())
+
+
+def test_batch_norm_without_statistics_is_mapped():
+    tracking = fxt.nn.InstanceNorm1d(2, track_running_stats=True)
+    model = fxt.nn.Sequential(fxt.nn.Linear(3, 2), fxt.nn.BatchNorm1d(2), tracking)
+    with pytest.raises(RuntimeError):
+        fxt.vmap(lambda x: model[:2](x))(fxt.rand(4, 5, 3))
+    assert fxt.func.replace_all_batch_norm_modules_(model) is model
+    assert fxt.vmap(lambda x: model[:2](x))(fxt.rand(4, 5, 3)).shape == (4, 5, 2)
+    norm = model[1]
+    assert norm.running_mean is norm.running_var is norm.num_batches_tracked is None
+    assert not norm.track_running_stats
+    assert tracking.running_mean is not None

@@ -17,9 +17,11 @@ from ....core.errors import UnsupportedError
 from ....core.interpreter import ensure_open
 from ....core.snapshot import SINGLE_REFCOUNT
 from ....numpy import contraction
+from ..bits import has_bit
 from ..duals import dual_cotangent, dual_gradient, has_tangent
+from ..error_messages import reword_error
 from ..memory import VERSIONS, ensure_no_overlap, is_array, memory_owner
-from ..tape import COPY_RULE, Node, current_tape
+from ..tape import COPY_RULE, current_tape, record_node
 from ..tensor import Tensor, gradient_edge, make_tensor, refresh, to_outer, to_tracer, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -133,12 +135,16 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
                 and total.value.strides != grad.value.strides
             ):
                 total.value = take_array([total.value], grad.value)
-        elif plain and is_array(grad.value):
+        elif plain and is_array(grad.value) and not has_bit(grad):
             ensure_no_overlap(grad.value)
-            np.add(grad.value, box[0], out=grad.value)
+            try:
+                np.add(grad.value, box[0], out=grad.value)
+            except ValueError as error:  # set_() has changed the shape since
+                raise reword_error("add", (grad, make_tensor(grad.tape, box[0])), error) from None
             VERSIONS.record_change(grad.value, "add_", source_info.user_frame())
         else:
-            grad.add_(to_gradient(box.pop()))  # under no_grad, as `create_graph` says
+            new = make_tensor(grad.tape, box.pop()) if plain else to_gradient(box.pop())
+            grad.add_(new)  # under no_grad, as `create_graph` says
 
 
 def release_lock() -> None:
@@ -161,5 +167,5 @@ def first_gradient(tensor: Tensor, box: list[Any], like) -> Tensor:
         )
     if type(new.value) is not np.ndarray:
         return new
-    node = None if new.node is None else Node(COPY_RULE, COPY_RULE, (), (gradient_edge(new),))
+    node = None if new.node is None else record_node(COPY_RULE, COPY_RULE, (), (gradient_edge(new),))
     return make_tensor(new.tape, take_array([new.value], like), node, new.view_meta)

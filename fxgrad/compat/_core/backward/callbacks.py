@@ -15,7 +15,7 @@ from .accumulation import accumulate_grad, to_cotangent, to_gradient
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..tape import Node
+    from ..tape import AccumulateGrad, Node
 
 
 def run_result_hooks(node: Node, ct, create_graph: bool) -> Any:
@@ -40,7 +40,7 @@ def run_result_hooks(node: Node, ct, create_graph: bool) -> Any:
 
 
 def run_pre_hooks(node: Node, ct, create_graph: bool) -> Any:
-    """Run the pre-hooks of a node, and return its cotangent."""
+    """Run the pre-hooks of a node, and return its cotangent; None if they left nothing of it."""
     for hook in node.hooks.pre_hooks.to_list():
         given = result_gradients(node, ct)
         found = hook(given)
@@ -49,8 +49,25 @@ def run_pre_hooks(node: Node, ct, create_graph: bool) -> Any:
                 None if g is None else to_cotangent(g, create_graph)
                 for g in check_replacements(hook, found, given)
             ]
-            ct = cts[0] if node.result_avals is None else {i: c for i, c in enumerate(cts) if c is not None}
+            ct = (
+                cts[0]
+                if node.result_avals is None
+                else {i: c for i, c in enumerate(cts) if c is not None} or None
+            )
     return ct
+
+
+def run_post_accumulate_hooks(leaf: AccumulateGrad, tensor: Tensor) -> None:
+    """Run the hooks of a leaf that are called when a gradient was added to its `.grad`."""
+    for hook in leaf.hooks.post_accumulate_hooks.to_list():
+        found = hook(tensor)
+        if isinstance(found, Tensor):
+            raise TensorError(
+                "Tensor post accumulate grad hooks should return None.",
+                hint="assign to tensor.grad in the hook",
+            )
+        if found is not None:
+            raise not_a_gradient_error(found)
 
 
 def run_post_hooks(node: Node, ct, results: Sequence[Any], create_graph: bool) -> Sequence[Any]:
@@ -71,7 +88,7 @@ def run_post_hooks(node: Node, ct, results: Sequence[Any], create_graph: bool) -
 
 def result_cotangent(node: Node, ct, index: int) -> Any:
     """The cotangent of one of a node's results, or None."""
-    return ct if node.result_avals is None else ct.get(index)
+    return ct if ct is None or node.result_avals is None else ct.get(index)
 
 
 def result_gradients(node: Node, ct) -> tuple[Tensor | None, ...]:
@@ -80,10 +97,15 @@ def result_gradients(node: Node, ct) -> tuple[Tensor | None, ...]:
     return tuple([None if v is None else to_gradient(v) for v in values])
 
 
+def not_a_gradient_error(found) -> ArgumentError:
+    """Return the error for what a hook returned and is no Tensor."""
+    return ArgumentError(f"expected Variable, but hook returned '{type(found).__name__}'")
+
+
 def check_replacement(hook, found, given: Tensor | None) -> Tensor:
     """Check what a hook returned in place of a gradient: it must be a Tensor of the same dtype and shape."""
     if not isinstance(found, Tensor):
-        raise ArgumentError(f"expected Variable, but hook returned '{type(found).__name__}'")
+        raise not_a_gradient_error(found)
     if given is not None:
         have, want = aval_of(refresh(found).value), aval_of(given.value)
         if have.dtype != want.dtype:

@@ -21,10 +21,13 @@ from ....core.fp_errors import ERROR_STATE, IGNORE
 from ....core.interpreter import CURRENT, Context, use_context
 from ....ops.masked import Masked
 from ....transforms.vmap import vmap
+from ..anomaly import ensure_no_nan, error_reports
 from ..duals import DUAL_LEVEL, add_dual_level
 from ..errors import ArgumentError, TensorError
+from ..hooks import RUNNING
 from ..memory import VERSIONS, ensure_unmodified
-from ..modes import current_modes, with_modes
+from ..modes import current_modes, tools_of, use_user_context, with_modes
+from ..packing import unpack_residuals
 from ..tape import (
     BASE_TAPE,
     FREED,
@@ -43,9 +46,6 @@ from .accumulation import accumulate_grad, release_lock, to_cotangent, to_gradie
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-# Whether the pass that is running is for certain inputs only: some code can run in others alone.
-INPUTS_ONLY: ContextVar[bool] = ContextVar("fxgrad restricted", default=False)
 
 MAX_NESTING = (
     32  # passes, each in user code of the one before, that share a thread: Python's stack has an end
@@ -72,35 +72,36 @@ def run_backward(
     `is_grads_batched`: the cotangents given and returned have a leading batch axis. `context` is where rules run, if
     the tape is not open any more.
     """
-    caller, depth, restricted, speaking = (
-        CURRENT.get(),
-        PASS_DEPTH.get(),
-        INPUTS_ONLY.get(),
-        ERROR_STATE.get(),
-    )
+    caller, depth, running, speaking = CURRENT.get(), PASS_DEPTH.get(), RUNNING.get(), ERROR_STATE.get()
+    make_pass = Pass if caller.modes is None or not caller.modes.anomaly else AnomalyPass
+    if caller.observer is not None:
+        from .observed import ObservedAnomalyPass, ObservedPass  # which are written in terms of passes
+
+        make_pass = ObservedPass if make_pass is Pass else ObservedAnomalyPass
     tape = current_tape()  # that of `graph_tape`, or one inside a transform into which the graph was brought
     inside = CURRENT.get()
 
     rules_context = context or pullback_context(tape, create_graph)
+    if caller.observer is not None and rules_context.observer is None:
+        rules_context = caller.observer.above(rules_context)
     if DUAL_LEVEL.get() is not None:
         rules_context = add_dual_level(rules_context, tape, create_graph)
 
     def run_pass() -> dict[int, Any]:
         PASS_DEPTH.set(depth + 1)
-        INPUTS_ONLY.set(targets is not None)
         ERROR_STATE.set(IGNORE)
         CURRENT.set(rules_context)
         try:
             if is_grads_batched:
-                return run_batched(graph_tape, seeds, retain_graph, create_graph, targets)
-            return Pass(graph_tape, caller, retain_graph, create_graph, targets, capture).run(seeds)
+                return run_batched(make_pass, graph_tape, seeds, retain_graph, create_graph, targets)
+            return make_pass(graph_tape, caller, retain_graph, create_graph, targets, capture).run(seeds)
         finally:
             restore()
 
     def restore() -> None:
         CURRENT.set(inside)
         ERROR_STATE.set(speaking)
-        INPUTS_ONLY.set(restricted)
+        RUNNING.set(running)
         PASS_DEPTH.set(depth)
 
     if (depth + 1) % MAX_NESTING:
@@ -114,20 +115,31 @@ def run_backward(
         return pool.submit(copy_context().run, run_pass).result()
 
 
+def is_for_inputs_only() -> bool:
+    """Whether the innermost pass that is running is for certain inputs: some code can run in others alone."""
+    running = RUNNING.get()
+    return running is not None and running.wanted is not None
+
+
 def pullback_context(tape: TapeInterpreter, create_graph: bool) -> Context:
     """Return the Context in which rules run: one level further out, or the tape itself where they are to be
     recorded."""
-    if not create_graph:
-        return with_modes(tape.outer, suspended=True) if tape.is_stand_in else tape.outer
-    return with_modes(Context(tape, tape.outer.observer), grad=True)
+    tools = tools_of(CURRENT.get().modes)
+    if create_graph:
+        return with_modes(Context(tape, tape.outer.observer), grad=True, **tools)
+    if tape.is_stand_in:
+        return with_modes(tape.outer, suspended=True, **tools)
+    return with_modes(tape.outer, **tools) if tools else tape.outer
 
 
-def run_batched(graph_tape, seeds, retain_graph: bool, create_graph: bool, targets) -> dict[int, Any]:
+def run_batched(
+    make_pass, graph_tape, seeds, retain_graph: bool, create_graph: bool, targets
+) -> dict[int, Any]:
     """Run one backward pass for every entry of the cotangents' batch axis, at once."""
     found: list[int] = []
 
     def run_entry(cts: list[Any]) -> list[Any]:
-        one = Pass(graph_tape, CURRENT.get(), retain_graph, create_graph, targets, True)
+        one = make_pass(graph_tape, CURRENT.get(), retain_graph, create_graph, targets, True)
         captured = one.run([(parent, ct) for (parent, _), ct in zip(seeds, cts)])
         found.extend(captured)
         return list(captured.values())
@@ -137,9 +149,11 @@ def run_batched(graph_tape, seeds, retain_graph: bool, create_graph: bool, targe
 
 
 class Pass:
-    """One backward pass: the cotangents that have arrived, and how they are used."""
+    """One backward pass: the cotangents that have arrived, and how they are used. `notes` are those of hooks that wait
+    for several gradients."""
 
     __slots__ = (
+        "__weakref__",
         "caller_context",
         "capture",
         "captured",
@@ -151,10 +165,14 @@ class Pass:
         "hooked_leaves",
         "leaves",
         "needed_nodes",
+        "notes",
         "places",
         "retain_graph",
+        "seeds",
+        "visited_nodes",
         "wanted",
     )
+    takes_shortcuts = True  # through nodes without hooks
 
     def __init__(
         self,
@@ -181,9 +199,13 @@ class Pass:
         self.captured: dict[int, Any] = {}
         self.places: dict[Node, list[tuple[int, int]]] = {}  # wanted node → (position, number of the result)
         self.needed_nodes: set[Node] | None = None  # the nodes that lead to wanted ones, and these
+        self.visited_nodes: set[Node] | None = None  # once somebody asks, all that it visits
+        self.notes: dict[Any, Any] = {}
 
-    def run(self, seeds: Iterable[tuple[Any, Any]]) -> dict[int, Any]:
+    def run(self, seeds: Sequence[tuple[Any, Any]]) -> dict[int, Any]:
         """Run the whole pass."""
+        RUNNING.set(self)
+        self.seeds = seeds
         if self.wanted is not None:
             for position, (node, index) in enumerate(self.wanted):
                 self.places.setdefault(node, []).append((position, index))
@@ -195,18 +217,32 @@ class Pass:
         self.walk()
         while self.leaves:
             self.finish(next(iter(self.leaves)))
+        if self.notes:
+            with self.user_code():
+                for hook in list(self.notes):
+                    hook.finish(self)
         return self.captured
+
+    def visits(self, node: Node) -> bool:
+        """Whether a node is among those that the pass visits."""
+        if self.needed_nodes is not None:
+            return node in self.needed_nodes
+        if self.visited_nodes is None:
+            nodes = reachable_nodes(dict.fromkeys(node_and_index(edge)[0] for edge, _ in self.seeds))
+            edges = [edge for n in nodes for edge in n.next_edges if type(edge) is AccumulateGrad]
+            self.visited_nodes = {*nodes, *edges}
+        return node in self.visited_nodes
 
     def walk(self) -> None:
         """Visit the nodes, latest first."""
         cts, heap, places, hooked = self.cts, self.heap, self.places, self.hooked_leaves
-        retain, create = self.retain_graph, self.create_graph
+        retain, slow = self.retain_graph, self.create_graph or not self.takes_shortcuts
         direct = Node if self.needed_nodes is None else None
         latest = heappop(heap)[1] if heap else None
         while latest is not None:
             node, latest = latest, None
             ct = cts.pop(node)
-            if node.pull_plain is None or create or type(ct) not in PLAIN or (places and node in places):
+            if node.pull_plain is None or slow or type(ct) not in PLAIN or (places and node in places):
                 results = self.passed(node, ct)
             else:
                 residuals = node.residuals  # once: another thread may free them
@@ -276,18 +312,27 @@ class Pass:
                 ct = callbacks.run_result_hooks(node, ct, self.create_graph)
         if node in self.places:
             self.capture_cotangent(node, ct)
-            if not any(p is not None and node_and_index(p)[0] in self.needed_nodes for p in node.next_edges):  # type: ignore[operator]
-                return [None] * len(node.next_edges)
+        is_end = node in self.places and not self.leads_further(node)
+        if is_end and self.capture:
+            return [None] * len(node.next_edges)
         if hooks is not None:
             with self.user_code():
                 ct = callbacks.run_pre_hooks(node, ct, self.create_graph)
-        results = self.pulled(node, ct)
-        if not self.retain_graph and node.rule.saved_from:
-            node.residuals = FREED
+        if is_end or ct is None:
+            results = [None] * len(node.next_edges)
+        else:
+            results = self.pulled(node, ct)
+            if not self.retain_graph and (node.rule.saved_from or node.is_packed):
+                node.residuals = FREED
         if hooks is not None:
             with self.user_code():
                 results = callbacks.run_post_hooks(node, ct, results, self.create_graph)
         return results
+
+    def leads_further(self, node: Node) -> bool:
+        """Whether the gradient of an operand of a wanted node is needed."""
+        edges = [edge for edge in node.next_edges if edge is not None]
+        return any(node_and_index(edge)[0] in self.needed_nodes for edge in edges)  # type: ignore[operator]
 
     def pulled(self, node: Node, ct) -> Sequence[Any]:
         """Return the cotangents that a node's rule gives."""
@@ -296,21 +341,25 @@ class Pass:
             raise TensorError(FREED_MESSAGE)
         if VERSIONS.latest_change > node.order:
             check_residuals(node, residuals)
+        if node.is_packed:
+            with self.user_code():
+                residuals = unpack_residuals(node, residuals)
         if self.create_graph:
             residuals = trace_residuals(self.graph_tape, node, residuals)
-        if not node.runs_user_code:
-            return node.rule.pull(ct, *residuals)
-        with self.user_code():
-            return node.rule.pull(ct, *residuals)
+        return self.apply_rule(node, ct, residuals)
 
-    def user_code(self) -> use_context:
+    def apply_rule(self, node: Node, ct, residuals) -> Sequence[Any]:
+        """Apply the rule of a node."""
+        return node.rule.pull(ct, *residuals)
+
+    def user_code(self) -> use_user_context:
         """A context manager for user code: its grad mode is that of the gradients."""
         # Inside transforms what is switched off here would be off further out as well.
         grad, suspended = (
             self.create_graph or self.graph_tape is not BASE_TAPE,
             not self.create_graph and self.graph_tape.is_stand_in,
         )
-        return use_context(with_modes(self.caller_context, grad=grad, suspended=suspended))
+        return use_user_context(with_modes(self.caller_context, grad=grad, suspended=suspended))
 
     def capture_cotangent(self, node: Node, ct) -> None:
         """Capture the cotangent of a target node."""
@@ -363,10 +412,33 @@ class Pass:
             return
         ct = callbacks.run_pre_hooks(leaf, ct, self.create_graph)
         tensor = leaf.variable
-        accumulate_grad(tensor, [ct], self.create_graph)
-        for hook in leaf.hooks.post_accumulate_hooks.to_list():
-            hook(tensor)
+        if ct is not None:
+            accumulate_grad(tensor, [ct], self.create_graph)
+        callbacks.run_post_accumulate_hooks(leaf, tensor)
         callbacks.run_post_hooks(leaf, ct, (), self.create_graph)
+
+
+class AnomalyPass(Pass):
+    """A backward pass that detects anomalies: errors, and where that is wanted NaN, are reported with forward calls."""
+
+    __slots__ = ("evaluated",)
+    evaluated: Node  # that which is computing gradients now
+    takes_shortcuts = False
+
+    def passed(self, node: Node, ct) -> Sequence[Any]:
+        """See `Pass`."""
+        self.evaluated = node
+        with error_reports(node):
+            results = super().passed(node, ct)
+            if current_modes().check_nan:
+                ensure_no_nan(node, results)
+            return results
+
+    def finish(self, leaf: AccumulateGrad) -> None:
+        """See `Pass`."""
+        self.evaluated = leaf
+        with error_reports(leaf):
+            super().finish(leaf)
 
 
 def reachable_nodes(nodes: Iterable[Node]) -> list[Node]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..._core.errors import TensorError
 from ..._core.hooks import HookList, RemovableHandle
-from ..._core.tensor import Tensor
-from ..._declare.operation import operation
+from ..._core.tensor import Tensor, wrap
+from ...autograd.function import Function
+from ...autograd.grad_mode import is_grad_enabled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from ..._core.tape import Node
 
 HOOK_KINDS = ("forward_pre", "forward", "backward_pre", "backward")
 
@@ -128,40 +133,59 @@ def apply_forward_hook(module, hook: Hook, args: tuple, kwargs: dict, result) ->
     return hook.function(module, *given, result)
 
 
-@operation(
-    "*tensors", name="hooked", node="BackwardHookFunctionBackward", spaces="", out=False, results=tuple
-)
-def pass_through_node(tensors) -> Any:
-    """Pass Tensors through one Node, which gets their gradients together."""
-    return list(tensors)
+class BackwardHookFunction(Function):
+    """Tensors passed through one Node, which gets their gradients together, zeros where there are none."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(*tensors) -> tuple[Tensor, ...]:
+        return tensors
+
+    @staticmethod
+    def setup_context(ctx, inputs: tuple, output: tuple) -> None:
+        ctx.mark_non_differentiable(*[x for x in inputs if not x.requires_grad])
+
+    @staticmethod
+    def backward(ctx, *gradients) -> tuple[Tensor, ...]:
+        return gradients
+
+    @staticmethod
+    def jvp(ctx, *tangents) -> tuple[Tensor | None, ...]:
+        return tuple([None if t is None else t.view_as(t) for t in tangents])
 
 
-def watch_gradients(values, on_gradients: Callable) -> Any:
-    """Pass the Tensors that require a gradient through one Node. Before it, `on_gradients` is called with a gradient
-    or None for every value, and may return others."""
-    single = isinstance(values, Tensor)
-    items = [values] if single else list(values)
-    places = [i for i, x in enumerate(items) if isinstance(x, Tensor) and x.requires_grad]
-    if not places:
-        return values, False
-    results = pass_through_node([items[i] for i in places])
+class Passage:
+    """The Tensors among some values, which are passed through one Node if any of them requires a gradient. Neither they
+    nor the Node are kept: a hook of that Node refers to this."""
 
-    def call_on_gradients(gradients) -> Any:
-        found = on_gradients(place_gradients(gradients, places, len(items)))
-        return None if found is None else tuple([found[i] for i in places])
+    def __init__(self, values: Sequence[Any]):
+        self.count = len(values)
+        self.places = [i for i, x in enumerate(values) if isinstance(x, Tensor)]
+        self.avals = [values[i].aval for i in self.places]
+        self.is_watched = is_grad_enabled() and any(values[i].requires_grad for i in self.places)
 
-    results[0].grad_fn.register_prehook(call_on_gradients)
-    for i, result in zip(places, results):
-        items[i] = result
-    return (items[0] if single else type(values)(items)), True
+    def pass_values(self, values: Sequence[Any]) -> tuple[list[Any], Node]:
+        """Return the values, the Tensors among them with a new history, and the Node that this is."""
+        passed = BackwardHookFunction.apply(*[values[i] for i in self.places])
+        found = list(values)
+        for i, t in zip(self.places, passed):
+            found[i] = t
+        return found, next(t.grad_fn for t in passed if t.requires_grad)
 
+    def spread(self, gradients: Sequence[Any], zeros: bool) -> tuple[Any, ...]:
+        """Return a gradient for each value: None for those that are no Tensors, and, unless zeros are wanted, for those
+        that have none."""
+        found: list[Any] = [None] * self.count
+        for i, gradient, aval in zip(self.places, gradients, self.avals):
+            if gradient is None and zeros:
+                gradient = wrap(np.zeros(aval.shape, aval.dtype))
+            found[i] = gradient
+        return tuple(found)
 
-def place_gradients(gradients, places: list[int], count: int) -> tuple:
-    """Place gradients among so many values, with None at the others."""
-    found: list[Any] = [None] * count
-    for i, gradient in zip(places, gradients):
-        found[i] = gradient
-    return tuple(found)
+    def gather(self, gradients: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the gradients of the Tensors."""
+        return tuple([gradients[i] for i in self.places])
 
 
 def check_hook_result(given, gradients: tuple, hook: str, what: str) -> tuple:
@@ -181,16 +205,20 @@ class BackwardHooks:
         self.module = module
         self.pre_hooks = list(module._hooks["backward_pre"].values())
         self.post_hooks = list(module._hooks["backward"].values())
-        self.grad_output: Any = None
-        self.has_inputs = False
-        self.count = 0
+        self.arguments: Passage | None = None
+        self.results: Passage | None = None
+        self.grad_output: tuple | None = None  # of the pass that has come through the results
 
     def inputs(self, args: tuple) -> tuple:
         """Watch the gradients of the arguments, and return these."""
-        if self.post_hooks:
-            self.count = len(args)
-            args, self.has_inputs = watch_gradients(args, self.on_input_gradients)
-        return args
+        if not self.post_hooks:
+            return args
+        self.arguments = Passage(args)
+        if not self.arguments.is_watched:
+            return args
+        found, node = self.arguments.pass_values(args)
+        node.register_hook(self.on_input_gradients)
+        return tuple(found)
 
     def outputs(self, result) -> Any:
         """Watch the gradients of the results, and return these."""
@@ -201,28 +229,46 @@ class BackwardHooks:
                 stacklevel=4,
             )
             return result
-        return watch_gradients(result, self.on_output_gradients)[0]
+        values = [result] if isinstance(result, Tensor) else result
+        self.results = Passage(values)
+        if not self.results.is_watched:
+            return result
+        found, node = self.results.pass_values(values)
+        node.register_prehook(self.on_output_gradients)
+        return found[0] if values is not result else type(result)(found)
 
-    def on_output_gradients(self, gradients: tuple) -> Any:
-        found: Any = None
+    def on_output_gradients(self, given: tuple) -> tuple | None:
+        """Call the pre-hooks, and, where no argument requires a gradient, the hooks."""
+        results: Any = self.results
+        gradients = original = results.spread(given, zeros=False)
         for hook in self.pre_hooks:
-            given = hook.function(self.module, gradients)
-            if given is not None:
-                gradients = found = check_hook_result(given, gradients, "Backward pre hook", "grad_output")
+            found = hook.function(self.module, gradients)
+            if found is not None:
+                gradients = check_hook_result(found, gradients, "Backward pre hook", "grad_output")
         self.grad_output = gradients
-        if not self.has_inputs:
-            for hook in self.post_hooks:
-                if hook.function(self.module, (None,) * self.count, gradients) is not None:
-                    raise TensorError(
-                        "Backward hook for Modules where no input requires gradient should always return None or None "
-                        "for all gradients."
-                    )
-        return found
+        if self.arguments is not None and not self.arguments.is_watched:
+            self.call_post_hooks((None,) * self.arguments.count)
+        return None if gradients is original else results.gather(gradients)
 
-    def on_input_gradients(self, gradients: tuple) -> Any:
-        found: Any = None
+    def on_input_gradients(self, given: tuple, _) -> tuple | None:
+        """Call the hooks, unless the gradients did not come through the results: those of a gradient do not."""
+        if self.grad_output is None:
+            return None
+        arguments: Any = self.arguments
+        gradients = original = arguments.spread(given, zeros=True)
         for hook in self.post_hooks:
-            given = hook.function(self.module, gradients, self.grad_output)
-            if given is not None:
-                gradients = found = check_hook_result(given, gradients, "Backward hook", "grad_input")
-        return found
+            found = hook.function(self.module, gradients, self.grad_output)
+            if found is not None:
+                gradients = check_hook_result(found, gradients, "Backward hook", "grad_input")
+        self.grad_output = None
+        return None if gradients is original else arguments.gather(gradients)
+
+    def call_post_hooks(self, grad_input: tuple) -> None:
+        """Call the hooks where no argument requires a gradient."""
+        for hook in self.post_hooks:
+            if hook.function(self.module, grad_input, self.grad_output) is not None:
+                raise TensorError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None "
+                    "for all gradients."
+                )
+        self.grad_output = None

@@ -184,6 +184,11 @@ class BatchNorm(RunningNorm):
         mean, var = (self.running_mean, self.running_var) if keeps else (None, None)
         return functional.batch_norm(input, mean, var, self.weight, self.bias, own, momentum, self.eps)
 
+    def forget_running_stats(self) -> None:
+        """Keep no running statistics from now on: those of each batch are taken, in evaluation as well."""
+        self.running_mean = self.running_var = self.num_batches_tracked = None
+        self.track_running_stats = False
+
 
 class InstanceNorm(RunningNorm):
     """Mean 0 and variance 1 of each channel of each entry of the batch."""

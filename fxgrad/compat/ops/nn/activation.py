@@ -21,6 +21,7 @@ from ..._declare.entry import inplace_method
 from ..._declare.operation import operation
 from ..._declare.out import with_out
 from ..._declare.spaces import expose
+from ..arguments import normalize_dim
 from ..declarers import kind, number_like
 
 if TYPE_CHECKING:
@@ -284,7 +285,10 @@ def tanhshrink(input) -> Any:
 @operation("input", spaces="nn.functional")
 def glu(input, dim: int = -1) -> Any:
     """a·sigmoid(b) for the halves a and b along a dimension."""
-    axis, size = dim % input.ndim, input.shape[dim]
+    if not input.ndim:
+        raise TensorError("glu does not support scalars because halving size must be even")
+    axis = normalize_dim(dim, input.ndim)
+    size = input.shape[axis]
     if size % 2:
         raise TensorError(f"Halving dimension must be even, but dimension {axis} is size {size}")
     head = (slice(None, None, None),) * axis

@@ -9,7 +9,7 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
-from ....core.interpreter import Tracer
+from ....core.interpreter import Tracer, concretize
 from ..._core.dtypes import type_name
 from ..._core.errors import ArgumentValueError, DimensionError, TensorError
 from ..._core.tensor import refresh
@@ -178,7 +178,7 @@ def unbatch_losses(losses, input) -> Any:
     return losses if aval_of(input).ndim > 1 else ops.reshape(losses, shape=())
 
 
-@loss("input target weight", promote=None)
+@loss("input target weight", promote=None, kinds="f")
 def multi_margin_loss(
     input, target, p: int = 1, margin: float = 1.0, weight=None, reduction: str = "mean"
 ) -> Any:
@@ -197,7 +197,7 @@ def multi_margin_loss(
     return reduce_losses(unbatch_losses(losses, input), reduction)
 
 
-@loss(promote=None)
+@loss(promote=None, kinds="f")
 def multilabel_margin_loss(input, target, reduction: str = "mean") -> Any:
     """Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the first −1, and all classes i that are none,
     divided by the number of classes."""
@@ -226,14 +226,13 @@ def multilabel_margin_loss(input, target, reduction: str = "mean") -> Any:
     return reduce_losses(unbatch_losses(losses, input), reduction)
 
 
-@loss("input target weight")
+@loss("input target weight", kinds="f")
 def multilabel_soft_margin_loss(input, target, weight=None, reduction: str = "mean") -> Any:
     """The mean over the classes of the entropy of sigmoid(x) against 0 or 1."""
     terms = target * ops.softplus(ops.negative(input)) + (1 - target) * ops.softplus(input)
     if weight is not None:
         terms = terms * weight
-    axis = aval_of(terms).ndim - 1
-    losses = ops.reduce_sum(terms, axes=(axis,)) / aval_of(terms).shape[axis]
+    losses = ops.reduce_sum(terms, axes=(aval_of(terms).ndim - 1,)) / aval_of(input).shape[-1]
     return reduce_losses(losses, reduction)
 
 
@@ -244,10 +243,11 @@ def one_hot_arguments(input, num_classes: int = -1) -> Any:
     if kind_of(aval.dtype) != "i" or aval.dtype.itemsize != 8:
         raise TensorError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes == -1 or not isinstance(input.value, Tracer):
+        classes = concretize(input.value, "one_hot")
         if num_classes == -1 and not aval.size:
             raise TensorError("Can not infer total number of classes from empty tensor.")
         if aval.size:
-            low, high = int(input.min()), int(input.max())
+            low, high = int(classes.min()), int(classes.max())
             if low < 0:
                 raise TensorError("Class values must be non-negative.")
             if num_classes == -1:

@@ -11,6 +11,7 @@ from ....core.aval import aval_of
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ..arguments import normalize_dims
 from ..reduction import p_norm
 from .loss import hinge, loss, reduce_losses
 
@@ -21,21 +22,22 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
     return p_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False)
+@operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False, kinds="f")
 def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8) -> Any:
     """⟨x1, x2⟩/(‖x1‖·‖x2‖) along a dimension; norms are not taken for less than eps."""
     if not eps >= 0:
         raise TensorError(f"eps must be non-negative, got: {eps}")
     shape = np.broadcast_shapes(aval_of(x1).shape, aval_of(x2).shape)
+    axes = normalize_dims(dim, len(shape))
     x1, x2 = (ops.broadcast_to(x, shape=shape) for x in (x1, x2))
     a, b = (
         x / ops.where(ops.less(n, eps), eps, n)
         for x, n in ((x1, p_norm(x1, 2, dim, True)), (x2, p_norm(x2, 2, dim, True)))
     )
-    return ops.reduce_sum(a * b, axes=(dim % len(shape),))
+    return ops.reduce_sum(a * b, axes=axes)
 
 
-@operation("input", spaces="function nn.functional", out=False)
+@operation("input", spaces="function nn.functional", out=False, kinds="f")
 def pdist(input, p: float = 2.0) -> Any:
     """The p-norm distances of all pairs of rows i < j, in this order."""
     if aval_of(input).ndim != 2:

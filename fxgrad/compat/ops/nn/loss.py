@@ -91,7 +91,7 @@ def hinge(x) -> Any:
 
 
 # -- differences ------------------------------------------
-@loss("input target weight")
+@loss("input target weight", kinds="f")
 def mse_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     """The squared difference.
 
@@ -108,7 +108,7 @@ def l1_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     return weigh_and_reduce(ops.absolute(input - target), weight, reduction)
 
 
-@loss()
+@loss(kinds="f")
 def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) -> Any:
     """d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2 elsewhere."""
     if not beta >= 0:
@@ -119,7 +119,7 @@ def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) ->
     return reduce_losses(losses, reduction)
 
 
-@operation("input target weight", promote="arithmetic", spaces="nn.functional", out=False)
+@operation("input target weight", promote="arithmetic", spaces="nn.functional", out=False, kinds="f")
 def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Any:
     """d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
     if not delta > 0:
@@ -167,7 +167,7 @@ def binary_cross_entropy(input, target, weight=None, reduction: str = "mean") ->
     return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
-@loss("input target weight pos_weight", "function")
+@loss("input target weight pos_weight", "function", kinds="f")
 def binary_cross_entropy_with_logits(
     input, target, weight=None, reduction: str = "mean", pos_weight=None
 ) -> Any:
@@ -191,11 +191,11 @@ def kl_div(input, target, reduction: str = "mean", log_target: bool = False) -> 
         absent = ops.equal(target, 0)
         losses = ops.where(absent, 0, target * ops.log(ops.where(absent, 1, target))) - target * input
     if reduction == "batchmean":
-        return fnp.sum(losses) / aval_of(input).shape[0]
+        return fnp.sum(losses) / (aval_of(input).shape or (1,))[0]
     return reduce_losses(losses, reduction)
 
 
-@loss(size_average="eps")
+@loss(size_average="eps", promote="float")
 def poisson_nll_loss(
     input, target, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:

@@ -148,7 +148,7 @@ def declare_normalization(layout, name: str, kind: str, doc: str = "", **options
 
     normalize.__doc__ = doc
     node = f"Native{kind}NormBackward0"
-    options = {"spaces": "", "results": tuple, "out": False, "tangent": tangent, **options}
+    options = {"spaces": "", "results": tuple, "out": False, "tangent": tangent, "kinds": "f", **options}
     return operation("input weight bias", name=name, node=node, **options)(normalize)
 
 
@@ -256,6 +256,7 @@ def rms_norm(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
     spaces="",
     out=False,
     node="NativeBatchNormBackward0",
+    kinds="f",
 )
 def normalize_by_statistics(input, running_mean, running_var, weight, bias, eps: float) -> Any:
     """Normalize by given statistics of each channel."""
@@ -356,7 +357,7 @@ expose_with(f"{STATISTICS}, training, momentum, eps, cudnn_enabled=True", batch_
 expose_with(f"{STATISTICS}, use_input_stats, momentum, eps, cudnn_enabled=True", instance_norm)
 
 
-@operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")
+@operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float", kinds="f")
 def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """x/(k + alpha·m)^beta with the mean m of the squares of `size` neighbouring channels, zeros beyond the ends."""
     rank = aval_of(input).ndim

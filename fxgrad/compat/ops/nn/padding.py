@@ -79,7 +79,9 @@ def check_pad(input, pad, mode: str) -> None:
     if mode not in MODES:
         raise NotSupportedError(f"Unrecognised padding mode {mode}")
     count, ndim = len(pad) // 2, input.ndim
-    if len(pad) % 2 or ndim not in (count + 1, count + 2) or count not in (1, 2, 3):
+    if len(pad) % 2:
+        raise TensorError("Padding length must be divisible by 2")
+    if ndim not in (count + 1, count + 2) or count not in (1, 2, 3):
         raise NotSupportedError(
             "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now",
             hint="pad the last dimensions, and have at most two before them",
@@ -91,6 +93,11 @@ def check_pad(input, pad, mode: str) -> None:
             raise TensorError(
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
                 f"({low}, {high}) at dimension {axis} of input {list(input.shape)}"
+            )
+        if mode != "circular" and n + low + high < 1:
+            raise TensorError(
+                f"input (dim {axis}: {n}) is too small. Calculated output size: {n + low + high}",
+                hint="negative widths leave nothing to fill in from",
             )
         if mode == "circular" and remaining_size(n, low, high) < 0:
             raise TensorError("Negative padding value is resulting in an empty dimension")

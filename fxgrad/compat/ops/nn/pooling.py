@@ -177,7 +177,12 @@ def adaptive_sizes(output_size, shape: tuple[int, ...]) -> tuple[int, ...]:
     given = output_size if isinstance(output_size, list | tuple) else (output_size,) * len(shape)
     if len(given) != len(shape):
         raise TensorError(f"adaptive pooling: output_size must have {len(shape)} elements")
-    return tuple(n if m is None else int(m) for n, m in zip(shape, given))
+    sizes = tuple(n if m is None else int(m) for n, m in zip(shape, given))
+    if any(n < 0 for n in sizes):
+        raise TensorError(
+            f"adaptive pooling: elements of output_size must be greater than or equal to 0 but got {sizes}"
+        )
+    return sizes
 
 
 @spatial_operations("adaptive_avg_pool{}d", each=lambda rank: {"spaces": rank_spaces(rank)})
@@ -186,7 +191,9 @@ def adaptive_avg_pool(rank: int, input, output_size) -> Any:
     x = input
     for axis, count in enumerate(adaptive_sizes(output_size, aval_of(x).shape[2:]), 2):
         shape = aval_of(x).shape
-        if shape[axis] % max(count, 1) == 0 and count:
+        if not count:
+            x = ops.getitem(x, index=(*(slice(None, None, None),) * axis, slice(0, 0, None)))
+        elif shape[axis] % count == 0:
             x = ops.reshape(x, shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
             x = ops.reduce_sum(x, axes=(axis + 1,)) / (shape[axis] // count)
         else:
@@ -263,7 +270,7 @@ def adaptive_max_pool_with_indices(rank: int, input, output_size) -> Any:
     for n, count in zip(shape[2:], counts):
         pieces = adaptive_ranges(n, count)
         longest = max(map(len, pieces), default=1)
-        tables.append(np.array([[p[min(k, len(p) - 1)] for p in pieces] for k in range(longest)]))
+        tables.append(np.array([[p[min(k, len(p) - 1)] for p in pieces] for k in range(longest)], np.intp))
     positions = flat_positions(shape[2:], tables)
     flat = ops.reshape(input, shape=(*shape[:2], prod(shape[2:])))
     taps = ops.getitem(flat, positions, index=(slice(None, None, None),) * 2 + (ops.ARRAY,))

@@ -130,6 +130,10 @@ def interpolate(
             f"of {list(shape)} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
             "and output size in (o1, o2, ...,oK) format."
         )
+    if min(*shape, *size) < 1:
+        raise TensorError(
+            f"Input and output sizes should be greater than 0, but got input {shape} and output {size}"
+        )
     if mode == "area":
         return adaptive_avg_pool[rank - 1](input, size)
     return upsample_values(input, size, scales, mode, bool(align_corners))

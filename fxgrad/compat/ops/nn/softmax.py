@@ -9,9 +9,11 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import aval_of
-from ..._core.dtypes import as_numpy_dtype
+from ..._core.dtypes import as_numpy_dtype, short_name
+from ..._core.errors import NotSupportedError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ..declarers import kind
 
 
 def convert_if_given(x, dtype) -> Any:
@@ -41,6 +43,17 @@ def softmax_axis(x, dim: int | None) -> int:
     return dim % rank
 
 
+def ensure_floating(name: str, x, axis: int) -> None:
+    """Raise for whole numbers, truth values and complex numbers."""
+    if kind(x) != "f":
+        kernel = (
+            f"{name}_lastdim_kernel_impl" if axis == max(aval_of(x).ndim, 1) - 1 else f"{name}_kernel_impl"
+        )
+        raise NotSupportedError(
+            f"\"{kernel}\" not implemented for '{short_name(aval_of(x).dtype)}'", hint="dtype=torch.float32"
+        )
+
+
 def softmax_tangent(y, primals, tangents, params: dict) -> Any:
     if not aval_of(y).ndim:
         return tangents[0] * 0
@@ -57,6 +70,7 @@ def softmax(input, dim: int, dtype=None) -> Any:
     [0.5, 0.5]
     """
     x, axis = convert_if_given(input, dtype), softmax_axis(input, dim)
+    ensure_floating("softmax", x, axis)
     if not aval_of(x).ndim:
         return x * 0 + 1
     e = ops.exp(subtract_max(x, axis))
@@ -74,6 +88,7 @@ def log_softmax_tangent(y, primals, tangents, params: dict) -> Any:
 def log_softmax(input, dim: int, dtype=None) -> Any:
     """The logarithm of softmax, without overflow."""
     x, axis = convert_if_given(input, dtype), softmax_axis(input, dim)
+    ensure_floating("log_softmax", x, axis)
     if not aval_of(x).ndim:
         return x * 0
     x = subtract_max(x, axis)

@@ -1,0 +1,54 @@
+"""The conjugate bit and the negative bit of a view: how its entries are read from memory, and written there.
+
+NumPy has no such arrays. A Tensor with a bit set therefore has an array of its own as its value, read-only, with the
+strides of the memory; it is computed anew from the memory whenever the Tensor is used (`views.LazyMeta`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .memory import copy_with_strides
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+CONJ, NEG = 1, 2
+
+
+def apply_bits(array, bits: int) -> Any:
+    """Compute the conjugates or negatives for which the bits stand. Either is its own inverse."""
+    if bits & CONJ:
+        array = np.conjugate(array)
+    if bits & NEG:
+        array = np.negative(array)
+    return np.asarray(array) if isinstance(array, np.generic) else array
+
+
+def read_with_bits(memory, bits: int) -> Any:
+    """Return the entries that an array in memory has with these bits, as a read-only array of the same strides."""
+    value = apply_bits(memory, bits)
+    if type(value) is np.ndarray:
+        value = copy_with_strides(value, memory.strides) if value.strides != memory.strides else value
+        value.flags.writeable = False
+    return value
+
+
+def has_bit(tensor: Tensor, bit: int = CONJ | NEG) -> bool:
+    """Whether the entries of a Tensor are read as conjugates, or as negatives, of those in memory."""
+    meta = tensor.view_meta
+    return meta is not None and bool(meta.bits & bit)
+
+
+def memory_array(tensor: Tensor) -> Any:
+    """The array in whose memory the entries of a Tensor are; its value where that is traced."""
+    value, meta = tensor.value, tensor.view_meta
+    return value if meta is None or not meta.bits or meta.memory is None else meta.memory
+
+
+def write_memory(tensor: Tensor, value) -> None:
+    """Write these entries into the memory of a Tensor, as its bits require."""
+    memory = memory_array(tensor)
+    memory[...] = apply_bits(value, tensor.view_meta.bits) if has_bit(tensor) else value

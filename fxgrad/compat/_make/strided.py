@@ -1,0 +1,70 @@
+"""Tensors of arbitrary strides."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...transforms.vmap import BatchTracer
+from .._core.dtypes import default_numpy_dtype
+from .._core.layout import batch_levels, contiguous_strides, first_entry
+from .._core.memory import strided_view
+from .._declare.spaces import expose
+from .creation import create_with_options, options_like, parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core.tensor import Tensor
+
+
+@expose()
+def empty_strided(size, stride, **options) -> Tensor:
+    """A Tensor of arbitrary numbers with these strides."""
+    shape = parse_size((size,), "empty_strided")
+
+    def make_array(numpy) -> np.ndarray:
+        return allocate(shape, stride, numpy)
+
+    return create_with_options(make_array, "empty_strided", default_numpy_dtype("f"), **options)
+
+
+@expose("method")
+def new_empty_strided(self: Tensor, size, stride, **options) -> Tensor:
+    """`empty_strided` in the dtype and on the device of this Tensor; under `vmap` one for each entry of a batch.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.ones(4).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    options = options_like(self, options)
+    levels = batch_levels(self.value)
+    if not levels:
+        return empty_strided(size, stride, **options)
+    shape = parse_size((size,), "new_empty_strided")
+    batch = [level.size for level in reversed(levels)]
+
+    def make_batch(numpy) -> Any:
+        step = memory_size(shape, stride)
+        steps = [s * step for s in contiguous_strides(batch)]
+        value: Any = allocate((*batch, *shape), (*steps, *stride), numpy)
+        for level in reversed(levels):
+            value = BatchTracer(level, value)
+        return value
+
+    made = create_with_options(make_batch, "new_empty_strided", None, **options)
+    made.memory_layout = partial(first_entry, made.value)
+    return made
+
+
+def memory_size(shape: Sequence[int], stride: Sequence[int]) -> int:
+    """The number of entries from the first to the last of an array of these strides."""
+    return 1 + sum((n - 1) * s for n, s in zip(shape, stride)) if 0 not in shape else 0
+
+
+def allocate(shape: Sequence[int], stride: Sequence[int], numpy) -> np.ndarray:
+    """Allocate an array of these strides, counted in entries."""
+    memory = np.empty(memory_size(shape, stride), numpy)
+    return strided_view(memory, shape, [s * numpy.itemsize for s in stride], 0)

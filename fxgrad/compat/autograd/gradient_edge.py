@@ -1,0 +1,67 @@
+"""Gradient edges: the places in a graph where the gradients of Tensors arrive."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...core.aval import Aval, aval_of
+from .._core.errors import ArgumentError, DimensionError, TensorError
+from .._core.tape import AccumulateGrad, Edge, Node, node_and_index, show_node
+from .._core.tensor import Tensor, gradient_edge, refresh
+
+
+class GradientEdge(NamedTuple):
+    """The place in a graph where the gradient of a Tensor arrives, which `backward` and `grad` take instead of it: one
+    result of a Node. The Tensor that was made there need not be alive any more, unless it is a leaf, which the
+    `ownership_token` keeps."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+    def edge(self) -> Node | Edge:
+        """The edge by which nodes refer to it: see `Node.next_edges`.
+
+        Raises:
+            IndexError: the Node has no such result.
+        """
+        node, index = self.node, self.output_nr
+        if not 0 <= index < node.num_results:
+            raise DimensionError(f"GradientEdge: {node.name()} has no output number {index}")
+        return node if node.result_avals is None else Edge(node, index)
+
+    def aval(self) -> Aval | None:
+        """The shape and dtype of what was made there; None where the Node was never asked of the Tensor itself."""
+        node, index = node_and_index(self.edge())
+        if type(node) is AccumulateGrad:
+            return aval_of(node.value)
+        return node.__dict__.get("aval") if node.result_avals is None else node.result_avals[index]
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The GradientEdge of a Tensor: `grad(loss, get_gradient_edge(x))` is `grad(loss, x)`.
+
+    Args:
+        tensor: a Tensor that requires a gradient.
+
+    Raises:
+        RuntimeError: it requires none.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> y = x * x
+    >>> edge = torch.autograd.graph.get_gradient_edge(y)
+    >>> torch.autograd.grad(y * y, edge)[0].item()
+    18.0
+    """
+    if not isinstance(tensor, Tensor):
+        raise ArgumentError(f"get_gradient_edge: expected a Tensor, but got {type(tensor).__name__}")
+    parent = gradient_edge(refresh(tensor))
+    if parent is None:
+        raise TensorError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients",
+            hint="tensor.requires_grad_()",
+        )
+    node, index = node_and_index(parent)
+    is_leaf = type(node) is AccumulateGrad
+    return GradientEdge(show_node(node, tensor.value), index, tensor if is_leaf else None)

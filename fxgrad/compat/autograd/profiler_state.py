@@ -1,0 +1,41 @@
+"""Whether there are profiles, whether one is open, and what they measure."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+
+from ...core.interpreter import levels
+
+
+class DeviceType(IntEnum):
+    """Where an event ran."""
+
+    CPU = 0
+    CUDA = 1
+
+    def __repr__(self) -> str:
+        return f"<DeviceType.{self.name}: {self.value}>"
+
+    def __str__(self) -> str:
+        return f"DeviceType.{self.name}"
+
+
+class ProfilerActivity(Enum):
+    """What is measured."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+
+def kineto_available() -> bool:
+    """Whether programs can be profiled: they can."""
+    return True
+
+
+def _profiler_enabled() -> bool:
+    """Whether a profile is open here."""
+    return any(level.name == "profile" for level in levels())

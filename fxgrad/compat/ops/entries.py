@@ -1,0 +1,69 @@
+"""Functions that look at what is in arrays, entry by entry of a batch."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from ... import ops
+from ...core.aval import aval_of
+from ...core.interpreter import PrimalTracer, Tracer, concretize, levels, use_context
+from ...transforms.vmap import BatchTracer
+from .._core.errors import TensorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def by_entries(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function of arrays, which looks at what is in them, one of values: of those that differ between the
+    entries of a batch it is computed entry by entry, as torch does where it has no rule, and the results are stacked.
+    """
+
+    @wraps(function)
+    def compute(**given) -> Any:
+        given = {name: without_tangent(value) for name, value in given.items()}
+        level = next((x for x in levels() if any(is_batch_of(x, v) for v in given.values())), None)
+        if level is None:
+            name = function.__name__
+            return function(
+                **{k: concretize(v, name) if isinstance(v, Tracer) else v for k, v in given.items()}
+            )
+        with use_context(level.outer):
+            entries = [
+                compute(**{k: entry_of(v, i) if is_batch_of(level, v) else v for k, v in given.items()})
+                for i in range(level.size)  # type: ignore[attr-defined]
+            ]
+            if isinstance(entries[0], list):
+                return [stack_entries(level, parts) for parts in zip(*entries)]
+            return stack_entries(level, entries)
+
+    return compute
+
+
+def without_tangent(value) -> Any:
+    """Return the value of an outer level that a value with a tangent or a history stands for."""
+    while isinstance(value, PrimalTracer):
+        value = value.primal
+    return value
+
+
+def is_batch_of(level, value) -> bool:
+    """Whether a value is a batch of this level."""
+    return type(value) is BatchTracer and value.interpreter is level
+
+
+def entry_of(batch, place: int) -> Any:
+    """Return an entry of a batch."""
+    return ops.reshape(ops.getitem(batch.value, index=(place,)), shape=batch.shape)
+
+
+def stack_entries(level, entries) -> Any:
+    """Return the batch of these entries; raise unless they have one shape."""
+    shapes = [list(aval_of(x).shape) for x in entries]
+    for i, shape in enumerate(shapes):
+        if shape != shapes[0]:
+            raise TensorError(
+                f"stack expects each tensor to be equal size, but got {shapes[0]} at entry 0 and {shape} at entry {i}"
+            )
+    return BatchTracer(level, ops.stack(entries, 0))

@@ -1,0 +1,60 @@
+"""Norms of all elements, or along dimensions, and what is made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ops
+from ...core.aval import aval_of
+from .._core.errors import TensorError
+from .._core.tensor import Tensor
+from .._declare.operation import operation
+from .._declare.spaces import expose
+from .arguments import normalize_dim
+from .linalg import linalg_matrix_norm
+from .reduction import mean_operand, p_norm
+
+
+@operation("input", name="norm", spaces="")
+def norm_values(input, p, dim, keepdim: bool, dtype) -> Any:
+    """The norm of order p of all elements, or of those along some dimensions."""
+    x = mean_operand("norm", input, dtype)
+    if isinstance(p, str):
+        if p not in ("fro", "nuc"):
+            raise TensorError(f"norm: order {p!r} is not known", hint='"fro", "nuc" or a number')
+        p = 2
+    return p_norm(x, p, dim, keepdim)
+
+
+@expose("function method")
+def norm(input: Tensor, p="fro", dim=None, keepdim: bool = False, out=None, dtype=None) -> Tensor:
+    """The norm of order p of the elements.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.norm(torch.tensor([3.0, 4.0])).item()
+    5.0
+    """
+    if p == "nuc":
+        plane = (-2, -1) if dim is None else dim
+        return linalg_matrix_norm(input, "nuc", plane, keepdim, dtype=dtype, out=out)
+    return norm_values(input, 2 if p is None else p, dim, keepdim, dtype, out=out)
+
+
+@operation("input other", promote="float", out=False)
+def dist(input, other, p=2) -> Any:
+    """The norm of order p of input - other."""
+    return p_norm(ops.subtract(input, other), p, None, False)
+
+
+@operation("input", inplace=True)
+def renorm(input, p, dim: int, maxnorm) -> Any:
+    """The parts along a dimension, those with a norm above `maxnorm` scaled down to it."""
+    if not p > 0:
+        raise TensorError("renorm: non-positive-norm not supported", hint=f"p = {p}")
+    if not maxnorm >= 0:
+        raise TensorError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    axis = normalize_dim(dim, aval_of(input).ndim)
+    others = tuple(i for i in range(aval_of(input).ndim) if i != axis)
+    size = p_norm(input, p, others, True)
+    large = ops.greater(size, maxnorm)
+    return ops.where(large, input * (maxnorm / (ops.where(large, size, 1) + 1e-7)), input)

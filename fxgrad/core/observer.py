@@ -1,0 +1,118 @@
+"""Observer: a level that looks at what the user's program does and changes nothing.
+
+`Context.observer` is the innermost one. An operation comes to it as to every level, by `process`; what takes several
+operations and is one step to the user is handed to it as a whole. Whatever an observer is told it tells the next one
+further out, so that a checker inside a profile, and a profile inside a profile, see what they would see alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .aval import PLAIN, Aval
+from .interpreter import CURRENT, Context, Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .graph import Equation
+    from .primitive import Primitive
+    from .pullback import PullbackRule
+
+
+class Observer(Interpreter):
+    """The base of levels that observe; what a method is told, it hands on.
+
+    `is_stepwise`: compiled code and loops run as the Python that they were made of, so that every operation comes by.
+    """
+
+    observes = True
+    is_stepwise = True
+    __slots__ = ()
+
+    def is_observing(self) -> bool:
+        """Whether functions of the namespace are to be handed over."""
+        outer = self.outer.observer
+        return outer is not None and outer.is_observing()
+
+    def observe(
+        self,
+        kind: str,
+        name: str,
+        operands: Sequence[Any],
+        run: Callable[[], Any],
+        number: Callable[[Any], int | None] | int | None = None,
+    ) -> Any:
+        """Run a step of some other kind: an operation or a node of another surface, a piece of the user's program.
+        `number` is the serial number by which forward and backward steps belong together, or gives it once there is a
+        result."""
+        outer = self.outer.observer
+        return run() if outer is None else outer.observe(kind, name, operands, run, number)
+
+    def observe_function(self, name: str, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+        """Run a function of the namespace."""
+        outer = self.outer.observer
+        return (
+            function(*args, **kwargs)
+            if outer is None
+            else outer.observe_function(name, function, args, kwargs)
+        )
+
+    def observe_equation(
+        self, equation: Equation, kernel: Callable[..., Any], args: tuple, kwargs: dict
+    ) -> Any:
+        """Run one equation of compiled code."""
+        outer = self.outer.observer
+        return (
+            kernel(*args, **kwargs)
+            if outer is None
+            else outer.observe_equation(equation, kernel, args, kwargs)
+        )
+
+    def observe_pullback(
+        self, interpreter: Interpreter, primitive: Primitive, rule: PullbackRule
+    ) -> PullbackRule:
+        """Return the rule of an operation that `interpreter` records, wrapped where its use is to be observed."""
+        outer = self.outer.observer
+        return rule if outer is None else outer.observe_pullback(interpreter, primitive, rule)
+
+    def jvp(self, primitive: Primitive, primals: Any, tangents: Any, params: dict) -> tuple[Any, Any]:
+        """Compute the result of an operation and its tangent."""
+        outer = self.outer.observer
+        if outer is None:
+            return primitive.jvp(primals, tangents, params)
+        return outer.jvp(primitive, primals, tangents, params)
+
+    def observed_code(self, code: Callable[..., Any]) -> Callable[..., Any]:
+        """Return compiled code in a form whose equations are observed one by one."""
+        return code
+
+    def above(self, context: Context) -> Context:
+        """Return a Context further out with an observer like this one above it."""
+        return context
+
+
+def is_stepwise() -> bool:
+    """Whether a level is open that is to see the operations inside compiled code and loops."""
+    observer = CURRENT.get().observer
+    return observer is not None and observer.is_stepwise
+
+
+def observed_code(code: Callable[..., Any]) -> Callable[..., Any]:
+    """Return compiled code as it is to be run in the current Context."""
+    observer = CURRENT.get().observer
+    return code if observer is None else observer.observed_code(code)
+
+
+def pull_observed(observer: Observer, rule: PullbackRule, ct: Any, residuals: Sequence[Any]) -> Any:
+    """Apply a rule: by the code that plain values take otherwise, with its equations observed, where there is such."""
+    plain = rule.pull_plain
+    if (
+        plain is not None
+        and type(ct) in PLAIN
+        and all([type(r) in PLAIN or type(r) is Aval for r in residuals])
+    ):
+        code = observer.observed_code(plain)
+        if code is not plain:
+            return code(ct, residuals)
+    return rule.pull(ct, *residuals)

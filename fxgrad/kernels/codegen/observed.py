@@ -1,0 +1,41 @@
+"""Compiled code in a form that hands each of its equations to an observer:
+
+    v3 = multiply(x0, x1)        becomes        v3 = observe(e3, multiply, x0, x1)
+
+It is the same code on the same lines, so that what is measured is what runs otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .source import locate, make_function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def observe_code(function: Any, observe: Callable[..., Any]) -> Any:
+    """Return a compiled function whose equations are carried out by observe(equation, kernel, *operands, **params); any
+    other function is returned as it is. It is made once."""
+    calls = getattr(function, "calls", None)
+    if calls is None:
+        return function
+    found = function.__dict__.get("observed")
+    if found is None:
+        found = function.observed = rewrite_calls(function, calls, observe)
+    return found
+
+
+def rewrite_calls(function: Any, calls: list, observe: Callable[..., Any]) -> Any:
+    """Write the function anew; the calls stand in its text in their order."""
+    namespace = dict(function.__globals__) | {"observe": observe}
+    parts, rest = [], function.source
+    for index, (call, equation) in enumerate(calls):
+        before, rest = rest.split(call, 1)
+        name, operands = call.split("(", 1)
+        namespace[f"e{index}"] = equation
+        parts += [before, f"observe(e{index}, {name}, {operands}"]
+    made = make_function(function.__name__, "".join([*parts, rest]), namespace)
+    equations = getattr(function, "equations", None)
+    return made if equations is None else locate(made, equations)

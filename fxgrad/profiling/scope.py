@@ -1,0 +1,36 @@
+"""Parts of a program with a name, in the profiles that are open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core.interpreter import CURRENT
+from .level import ProfileLevel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .recording import Event
+
+
+def open_profiles() -> Iterator[ProfileLevel]:
+    """Yield the levels of the profiles that are open and record, innermost first."""
+    observer = CURRENT.get().observer
+    while observer is not None:
+        if isinstance(observer, ProfileLevel) and observer.recording.is_active:
+            yield observer
+        observer = observer.outer.observer
+
+
+def open_scope(name: str, note: Any = None) -> list[Event]:
+    """Open a part of the program in all profiles; to be closed by `close_scope`, in whatever order and thread."""
+    events = [level.recording.begin(level, "user", name) for level in [*open_profiles()][::-1]]
+    for event in events:
+        event.note = note if event.note is None else event.note
+    return events
+
+
+def close_scope(events: list[Event]) -> None:
+    """Close a part of the program."""
+    for event in reversed(events):
+        event.recording.close(event)
