@@ -13,6 +13,7 @@ from .autograd import anomaly_mode as _anomaly_mode
 from .autograd import grad_mode as _grad_mode
 from .autograd import gradients as _gradients
 from .autograd import members as _members
+from .autograd import node as _node
 from .func import vectorize as _vectorize
 from .ops import _surface as _operations
 

@@ -158,7 +158,7 @@ def test_threads_that_import_at_the_same_time_get_whole_modules():
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == {}

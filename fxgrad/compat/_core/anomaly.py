@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from ...core.aval import aval_of, is_differentiable
 from ...core.interpreter import CURRENT
 from ...core.source_info import user_frame, user_stack
-from ...transforms.debug_nans import count_true, entry_mask, iterate_arrays
 from .errors import TensorError
 from .hooks import RUNNING
 
@@ -89,6 +88,8 @@ def ensure_no_nan(node: Node, results: Sequence[Any]) -> None:
 
 def has_nan(value) -> bool:
     """Whether a value, which may be traced, has NaN entries."""
+    from ...transforms.debug_nans import count_true, entry_mask, iterate_arrays  # loaded with the first check
+
     return any(
         count_true(entry_mask("isnan", array))
         for array in iterate_arrays(value)

@@ -17,7 +17,7 @@ from .._core.modes import current_modes
 from .._core.tape import BASE_TAPE, LEAF, current_tape, node_and_index
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from .._declare.spaces import expose
-from .graph import GradientEdge
+from .gradient_edge import GradientEdge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,6 @@ import pytest
 
 import fxgrad.compat as fxt
 from fxgrad.compat._declare.operation import OPERATIONS, Operation
-from fxgrad.compat.nn.modules import call_hooks  # noqa: F401  which declares an operation as well
 from tests.parity.compat import differences
 from tests.parity.compat.answers import answer
 from tests.parity.compat.case import gathered

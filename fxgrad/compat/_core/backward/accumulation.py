@@ -135,7 +135,7 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
                 and total.value.strides != grad.value.strides
             ):
                 total.value = take_array([total.value], grad.value)
-        elif plain and is_array(grad.value) and not has_bit(grad):
+        elif plain and is_array(grad.value) and (grad.view_meta is None or not has_bit(grad)):
             ensure_no_overlap(grad.value)
             try:
                 np.add(grad.value, box[0], out=grad.value)

@@ -5,18 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..._core.errors import TensorError
 from ..._core.hooks import HookList, RemovableHandle
-from ..._core.tensor import Tensor, wrap
-from ...autograd.function import Function
-from ...autograd.grad_mode import is_grad_enabled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from ..._core.tape import Node
 
 HOOK_KINDS = ("forward_pre", "forward", "backward_pre", "backward")
 
@@ -86,8 +80,13 @@ class CallMixin:
         try:
             for hook in list(self._hooks["forward_pre"].values()):
                 args, kwargs = apply_pre_hook(self, hook, args, kwargs)
-            watch = BackwardHooks(self) if self._hooks["backward"] or self._hooks["backward_pre"] else None
-            if watch is not None:
+            watch = None
+            if self._hooks["backward"] or self._hooks["backward_pre"]:
+                from .backward_hooks import (
+                    BackwardHooks,  # few modules have any, and Functions are many files
+                )
+
+                watch = BackwardHooks(self)
                 args = watch.inputs(args)
             result = self.forward(*args, **kwargs)
             for hook in list(self._hooks["forward"].values()):
@@ -131,144 +130,3 @@ def apply_forward_hook(module, hook: Hook, args: tuple, kwargs: dict, result) ->
     """Call a forward hook, and return what it makes of the output, or None."""
     given = (args, kwargs) if hook.with_kwargs else (args,)
     return hook.function(module, *given, result)
-
-
-class BackwardHookFunction(Function):
-    """Tensors passed through one Node, which gets their gradients together, zeros where there are none."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(*tensors) -> tuple[Tensor, ...]:
-        return tensors
-
-    @staticmethod
-    def setup_context(ctx, inputs: tuple, output: tuple) -> None:
-        ctx.mark_non_differentiable(*[x for x in inputs if not x.requires_grad])
-
-    @staticmethod
-    def backward(ctx, *gradients) -> tuple[Tensor, ...]:
-        return gradients
-
-    @staticmethod
-    def jvp(ctx, *tangents) -> tuple[Tensor | None, ...]:
-        return tuple([None if t is None else t.view_as(t) for t in tangents])
-
-
-class Passage:
-    """The Tensors among some values, which are passed through one Node if any of them requires a gradient. Neither they
-    nor the Node are kept: a hook of that Node refers to this."""
-
-    def __init__(self, values: Sequence[Any]):
-        self.count = len(values)
-        self.places = [i for i, x in enumerate(values) if isinstance(x, Tensor)]
-        self.avals = [values[i].aval for i in self.places]
-        self.is_watched = is_grad_enabled() and any(values[i].requires_grad for i in self.places)
-
-    def pass_values(self, values: Sequence[Any]) -> tuple[list[Any], Node]:
-        """Return the values, the Tensors among them with a new history, and the Node that this is."""
-        passed = BackwardHookFunction.apply(*[values[i] for i in self.places])
-        found = list(values)
-        for i, t in zip(self.places, passed):
-            found[i] = t
-        return found, next(t.grad_fn for t in passed if t.requires_grad)
-
-    def spread(self, gradients: Sequence[Any], zeros: bool) -> tuple[Any, ...]:
-        """Return a gradient for each value: None for those that are no Tensors, and, unless zeros are wanted, for those
-        that have none."""
-        found: list[Any] = [None] * self.count
-        for i, gradient, aval in zip(self.places, gradients, self.avals):
-            if gradient is None and zeros:
-                gradient = wrap(np.zeros(aval.shape, aval.dtype))
-            found[i] = gradient
-        return tuple(found)
-
-    def gather(self, gradients: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the gradients of the Tensors."""
-        return tuple([gradients[i] for i in self.places])
-
-
-def check_hook_result(given, gradients: tuple, hook: str, what: str) -> tuple:
-    """Check what a hook returned in place of gradients: one for each, alone or in a tuple."""
-    found = given if isinstance(given, tuple) else (given,)
-    if len(found) != len(gradients):
-        raise TensorError(
-            f"{hook} returned an invalid number of {what}, got {len(found)}, but expected {len(gradients)}"
-        )
-    return found
-
-
-class BackwardHooks:
-    """The backward hooks of one call of a Module."""
-
-    def __init__(self, module):
-        self.module = module
-        self.pre_hooks = list(module._hooks["backward_pre"].values())
-        self.post_hooks = list(module._hooks["backward"].values())
-        self.arguments: Passage | None = None
-        self.results: Passage | None = None
-        self.grad_output: tuple | None = None  # of the pass that has come through the results
-
-    def inputs(self, args: tuple) -> tuple:
-        """Watch the gradients of the arguments, and return these."""
-        if not self.post_hooks:
-            return args
-        self.arguments = Passage(args)
-        if not self.arguments.is_watched:
-            return args
-        found, node = self.arguments.pass_values(args)
-        node.register_hook(self.on_input_gradients)
-        return tuple(found)
-
-    def outputs(self, result) -> Any:
-        """Watch the gradients of the results, and return these."""
-        if not isinstance(result, Tensor | tuple | list):
-            warnings.warn(
-                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                f"{type(result)}",
-                stacklevel=4,
-            )
-            return result
-        values = [result] if isinstance(result, Tensor) else result
-        self.results = Passage(values)
-        if not self.results.is_watched:
-            return result
-        found, node = self.results.pass_values(values)
-        node.register_prehook(self.on_output_gradients)
-        return found[0] if values is not result else type(result)(found)
-
-    def on_output_gradients(self, given: tuple) -> tuple | None:
-        """Call the pre-hooks, and, where no argument requires a gradient, the hooks."""
-        results: Any = self.results
-        gradients = original = results.spread(given, zeros=False)
-        for hook in self.pre_hooks:
-            found = hook.function(self.module, gradients)
-            if found is not None:
-                gradients = check_hook_result(found, gradients, "Backward pre hook", "grad_output")
-        self.grad_output = gradients
-        if self.arguments is not None and not self.arguments.is_watched:
-            self.call_post_hooks((None,) * self.arguments.count)
-        return None if gradients is original else results.gather(gradients)
-
-    def on_input_gradients(self, given: tuple, _) -> tuple | None:
-        """Call the hooks, unless the gradients did not come through the results: those of a gradient do not."""
-        if self.grad_output is None:
-            return None
-        arguments: Any = self.arguments
-        gradients = original = arguments.spread(given, zeros=True)
-        for hook in self.post_hooks:
-            found = hook.function(self.module, gradients, self.grad_output)
-            if found is not None:
-                gradients = check_hook_result(found, gradients, "Backward hook", "grad_input")
-        self.grad_output = None
-        return None if gradients is original else arguments.gather(gradients)
-
-    def call_post_hooks(self, grad_input: tuple) -> None:
-        """Call the hooks where no argument requires a gradient."""
-        for hook in self.post_hooks:
-            if hook.function(self.module, grad_input, self.grad_output) is not None:
-                raise TensorError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None "
-                    "for all gradients."
-                )
-        self.grad_output = None
