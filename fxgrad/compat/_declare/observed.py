@@ -74,7 +74,7 @@ def run_plainly(op: Operation, operands: Sequence[Any], params: dict, target: Te
             if found[3] is not None:
                 found[3].operation = op
             return found
-    return op.apply_on_tape(operands, params, target)
+    return op.run_on_tape(operands, params, target)
 
 
 def make_twin(op: Operation) -> Operation:

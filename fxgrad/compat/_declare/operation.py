@@ -192,7 +192,11 @@ class Operation:
         try:
             found = self.run_plan(operands, params, target)
             if found is None:
-                found = self.run_on_tape(operands, params, target)
+                observer = CURRENT.get().observer
+                if observer is None:
+                    found = self.run_on_tape(operands, params, target)
+                else:
+                    found = run_observed(observer, self, operands, params, target)
         except REWORDED_ERRORS as error:
             raise reword_error(self.name, operands, error) from None
         finally:
@@ -302,13 +306,6 @@ class Operation:
     def run_on_tape(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Any:
         """Compute on operands of any kind, recorded by the tape in charge: (tape, first operand, result, Node or None,
         what is to be done with the Tensors of the results or None)."""
-        observer = CURRENT.get().observer
-        if observer is not None:
-            return run_observed(observer, self, operands, params, target)
-        return self.apply_on_tape(operands, params, target)
-
-    def apply_on_tape(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Any:
-        """See `run_on_tape`."""
         if target is not None:
             self.check_target(target, operands)
         params |= {name: tuple(value) for name, value in params.items() if type(value) is list}
