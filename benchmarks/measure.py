@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
-for _library in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM"):
-    os.environ[f"{_library}_NUM_THREADS"] = "1"
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-os.environ["JAX_PLATFORMS"] = "cpu"
+ONE_THREAD = {
+    **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")},
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    "JAX_PLATFORMS": "cpu",
+}
+os.environ.update(ONE_THREAD)
 
 Contenders = Mapping[str, Callable[[], object]]
 

@@ -2,7 +2,7 @@
 
 Decides whether the two halves of a scan's body, compiled into loops of their own, are fast enough. The aims: a third of
 the time of the same loop in Python under the tape, and un-jitted little more than jitted, though every call stages its
-functions anew. Jitted JAX compiles the steps to machine code: on a few numbers it is some eight times as fast.
+functions anew. Jitted JAX compiles the steps to machine code: on a few numbers it is some three times as fast.
 """
 
 import measure  # isort: skip  (it sets the number of threads)

@@ -1,0 +1,1 @@
+"""What differentiation costs beside its peers: `python -m benchmarks` runs every line and prints one table."""
