@@ -23,8 +23,10 @@ _HOMES = {
     "transforms.jacobian": ("hessian", "hvp", "jacfwd", "jacobian", "jacrev"),
     "transforms.jit": ("ShapeDtypeStruct", "closure_convert", "eval_shape", "jit", "make_graph"),
     "transforms.callback": ("pure_callback",),
-    "transforms.checkpoint": ("checkpoint",),
+    "transforms.to_source": ("to_source",),
+    "transforms.checkpoint": ("checkpoint", "checkpoint_name"),
     "transforms.debug_nans": ("debug_nans",),
+    "transforms.memory": ("MemoryEstimate", "memory_estimate"),
     "transforms.custom.jvp_vjp": ("custom_jvp", "custom_vjp", "stop_gradient"),
     "transforms.custom.rules": ("custom",),
     "profiling.profile": ("profile",),
@@ -57,10 +59,10 @@ _HOMES = {
     "core.source_info": ("set_traceback_filtering",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-_SUBMODULES = ("compat", "debug", "lax", "numpy", "random", "testing", "tree")
+_SUBMODULES = ("checkpoint_policies", "compat", "debug", "lax", "numpy", "random", "testing", "tree")
 
 if TYPE_CHECKING:
-    from . import compat, debug, lax, numpy, random, testing, tree
+    from . import checkpoint_policies, compat, debug, lax, numpy, random, testing, tree
     from .core.aval import Aval, float0
     from .core.errors import (
         ArrayConversionError,
@@ -90,13 +92,15 @@ if TYPE_CHECKING:
     from .core.source_info import set_traceback_filtering
     from .profiling.profile import profile
     from .transforms.callback import pure_callback
-    from .transforms.checkpoint import checkpoint
+    from .transforms.checkpoint import checkpoint, checkpoint_name
     from .transforms.custom.jvp_vjp import custom_jvp, custom_vjp, stop_gradient
     from .transforms.custom.rules import custom
     from .transforms.debug_nans import debug_nans
     from .transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
     from .transforms.jit import ShapeDtypeStruct, closure_convert, eval_shape, jit, make_graph
     from .transforms.jvp import jvp, linearize
+    from .transforms.memory import MemoryEstimate, memory_estimate
+    from .transforms.to_source import to_source
     from .transforms.vjp import grad, linear_transpose, value_and_grad, vjp
     from .transforms.vmap import vmap
 

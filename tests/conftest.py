@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fxgrad.core.graph import Graph
+from fxgrad.passes import PASSES
 
 TESTS = Path(__file__).parent
 ORACLES = ("jax", "torch")
@@ -88,8 +89,10 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(autouse=True, scope="session")
 def every_graph_is_checked():
-    """Staging ends with `prune`; what it returns must pass `check`."""
+    """Staging ends with `prune`; what it returns, and what each pass of the compiler makes of it, must pass `check`."""
     pruned = Graph.prune
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Graph, "prune", lambda graph, **options: pruned(graph, **options).check())
+        for name, run in PASSES.items():
+            patch.setitem(PASSES, name, lambda graph, run=run: run(graph).check())
         yield

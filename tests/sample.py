@@ -46,6 +46,7 @@ DOMAINS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]]
     "count": lambda rng, shape: rng.integers(1, 5, shape),
     "uint8": lambda rng, shape: rng.integers(0, 200, shape).astype(np.uint8),
     "index3": lambda rng, shape: rng.integers(-3, 3, shape),
+    "index6": lambda rng, shape: rng.integers(-1, 7, shape),
     "index4": lambda rng, shape: rng.integers(-4, 4, shape),
     "permuted3": lambda rng, shape: rng.permutation(3),
 }

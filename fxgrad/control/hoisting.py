@@ -28,11 +28,11 @@ from ..core.graph import Equation, Graph, Var
 from ..core.observer import observed_code
 from ..core.primitive import HigherOrder
 from ..core.staging import stage
-from ..kernels.codegen.loops import compile_scan
-from ..kernels.codegen.source import compile_graph
+from ..kernels.codegen.loops import compile_into, compile_scan, inline_groups
 from ..kernels.contraction import parse_spec
 from ..ops.contraction import LETTERS
 from ..ops.kinds import ensure_batched
+from ..passes import optimize
 from ..transforms.subgraphs import Flags, batch_avals, cached_on_graph, negate_flags, select_list, split_list
 from ..transforms.vmap import vmap_flat
 
@@ -56,7 +56,8 @@ class LoopParts(NamedTuple):
     `early`: made by `before`, (consts, rows) → (fixed, early), where `fixed` are the same in every step;
     `late`: made by `loop`, (consts, fixed, carry, stacks) → (carry, late), of carries that are not `summed`, where
     `stacks` are those of rows and early that it reads;
-    `after`: (consts, fixed, rows, early, late) → (ys, operands of the terms).
+    `after`: (consts, fixed, rows, early, late) → (ys, operands of the terms), without the ys that are late already:
+    `late_rows` tells of each of the late which of the ys it is, or None.
     """
 
     before: Graph
@@ -65,6 +66,7 @@ class LoopParts(NamedTuple):
     fixed: int
     summed: Flags
     stacks: Flags
+    late_rows: tuple[int | None, ...]
     terms: tuple[tuple[Term, ...], ...]
     block: int
 
@@ -128,6 +130,7 @@ def find_sums(body: Graph, consts: int, carry: int) -> tuple[dict[Var, list[Term
 @cached_on_graph
 def split_body(body: Graph, consts: int, carry: int) -> LoopParts | None:
     """Split a body into its parts; return None where it is better left in one."""
+    body = inline_groups(body)
     constants, state, rows = split_list(body.inputs, consts, carry)
     if any(v.aval.weak for v in rows) or any(e.effectful or e.bound_to_axis for e in body.equations):
         return None
@@ -168,6 +171,9 @@ def split_body(body: Graph, consts: int, carry: int) -> LoopParts | None:
     if block < MIN_ROWS:
         return None
 
+    late_rows = tuple([ys.index(v) if v in ys else None for v in late])
+    ys = [y for k, y in enumerate(ys) if k not in late_rows]
+
     def pruned_graph(inputs: Sequence[Var], equations: Sequence[Equation], outputs: Sequence[Any]) -> Graph:
         return Graph(inputs, equations, outputs, body.captured, body.name).prune(keep_effects=False)
 
@@ -180,22 +186,30 @@ def split_body(body: Graph, consts: int, carry: int) -> LoopParts | None:
         len(fixed),
         summed,
         stacks,
+        late_rows,
         terms,
         block,
     )
 
 
 def compile_batch(
-    graph: Graph, single: int, size: int, finish: Callable[[list[Any], list[bool]], list[Any]]
+    graph: Graph,
+    single: int,
+    size: int,
+    finish: Callable[[list[Any], list[bool]], list[Any]],
+    targets: int = 0,
 ) -> Callable[..., list[Any]]:
     """Compile a Graph of one row to a function of `size` rows: all inputs but the first `single` have an axis
-    for them, and `finish` makes the results from (results, whether each has the axis)."""
+    for them, and `finish` makes the results from (results, whether each has the axis). The first `targets` results are
+    written into further arguments; see `compile_into`."""
     is_batched = (False,) * single + (True,) * (len(graph.inputs) - single)
 
     def batched_fun(*values: Any) -> list[Any]:
         return finish(*vmap_flat(graph, values, is_batched, size))
 
-    return compile_graph(stage(batched_fun, batch_avals(graph, is_batched, size), graph.name), True)
+    return compile_into(
+        optimize(stage(batched_fun, batch_avals(graph, is_batched, size), graph.name)), targets
+    )
 
 
 def sum_term(spec: str | None, operands: Sequence[Any], found: Sequence[bool], size: int) -> Any:
@@ -219,7 +233,7 @@ def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callab
     if split is None:
         return None
     fixed, block, single = split.fixed, split.block, consts + split.fixed
-    count = len(body.outputs) - carry
+    count = len(body.outputs) - carry - sum(k is not None for k in split.late_rows)
     rows = len(body.inputs) - consts - carry
 
     def stack_early(results: list[Any], found: list[bool]) -> list[Any]:
@@ -237,13 +251,13 @@ def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callab
                 addends.append(sum_term(spec, results[here], found[here], size))
                 place += len(operands)
             totals.append(reduce(ops.add, addends))
-        return [*results[:count], *totals]
+        return [*(ensure_batched(r, f, size) for r, f in zip(results[:count], found)), *totals]
 
     batches = {}
     for size in {min(block, length), length % block} - {0}:
         batches[size] = (
             compile_batch(split.before, consts, size, stack_early),
-            compile_batch(split.after, single, size, sum_terms),
+            compile_batch(split.after, single, size, sum_terms, count),
         )
     loop = compile_scan(split.loop, single, carry - sum(split.summed))
     late_avals = split.loop.out_avals[carry - sum(split.summed) :]
@@ -251,6 +265,10 @@ def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callab
     def run(steps: range, *operands: Any) -> list[Any]:
         constants, state, xs, ys = split_list(operands, consts, carry, rows)
         stepwise, totals = select_list(state, negate_flags(split.summed)), select_list(state, split.summed)
+        kept = [
+            np.empty((min(block, length), *a.shape), a.dtype) if k is None else None
+            for k, a in zip(split.late_rows, late_avals)
+        ]
         for start in range(0, length, block):
             part = steps[start : start + block]
             size, low = len(part), min(part[0], part[-1])
@@ -259,13 +277,12 @@ def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callab
             given = [x[here] for x in xs]
             known, early = split_list(observed_code(before)(*constants, *given), fixed)
             known, stacks = [*constants, *known], [*given, *early]
-            late = [np.empty((size, *a.shape), a.dtype) for a in late_avals]
+            late = [ys[k][here] if array is None else array[:size] for k, array in zip(split.late_rows, kept)]
             stepwise = observed_code(loop)(
                 range(size)[:: part.step], *known, *stepwise, *select_list(stacks, split.stacks), *late
             )
-            results, more = split_list(observed_code(after)(*known, *stacks, *late), count)
-            for y, values in zip(ys, results):
-                y[here] = values
+            targets = [y[here] for k, y in enumerate(ys) if k not in split.late_rows]
+            more = observed_code(after)(*known, *stacks, *late, *targets)
             totals = [t + m for t, m in zip(totals, more)]
         ends = iter(stepwise), iter(totals)
         return [next(ends[flag]) for flag in split.summed]

@@ -23,7 +23,8 @@ from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..core.snapshot import snapshot_constants
 from ..core.staging import stage
-from ..kernels.codegen.loops import compile_scan, compile_while
+from ..kernels.codegen.loops import compile_scan, compile_while, run_steps, step_rows
+from ..passes import optimize
 from ..transforms.subgraphs import (
     Flags,
     PartialEval,
@@ -58,13 +59,7 @@ scan_function = cached_on_graph(compile_scan)
 
 @cached_on_graph
 def while_function(body: Graph, cond: Graph, consts: int, max_steps: int | None) -> Any:
-    return compile_while(cond, body, consts, max_steps)
-
-
-def step_rows(length: int, count: Any, reverse: bool) -> range:
-    """Return the rows that the steps visit, in their order."""
-    order = range(min(int(count), length))
-    return order[::-1] if reverse else order
+    return compile_while(optimize(cond), optimize(body), consts, max_steps)
 
 
 def scan_kernel(xp: Any) -> Any:
@@ -73,11 +68,10 @@ def scan_kernel(xp: Any) -> Any:
     ) -> list[Any]:
         steps = step_rows(length, count, reverse)
         if xp is np and not is_stepwise():
-            new = np.empty if len(steps) == length else np.zeros  # rows that no step writes are zero
-            ys = [new((length, *a.shape), a.dtype) for a in body.out_avals[carry:]]
+            body = optimize(body)
             run = compile_hoisted(body, consts, carry, length) if len(steps) == length else None
-            run = run or scan_function(body, consts, carry)
-            return [*observed_code(run)(steps, *args, *ys), *ys]
+            run = observed_code(run or scan_function(body, consts, carry))
+            return run_steps(run, [(a.shape, a.dtype) for a in body.out_avals[carry:]], length, steps, args)
         fixed, state, xs = split_list(args, consts, carry)
         rows: list[Any] = [[None] * length for _ in body.out_avals[carry:]]
         for i in steps:

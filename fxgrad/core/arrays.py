@@ -7,7 +7,7 @@ A primitive's `make_kernel(xp)` is called once for each namespace. NumPy's types
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from .aval import PLAIN, SCALARS, check_dtype
 from .errors import DTypeError, FxgradError, UnsupportedError
 from .interpreter import VALUES
 from .surface import is_object
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Array type → its namespace, None where that is of no use; filled when a type is first met.
 NAMESPACES: dict[type, Any] = {}
@@ -48,6 +51,13 @@ def usable_namespace(value: Any) -> Any:
     except (TypeError, NotImplementedError):
         return None
     return xp
+
+
+def cuda_library(values: Sequence[Any]) -> Any:
+    """Return the library of all values but Python's numbers if it compiles CUDA, as CuPy does; or None."""
+    spaces = {id(xp): xp for v in values if type(v) not in SCALARS for xp in [namespace_of(v)]}
+    [library] = spaces.values() if len(spaces) == 1 else [None]
+    return library if hasattr(library, "RawModule") else None
 
 
 def evaluate(primitive: Any, args: Any, params: dict) -> Any:

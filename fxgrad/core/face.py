@@ -18,10 +18,12 @@ from typing import Any
 class LazyPackage(ModuleType):
     """A package that has the names of its module `_surface`, and its submodules.
 
-    `_shadowed` are the submodules that have the name of a function: as an attribute it is the function.
+    `_shadowed` are the submodules that have the name of a function: as an attribute it is the function. `_submodules`
+    are the names of all, once they were looked for.
     """
 
     _shadowed: tuple[str, ...] = ()
+    _submodules: frozenset[str]
 
     @staticmethod
     def of(package: str, shadowed: tuple[str, ...] = ()) -> None:
@@ -46,6 +48,8 @@ def load_attribute(package: LazyPackage, name: str) -> Any:
         if name not in package._shadowed and name in submodules(package):
             return import_module(f"{package.__name__}.{name}")
         surface = load_surface(package)
+        if name in vars(surface):  # with an underscore, which nobody lists
+            return vars(package).setdefault(name, vars(surface)[name])
         if hasattr(surface, name):
             return getattr(surface, name)
     raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}", name=name, obj=package)
@@ -57,9 +61,12 @@ def list_names(package: LazyPackage) -> list[str]:
     return sorted({*vars(package), *submodules(package)})
 
 
-def submodules(package: LazyPackage) -> set[str]:
-    """Return the names of the modules in a package."""
-    return {part.name for part in iter_modules(package.__path__)}
+def submodules(package: LazyPackage) -> frozenset[str]:
+    """Return the names of the modules in a package, whose folder is read once."""
+    found = vars(package).get("_submodules")
+    if found is None:
+        found = package._submodules = frozenset(part.name for part in iter_modules(package.__path__))
+    return found
 
 
 def load_surface(package: LazyPackage) -> ModuleType:

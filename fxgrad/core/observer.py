@@ -58,16 +58,10 @@ class Observer(Interpreter):
             else outer.observe_function(name, function, args, kwargs)
         )
 
-    def observe_equation(
-        self, equation: Equation, kernel: Callable[..., Any], args: tuple, kwargs: dict
-    ) -> Any:
+    def observe_equation(self, equation: Equation, run: Callable[[], Any], operands: Sequence[Any]) -> Any:
         """Run one equation of compiled code."""
         outer = self.outer.observer
-        return (
-            kernel(*args, **kwargs)
-            if outer is None
-            else outer.observe_equation(equation, kernel, args, kwargs)
-        )
+        return run() if outer is None else outer.observe_equation(equation, run, operands)
 
     def observe_pullback(
         self, interpreter: Interpreter, primitive: Primitive, rule: PullbackRule

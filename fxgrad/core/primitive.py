@@ -43,6 +43,12 @@ class Primitive:
 
     multiple_results = False
     symbol: str | None = None  # infix or prefix sign in printed graphs
+    entrywise = (
+        False  # each entry of the result is a function of those of the broadcast operands at its place
+    )
+    formula: Callable[..., Any] | None = (
+        None  # (*operands, **params) → results, or None where the kernel is better
+    )
 
     # Traits, which interpreters heed whatever the rules are; `Equation.has_trait` looks in sub-graphs as well.
     effectful = False  # does something besides computing: an equation is kept though nobody needs its results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def parse_spec(spec: str) -> tuple[str, str, str]:
 
 def contract_kernel(xp: Any) -> Callable[..., Any]:
     """Return the kernel for an array namespace, which caches plans by specification."""
-    plan = lru_cache(4096)(lambda spec: make_plan(xp, spec))
+    plan = plan_contraction if xp is np else lru_cache(4096)(lambda spec: make_plan(xp, spec))
 
     def contract(a: Any, b: Any, *, spec: str) -> Any:
         return plan(spec)(a, b)
@@ -36,6 +36,31 @@ def contract_kernel(xp: Any) -> Callable[..., Any]:
 
 def permutation(source: str, target: str) -> tuple[int, ...]:
     return tuple(source.index(c) for c in target)
+
+
+class DotOrder(NamedTuple):
+    """A contraction as first.dot(second): whether each is transposed, and whether the operands are swapped."""
+
+    flip_first: bool
+    flip_second: bool
+    swapped: bool
+
+
+@lru_cache(4096)
+def dot_order(spec: str) -> DotOrder | None:
+    """Return how a contraction of vectors and matrices along one axis is one call of NumPy on views, or None for other
+    contractions. NumPy's `dot` does what `matmul` does, which takes 0.5 µs longer.
+
+    >>> dot_order("ab,cb->ca")
+    DotOrder(flip_first=False, flip_second=True, swapped=True)
+    """
+    left, right, out = parse_spec(spec)
+    summed = [c for c in left if c in right]
+    if len(summed) != 1 or len(left) > 2 or len(right) > 2 or {*left} ^ {*right} != {*out}:
+        return None
+    swapped = len(out) == 2 and out[0] in right
+    first, second = (right, left) if swapped else (left, right)
+    return DotOrder(first[-1] != summed[0], second[0] != summed[0], swapped)
 
 
 def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
@@ -85,13 +110,13 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
 
         return outer_product
 
-    if not shared and len(summed) == 1 and len(own_left) <= 1 and len(own_right) <= 1:
-        # Vectors and matrices: one call on views. NumPy's `dot` does what `matmul` does, which takes 0.5 µs longer.
-        flip_left, flip_right = order_left != (0, 1)[: len(left)], order_right != (0, 1)[: len(right)]
-        if xp is np and identity:
-            return widen(lambda a, b: (a.T if flip_left else a).dot(b.T if flip_right else b))
-        if xp is np:
-            return widen(lambda a, b: (b if flip_right else b.T).dot(a if flip_left else a.T))
+    order = dot_order(spec)
+    if order is not None and xp is np:
+        flip_first, flip_second, swapped = order
+        if swapped:
+            return widen(lambda a, b: (b.T if flip_first else b).dot(a.T if flip_second else a))
+        return widen(lambda a, b: (a.T if flip_first else a).dot(b.T if flip_second else b))
+    if order is not None:
         if identity:
             return lambda a, b: xp.matmul(arrange(a, order_left), arrange(b, order_right))
         order_left, order_right = permutation(left, summed + own_left), permutation(right, own_right + summed)
@@ -112,6 +137,28 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
             lambda a, b: arrange(xp.matmul(arrange(a, order_left), arrange(b, order_right)), order_out)
         )
 
+    flip_left, flip_right = left == summed + own_left, right == own_right + summed
+    in_groups = {left, right} <= {
+        own_left + summed,
+        summed + own_left,
+        own_right + summed,
+        summed + own_right,
+    }
+    if xp is np and not shared and in_groups:
+        # Axes are merged as they lie in memory, so that nothing is copied, and the matrices transposed.
+        count = len(summed)
+
+        def flat_dot(a: Any, b: Any) -> Any:
+            rows = a.shape[count:] if flip_left else a.shape[: a.ndim - count]
+            columns = b.shape[: b.ndim - count] if flip_right else b.shape[count:]
+            m, n = element_count(rows), element_count(columns)
+            inner = element_count(a.shape[:count] if flip_left else a.shape[a.ndim - count :])
+            first = a.reshape(inner, m).T if flip_left else a.reshape(m, inner)
+            second = b.reshape(n, inner).T if flip_right else b.reshape(inner, n)
+            return arrange(first.dot(second).reshape(*rows, *columns), order_out)
+
+        return widen(flat_dot)
+
     k, m = len(shared), len(own_left)
 
     def merged_matmul(a: Any, b: Any) -> Any:
@@ -125,6 +172,12 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
         return arrange(xp.reshape(product, (*batch, *rows, *columns)), order_out)
 
     return widen(merged_matmul)
+
+
+@lru_cache(4096)
+def plan_contraction(spec: str) -> Callable[[Any, Any], Any]:
+    """Return the function (a, b) → the contraction, for NumPy."""
+    return make_plan(np, spec)
 
 
 def element_count(shape: tuple[int, ...]) -> int:

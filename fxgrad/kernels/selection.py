@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MANY = 4096  # entries from which on the preparations are worth their time
+FEW = 1024  # entries from which on NumPy's `where` is slower than one multiplication
 BLOCK = 1 << 14  # entries, which stay in the cache
 BOOL = np.dtype(bool)
-WORDS = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
+WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # integers by their number of bytes
 
 
 def where_kernel(xp: Any) -> Callable[..., Any]:
@@ -20,8 +21,14 @@ def where_kernel(xp: Any) -> Callable[..., Any]:
     condition."""
 
     def where(condition: Any, a: Any, b: Any) -> Any:
-        if type(condition) is np.ndarray and condition.size >= MANY and condition.dtype is BOOL:
-            found = select_by_bits(condition, a, b)
+        if type(condition) is np.ndarray and condition.size >= FEW and condition.dtype is BOOL:
+            found = None
+            if condition.size >= MANY:
+                found = select_by_bits(condition, a, b)
+            elif type(b) is int and b == 0:
+                found = zero_outside(condition, a)
+            elif type(a) is int and a == 0:
+                found = zero_outside(~condition, b)
             if found is not None:
                 return found
         return np.where(condition, a, b)
@@ -30,36 +37,74 @@ def where_kernel(xp: Any) -> Callable[..., Any]:
 
 
 def select_by_bits(condition: np.ndarray, a: Any, b: Any) -> np.ndarray | None:
-    """Select by bit patterns times 0 or 1, among floating arrays in the order of the condition and numbers; else give
-    None."""
-    arrays = [x for x in (a, b) if type(x) is np.ndarray and x.ndim]
-    dtype = arrays[0].dtype if arrays else BOOL
-    if dtype not in WORDS or not condition.flags.c_contiguous:
+    """Select by bit patterns times 0 or 1, among arrays of one dtype and numbers; None for what else there is."""
+    given = a if type(a) is np.ndarray and a.ndim else b
+    if type(given) is not np.ndarray or given.dtype.kind not in "fciu" or given.itemsize not in WORDS:
         return None
-    word, sides = WORDS[dtype], []
-    for x in (a, b):
-        if isinstance(x, np.ndarray | np.generic) and x.dtype is dtype and x.shape in ((), condition.shape):
-            if not x.flags.c_contiguous:
-                return None
-            sides.append(np.asarray(x).view(word).reshape(-1 if x.ndim else ()))
-        elif type(x) in (int, float):
-            sides.append(np.asarray(x, dtype).view(word))
-        else:
+    dtype, word, shape = given.dtype, WORDS[given.itemsize], condition.shape
+    p, q = bit_pattern(a, dtype, word), bit_pattern(b, dtype, word)
+    if p is None or q is None:
+        return None
+    flat = condition.flags.c_contiguous
+    for x in (p, q):
+        if x.ndim:
+            flat = flat and x.shape == shape and x.flags.c_contiguous
+    if flat:
+        out = np.empty(condition.size, dtype)
+        select_blocks(
+            out.view(word), condition.reshape(-1), *(x.reshape(-1) if x.ndim else x for x in (p, q))
+        )
+        return out.reshape(shape)
+    shape = np.broadcast_shapes(shape, p.shape, q.shape)
+    out = np.empty(shape, dtype)
+    select_blocks(out.view(word), *(np.broadcast_to(x, shape) if x.ndim else x for x in (condition, p, q)))
+    return out
+
+
+def bit_pattern(x: Any, dtype: np.dtype, word: np.dtype) -> np.ndarray | None:
+    """Return an operand as integers; None if it is not of the dtype, nor a number that takes it."""
+    if type(x) is np.ndarray:
+        return x.view(word) if x.dtype is dtype else None
+    if type(x) is int or (type(x) is float and dtype.kind in "fc"):
+        try:
+            return np.array(x, dtype).view(word)
+        except OverflowError:
             return None
-    result = np.empty(condition.shape, dtype)
-    out, chosen = result.view(word).reshape(-1), condition.view(np.int8).reshape(-1)
-    zeros = not sides[1].ndim and not sides[1]
-    for start in range(0, len(out), BLOCK):
-        part = slice(start, start + BLOCK)
-        here, p, q = out[part], *(x[part] if x.ndim else x for x in sides)
-        if zeros:
-            np.copyto(here, chosen[part])
-            np.multiply(here, p, out=here)
+    return np.asarray(x).view(word) if isinstance(x, np.generic) and x.dtype is dtype else None
+
+
+def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.ndarray) -> None:
+    """Write p into `out` where the condition holds, and q elsewhere: integers, of the shape of `out` or single ones.
+
+    Block by block, since there are several passes: one where p or q is 0, two otherwise. Where few entries differ from
+    the others, which is what `np.copyto` is fast for, they are copied.
+    """
+    zero_first, zero_second = ((not x.ndim and not x) for x in (p, q))
+    step = max(1, BLOCK * len(out) // max(1, out.size))
+    for start in range(0, len(out), step):
+        part = slice(start, start + step)
+        here, mask = out[part], condition[part]
+        yes, no = p[part] if p.ndim else p, q[part] if q.ndim else q
+        count, few = np.count_nonzero(mask), mask.size >> 6
+        if count <= few:
+            np.copyto(here, no)
+            if count:
+                np.copyto(here, yes, where=mask)
+        elif mask.size - count <= few:
+            np.copyto(here, yes)
+            if count < mask.size:
+                np.copyto(here, no, where=~mask)
+        elif zero_second:
+            np.copyto(here, mask)
+            np.multiply(here, yes, out=here)
+        elif zero_first:
+            np.copyto(here, mask)
+            np.subtract(here, 1, out=here)
+            np.bitwise_and(here, no, out=here)
         else:
-            np.bitwise_xor(p, q, out=here)
-            np.multiply(here, chosen[part], out=here)
-            np.bitwise_xor(here, q, out=here)
-    return result
+            np.bitwise_xor(yes, no, out=here)
+            np.multiply(here, mask, out=here)
+            np.bitwise_xor(here, no, out=here)
 
 
 def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
@@ -88,3 +133,16 @@ def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
 
 def has_only_full_slices(index: Sequence[Any]) -> bool:
     return all(type(e) is slice and e == slice(None) for e in index)
+
+
+def zero_outside(mask: Any, x: Any) -> np.ndarray | None:
+    """Set the entries of x outside the mask to 0 in one pass; None where both are not arrays of one shape, of a size
+    for which that pays."""
+    if type(x) is not np.ndarray or type(mask) is not np.ndarray or not 256 <= x.size < MANY:
+        return None
+    word = WORDS.get(x.itemsize)
+    if word is None or x.dtype.kind != "f" or mask.dtype is not BOOL or mask.shape != x.shape:
+        return None
+    if not (x.flags.c_contiguous and mask.flags.c_contiguous):
+        return None
+    return (x.view(word) * mask.view(np.int8)).view(x.dtype)

@@ -45,6 +45,12 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
             kinds = [kind_of(aval_of(x).dtype) for x in arrays]
             if "c" in kinds:
                 raise DTypeError(f"{name} is a function of real numbers, not complex ones")
+            if xp is np and len(arrays) == 1 and arrays[0].size > CHUNK and not params:
+                from .native import entrywise  # loaded when first used
+
+                result = entrywise.compute_entrywise(name, arrays[0])
+                if result is not None:
+                    return result
             floating = [x for x, kind in zip(arrays, kinds) if kind == "f"]
             dtype = xp.result_type(*floating) if floating else xp.float64
             shape = np.broadcast_shapes(*[x.shape for x in arrays])

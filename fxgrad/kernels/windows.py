@@ -1,27 +1,39 @@
-"""Kernels of windows: sliding views, overlapping sums, correlations. The spatial axes are the last ones.
+"""Kernels of windows that slide along the last axes: views, overlapping sums, extrema and where these are.
 
-Along an axis, window o takes the entries o·step + k·dilation.
+Along an axis of n entries, window o has at tap k the entry o·step + k·dilation − low, where `low` is the padding in
+front.
 """
 
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.errors import UnsupportedError
+from .selection import MANY, add_at
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    Pads = Sequence[tuple[int, int]]
+
 
 def window_counts(
-    shape: Sequence[int], sizes: Sequence[int], steps: Sequence[int], dilations: Sequence[int]
+    shape: Sequence[int],
+    sizes: Sequence[int],
+    steps: Sequence[int],
+    dilations: Sequence[int],
+    pads: Pads | None = None,
 ) -> tuple[int, ...]:
     """Return how many windows fit along each axis."""
+    extents = shape if pads is None else [n + low + high for n, (low, high) in zip(shape, pads)]
     return tuple(
         max(n - (size - 1) * dilation - 1, -step) // step + 1
-        for n, size, step, dilation in zip(shape, sizes, steps, dilations)
+        for n, size, step, dilation in zip(extents, sizes, steps, dilations)
     )
 
 
@@ -56,23 +68,6 @@ def windows_kernel(xp: Any) -> Callable[..., Any]:
     return view_windows if xp is np else gather_windows
 
 
-def window_sum_kernel(xp: Any) -> Callable[..., Any]:
-    def window_sum(x: Any, *, sizes: Any, steps: Any, dilations: Any) -> Any:
-        """Sum axis by axis, so that there are as many additions as the sizes' sum."""
-        lead = x.ndim - len(sizes)
-        counts = window_counts(x.shape[lead:], sizes, steps, dilations)
-        for i, (size, step, dilation, count) in enumerate(zip(sizes, steps, dilations, counts)):
-            axis = (slice(None),) * (lead + i)
-            stop = (count - 1) * step + 1 if count else 0
-            total = xp.asarray(x[(*axis, slice(0, stop, step), ...)], copy=True)
-            for k in range(dilation, size * dilation, dilation):
-                total += x[(*axis, slice(k, k + stop, step), ...)]
-            x = total
-        return x
-
-    return window_sum
-
-
 def col2im_kernel(xp: Any) -> Callable[..., Any]:
     def col2im(u: Any, *, shape: Any, steps: Any, dilations: Any) -> Any:
         """Add tap by tap, or window by window if there are fewer of them."""
@@ -101,100 +96,247 @@ def col2im_kernel(xp: Any) -> Callable[..., Any]:
     return col2im
 
 
-# -- correlations -----------------------------------------------------------------------------------------------------
+# -- one axis after the other -----------------------------------------------------------------------------------------
 
 
-def dilate_and_pad(xp: Any, x: Any, pads: Sequence[tuple[int, int]], dilations: Sequence[int]) -> Any:
-    """Put dilation − 1 zeros between the entries of x, and zeros around it; negative pads cut off."""
-    if not any(map(any, pads)) and all(d == 1 for d in dilations):
-        return x
-    lead = x.ndim - len(pads)
-    shape, to, of = [], [], []
-    for n, (low, high), d in zip(x.shape[lead:], pads, dilations):
-        extent = (n - 1) * d + 1 if n else 0
-        total = max(extent + low + high, 0)
-        first = max(-(low // d), 0)  # the first entry that is not cut off
-        last = min((total - 1 - low) // d, n - 1)
-        shape.append(total)
-        of.append(slice(first, max(last + 1, first)))
-        to.append(slice(first * d + low, max(last * d + low + 1, first * d + low), d))
-    out = xp.zeros((*x.shape[:lead], *shape), dtype=x.dtype)
-    out[(..., *to)] = x[(..., *of)]
-    return out
+def tap_slices(n: int, count: int, step: int, start: int) -> tuple[slice, slice]:
+    """Return, of `count` windows on n entries, those that have an entry at a tap, as a slice, and these entries.
+    That of window o is number start + o·step."""
+    first = max(-(start // step), 0)
+    stop = max(min((n - 1 - start) // step + 1, count), first)
+    begin = first * step + start
+    return slice(first, stop), slice(begin, begin + max((stop - first - 1) * step + 1, 0), step)
 
 
-def matmul_kernel(xp: Any, a: Any, b: Any) -> Any:
-    """Multiply matrices. bfloat16 has no product of its own: it is computed in float32 and rounded once."""
-    if xp is np and a.dtype.kind == "V":
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-    return xp.matmul(a, b)
+def each_axis(
+    lead: int, shape: Sequence[int], sizes: Any, steps: Any, pads: Pads, dilations: Any
+) -> list[tuple[int, tuple[slice, ...], int, list[tuple[slice, slice]]]]:
+    """Return for each spatial axis (its number, an index of all axes after it, how many windows there are along it, for
+    each tap the windows that have one and their entries)."""
+    counts = window_counts(shape, sizes, steps, dilations, pads)
+    return [
+        (
+            lead + i,
+            (slice(None),) * (len(shape) - 1 - i),
+            count,
+            [tap_slices(n, count, step, k * dilation - low) for k in range(size)],
+        )
+        for i, (n, count, size, step, (low, _), dilation) in enumerate(
+            zip(shape, counts, sizes, steps, pads, dilations)
+        )
+    ]
 
 
-def correlate_kernel(xp: Any) -> Callable[..., Any]:
+def fold_taps(
+    xp: Any,
+    x: Any,
+    combine: Callable[..., Any],
+    start: Any,
+    sizes: Any,
+    steps: Any,
+    pads: Pads,
+    dilations: Any,
+) -> Any:
+    """Combine the entries of each window, beginning with `start`, axis by axis, so that there are as many passes as the
+    sum of the sizes."""
+    lead, given = x.ndim - len(sizes), x
+    for axis, after, count, taps in each_axis(lead, x.shape[lead:], sizes, steps, pads, dilations):
+        inside = [(to, of) for to, of in taps if to.stop > to.start]
+        whole = [k for k, (to, _) in enumerate(inside) if to == slice(0, count)]
+        if inside == [(slice(0, count), slice(0, x.shape[axis], 1))]:
+            continue
+        if len(whole) > 1:
+            (_, a), (_, b) = inside[whole[0]], inside[whole[1]]
+            total = combine(x[(..., a, *after)], x[(..., b, *after)])
+            del inside[whole[1]], inside[whole[0]]
+        elif whole:
+            total = xp.asarray(x[(..., inside.pop(whole[0])[1], *after)], copy=True)
+        else:
+            total = xp.full((*x.shape[:axis], count, *x.shape[axis + 1 :]), start, dtype=x.dtype)
+        for to, of in inside:
+            part = total[(..., to, *after)]
+            if xp is np:
+                combine(part, x[(..., of, *after)], out=part)
+            else:
+                total[(..., to, *after)] = combine(part, x[(..., of, *after)])
+        x = total
+    return xp.asarray(x, copy=True) if x is given else x
+
+
+def window_sum_kernel(xp: Any) -> Callable[..., Any]:
+    def window_sum(x: Any, *, sizes: Any, steps: Any, pads: Any, dilations: Any) -> Any:
+        return fold_taps(xp, x, xp.add, 0, sizes, steps, pads, dilations)
+
+    return window_sum
+
+
+def spread_windows_kernel(xp: Any) -> Callable[..., Any]:
+    def spread_windows(u: Any, *, shape: Any, sizes: Any, steps: Any, pads: Any, dilations: Any) -> Any:
+        """Add each number to all entries of its window, along the last axis first, where there are fewest of them."""
+        lead = u.ndim - len(shape)
+        axes = each_axis(lead, shape, sizes, steps, pads, dilations)
+        for (axis, after, _, taps), n, size, step, dilation in reversed(
+            [*zip(axes, shape, sizes, steps, dilations)]
+        ):
+            out = xp.zeros((*u.shape[:axis], n, *u.shape[axis + 1 :]), dtype=u.dtype)
+            for to, of in taps:
+                if (size - 1) * dilation < step:
+                    out[(..., of, *after)] = u[(..., to, *after)]
+                else:
+                    out[(..., of, *after)] += u[(..., to, *after)]
+            u = out
+        return u
+
+    return spread_windows
+
+
+def window_extremum_kernel(name: str, least: bool) -> Callable[..., Any]:
+    """Return the factory of the kernels of the greatest or `least` entry of each window, by the function `name`;
+    NaN, if there is one, is both."""
+
+    def make_kernel(xp: Any) -> Callable[..., Any]:
+        def window_extremum(x: Any, *, sizes: Any, steps: Any, pads: Any, dilations: Any) -> Any:
+            start = worst_value(x.dtype, least)
+            return fold_taps(xp, x, getattr(xp, name), start, sizes, steps, pads, dilations)
+
+        return window_extremum
+
+    return make_kernel
+
+
+def worst_value(dtype: Any, least: bool) -> Any:
+    """Return what no entry of a dtype is worse than in the search for the greatest, or the `least`, one."""
+    kind = getattr(dtype, "kind", "f")
+    if kind == "b":
+        return least
+    if kind in "iu":
+        return getattr(np.iinfo(dtype), "max" if least else "min")
+    return np.inf if least else -np.inf
+
+
+@lru_cache(16)
+def place_table(
+    shape: tuple[int, ...],
+    sizes: tuple[int, ...],
+    steps: tuple[int, ...],
+    pads: Any,
+    dilations: tuple[int, ...],
+) -> np.ndarray:
+    """Return the places in a flattened image of the taps of windows, as (taps and one, windows): −1 where there is
+    none, as in all of the last row."""
+    rank, counts = len(shape), window_counts(shape, sizes, steps, dilations, pads)
+    places, outside = np.zeros((), np.int64), np.zeros((), bool)
+    for i, (n, size, step, (low, _), d, count) in enumerate(
+        zip(shape, sizes, steps, pads, dilations, counts)
+    ):
+        entries = np.arange(size)[:, None] * d + np.arange(count) * step - low
+        entries = entries.reshape(
+            [size if k == i else count if k == rank + i else 1 for k in range(2 * rank)]
+        )
+        places, outside = places * n + entries, outside | (entries < 0) | (entries >= n)
+    table = np.full((prod(sizes) + 1, prod(counts)), -1)
+    table[:-1] = np.where(outside, -1, places).reshape(prod(sizes), -1)
+    return table
+
+
+def inside(pads: Pads) -> list[slice]:
+    """Return what negative pads leave, as slices."""
+    return [slice(max(-low, 0), high if high < 0 else None) for low, high in pads]
+
+
+def window_places_kernel(xp: Any) -> Callable[..., Any]:
     windows = windows_kernel(xp)
 
-    def correlate(x: Any, w: Any, *, steps: Any, pads: Any, x_dilations: Any, w_dilations: Any) -> Any:
-        """Correlate by one matrix product: with windows if there are more features than channels, else before the taps
-        are added up, which needs no zeros between the entries either."""
-        counts = correlation_counts(x.shape, w.shape, steps, pads, x_dilations, w_dilations)
-        features, channels = w.shape[1:3]
-        spread = any(d > 1 for d in x_dilations)
-        if all(s == 1 for s in steps) and (spread or features < channels) and prod(w.shape[3:]) < 64:
-            return add_taps(x, w, counts, pads, x_dilations, w_dilations)
-        x = dilate_and_pad(xp, x, pads, x_dilations)
-        view = windows(x, sizes=w.shape[3:], steps=steps, dilations=w_dilations)
-        return (
-            multiply_columns(view, w, counts)
-            if prod(counts) >= prod(w.shape[3:])
-            else multiply_rows(view, w, counts)
-        )
+    def window_places(x: Any, *, sizes: Any, steps: Any, pads: Any, dilations: Any, least: bool) -> Any:
+        """Compare the entries of all windows at one tap after the other with the best, the last tap first."""
+        if xp is np:
+            from .native import pool  # loaded when first used
 
-    def multiply_columns(view: Any, w: Any, counts: Any) -> Any:
-        b, g = view.shape[:2]
-        inner = prod(w.shape[2:])
-        columns = xp.reshape(view, (b, g, inner, prod(counts)))
-        return xp.reshape(
-            matmul_kernel(xp, xp.reshape(w, (g, w.shape[1], inner)), columns), (b, g, w.shape[1], *counts)
-        )
+            found = pool.window_places(x, sizes, steps, pads, dilations, least)
+            if found is not None:
+                return found
+        lead, taps = x.ndim - len(sizes), prod(sizes)
+        shape = x.shape[lead:]
+        table = place_table(shape, sizes, steps, pads, dilations)
+        if xp is np and table.size * prod(x.shape[:lead]) < MANY and table[:-1].min(initial=0) >= 0:
+            view = windows(x[(..., *inside(pads))], sizes=sizes, steps=steps, dilations=dilations)
+            number = (np.argmin if least else np.argmax)(
+                view.reshape(*x.shape[:lead], *table[:-1].shape), axis=lead
+            )
+            return table[number, np.arange(table.shape[1])].reshape(*x.shape[:lead], *view.shape[x.ndim :])
+        combine, start = xp.minimum if least else xp.maximum, worst_value(x.dtype, least)
+        best = fold_taps(xp, x, combine, start, sizes, steps, pads, dilations)
+        has_nan = bool(xp.any(best != best))
+        number = xp.full(best.shape, taps, dtype=xp.uint8 if taps < 256 else xp.int64)
+        every = itertools.product(*(one[3] for one in each_axis(lead, shape, sizes, steps, pads, dilations)))
+        for k, slices in reversed([*enumerate(every)]):
+            to, of = zip(*slices)
+            tap, here = x[(..., *of)], number[(..., *to)]
+            hit = tap == best[(..., *to)]
+            if has_nan:
+                hit = xp.logical_or(hit, tap != tap)
+            if xp is np:  # here = k where hit, without a branch: unsigned numbers wrap around
+                here += hit * (number.dtype.type(k) - here)
+            else:
+                number[(..., *to)] = xp.where(hit, xp.asarray(k, dtype=number.dtype), here)
+        columns = xp.reshape(xp.arange(table.shape[1]), best.shape[lead:])
+        flat = xp.astype(number, xp.int64) * table.shape[1] + columns
+        return xp.reshape(xp.take(xp.asarray(table.reshape(-1)), xp.reshape(flat, (-1,)), axis=0), best.shape)
 
-    def multiply_rows(view: Any, w: Any, counts: Any) -> Any:
-        """Multiply by rows, for windows that are few and large."""
-        b, g = view.shape[:2]
-        k, inner = len(counts), prod(w.shape[2:])
-        rows = permute(view, (1, 0, *range(3 + k, 3 + 2 * k), *range(2, 3 + k)))
-        rows = xp.reshape(rows, (g, b * prod(counts), inner))
-        y = matmul_kernel(xp, rows, permute(xp.reshape(w, (g, w.shape[1], inner)), (0, 2, 1)))
-        y = xp.reshape(y, (g, b, prod(counts), w.shape[1]))
-        return xp.reshape(permute(y, (1, 0, 3, 2)), (b, g, w.shape[1], *counts))
-
-    def add_taps(x: Any, w: Any, counts: Any, pads: Any, x_dilations: Any, w_dilations: Any) -> Any:
-        (b, g, c, *extent), (_, f, _, *sizes) = x.shape, w.shape
-        taps = xp.reshape(permute(w, (0, 1, *range(3, w.ndim), 2)), (g, f * prod(sizes), c))
-        u = xp.reshape(
-            matmul_kernel(xp, taps, xp.reshape(x, (b, g, c, prod(extent)))), (b, g, f, *sizes, *extent)
-        )
-        out = xp.zeros((b, g, f, *counts), dtype=u.dtype)
-        for place in itertools.product(*map(range, sizes)):
-            to, of = [], []
-            for k, n, count, (low, _), d, e in zip(place, extent, counts, pads, x_dilations, w_dilations):
-                first = max(-((low - k * e) // d), 0)
-                last = min((count - 1 + k * e - low) // d, n - 1)
-                start = first * d + low - k * e
-                of.append(slice(first, max(last + 1, first)))
-                to.append(slice(start, max(last * d + low - k * e + 1, start), d))
-            out[(..., *to)] += u[(slice(None),) * 3 + (*place, *of)]
-        return out
-
-    permute = getattr(xp, "permute_dims", None) or xp.transpose
-    return correlate
+    return window_places
 
 
-def correlation_counts(
-    x: Sequence[int], w: Sequence[int], steps: Any, pads: Any, x_dilations: Any, w_dilations: Any
-) -> tuple[int, ...]:
-    """Return the spatial shape of a correlation of operands of these shapes."""
-    extents = [
-        max((n - 1) * d + 1 if n else 0, 0) + low + high
-        for n, d, (low, high) in zip(x[3:], x_dilations, pads)
-    ]
-    return window_counts(extents, w[3:], steps, w_dilations)
+def pick_kernel(xp: Any) -> Callable[..., Any]:
+    def pick(x: Any, places: Any, *, rank: int) -> Any:
+        if xp is np:
+            from .native import pool  # loaded when first used
+
+            found = pool.pick(x, places, rank)
+            if found is not None:
+                return found
+        flat, flat_places, absent = flatten_places(xp, x.shape, places, rank)
+        if not flat:
+            return xp.zeros(places.shape, dtype=x.dtype)
+        y = xp.reshape(xp.take(xp.reshape(x, (-1,)), flat_places, axis=0), places.shape)
+        return y if absent is None else xp.where(absent, xp.zeros((), dtype=x.dtype), y)
+
+    return pick
+
+
+def deposit_kernel(xp: Any) -> Callable[..., Any]:
+    if not hasattr(xp.add, "at"):
+        raise UnsupportedError(f"deposit has no kernel for {xp.__name__}")
+
+    def deposit(u: Any, places: Any, *, shape: Any) -> Any:
+        if xp is np:
+            from .native import pool  # loaded when first used
+
+            found = pool.deposit(u, places, shape)
+            if found is not None:
+                return found
+        whole = (*u.shape[: u.ndim - len(shape)], *shape)
+        out = xp.zeros((prod(whole),), dtype=u.dtype)
+        flat, flat_places, absent = flatten_places(xp, whole, places, len(shape))
+        if not flat:
+            return xp.reshape(out, whole)
+        if absent is not None:
+            u = xp.where(absent, xp.zeros((), dtype=u.dtype), u)
+        u = xp.reshape(u, (-1,))
+        if xp is np:
+            add_at(out, (flat_places,), u)
+        else:
+            xp.add.at(out, flat_places, u)
+        return xp.reshape(out, whole)
+
+    return deposit
+
+
+def flatten_places(xp: Any, shape: Any, places: Any, rank: int) -> tuple[bool, Any, Any]:
+    """Return (whether there are entries, for places in each flattened image those in all images as one row, which
+    places are none, or None)."""
+    lead, size = shape[: len(shape) - rank], prod(shape[len(shape) - rank :])
+    first = xp.reshape(xp.arange(prod(lead)) * size, (*lead, *(1,) * rank))
+    absent = xp.logical_or(places < 0, places >= size)
+    absent = absent if bool(xp.any(absent)) else None
+    known = places if absent is None else xp.where(absent, xp.zeros((), dtype=places.dtype), places)
+    return bool(size and prod(lead)), xp.reshape(known + first, (-1,)), absent

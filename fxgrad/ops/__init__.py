@@ -10,6 +10,8 @@ from . import operators, vocabulary  # rules are written with Python's operators
 from .activation import relu, sigmoid, silu, softplus
 from .bits import bitcast, reduce_precision
 from .contraction import contract
+from .convolution import correlate
+from .determinants import adjugate, adjugate_slope, det, slogdet
 from .elementwise import (
     absolute,
     add,
@@ -28,6 +30,7 @@ from .elementwise import (
     bitwise_xor,
     cbrt,
     ceil,
+    checkpoint_name,
     conjugate,
     convert,
     copysign,
@@ -103,6 +106,7 @@ from .elementwise import (
     with_derivative_of,
 )
 from .fourier import fft, irfft, rfft
+from .hermitian import cholesky, cholesky_slope, cholesky_slope_transpose, mirror_triangle
 from .indexing import (
     ARRAY,
     getitem,
@@ -112,19 +116,7 @@ from .indexing import (
     take_along,
     update,
 )
-from .linalg import (
-    adjugate,
-    adjugate_slope,
-    cholesky,
-    det,
-    inv,
-    lstsq,
-    mirror_triangle,
-    qr,
-    slogdet,
-    solve,
-    triangular_solve,
-)
+from .linalg import qr
 from .random import (
     fold_in,
     multiply_high,
@@ -170,7 +162,17 @@ from .shaping import (
     zeros_like,
 )
 from .slicing import dynamic_slice, dynamic_update_slice
-from .sliding import col2im, correlate, window_sum, windows
+from .sliding import (
+    col2im,
+    deposit,
+    pick,
+    spread_windows,
+    window_max,
+    window_min,
+    window_places,
+    window_sum,
+    windows,
+)
 from .sorting import argsort, searchsorted, sort
 from .special import (
     bessel_moment,
@@ -196,6 +198,15 @@ from .spectral import (
     spectral_perturbation,
     svd,
     svdvals,
+)
+from .systems import (
+    factorization,
+    factors_of,
+    inv,
+    lstsq,
+    singular_factors_of,
+    solve,
+    triangular_solve,
 )
 
 vocabulary.ops.__dict__.update(

@@ -27,7 +27,7 @@ def as_floating(xp: Any, x: Any) -> Any:
 
 
 def is_complex(x: Any) -> bool:
-    return "complex" in str(x.dtype)
+    return x.dtype.kind == "c" if isinstance(x.dtype, np.dtype) else "complex" in str(x.dtype)
 
 
 def relu_kernel(xp: Any) -> Any:
@@ -42,19 +42,27 @@ def relu_kernel(xp: Any) -> Any:
 
 # max(x, 0), with derivative 0 at 0.
 relu = elementwise(
-    "relu", lambda t, y, x: Masked(t, ops.logical_not(ops.less_equal(y, 0))), kernel=relu_kernel
+    "relu",
+    lambda t, y, x: Masked(t, ops.logical_not(ops.less_equal(y, 0))),
+    kernel=relu_kernel,
+    finite=True,
 )
 
 
-def blockwise_kernel(formula: Any) -> Any:
-    """Return the kernel factory of formula(xp, x), which NumPy computes block by block: intermediate values stay in the
-    cache."""
+def blockwise_kernel(name: str, formula: Any) -> Any:
+    """Return the kernel factory of formula(xp, x), which NumPy computes block by block (intermediate values stay in the
+    cache), and machine code, which knows it by the `name` of the primitive, in one pass."""
 
     def make_kernel(xp: Any) -> Any:
         def kernel(x: Any) -> Any:
             x = as_floating(xp, x)
             if xp is not np or x.size <= BLOCK or x.dtype.kind not in "fc":
                 return formula(xp, x)
+            from ..kernels.native import entrywise  # loaded when first used
+
+            result = entrywise.compute_entrywise(name, x)
+            if result is not None:
+                return result
             result = np.empty(x.shape, x.dtype)
             flat, out = x.reshape(-1), result.reshape(-1)
             for start in range(0, x.size, BLOCK):
@@ -73,9 +81,14 @@ def clip_to(xp: Any, x: Any, low: Any, high: Any) -> Any:
     return xp.minimum(xp.maximum(x, xp.asarray(low, dtype=x.dtype)), xp.asarray(high, dtype=x.dtype))
 
 
+def exponent_bound(x: Any) -> int:
+    """The exponent up to which eˣ is a number of the dtype of x, and from which on eˣ/(1 + eˣ) is 1."""
+    return 10 if getattr(x.dtype, "itemsize", 8) == 2 else 80
+
+
 def clip_exponent(xp: Any, x: Any) -> Any:
     """Clip x so that eˣ is a number of its dtype, at bounds that make no difference to eˣ/(1 + eˣ)."""
-    return clip_to(xp, x, -1000, 10 if getattr(x.dtype, "itemsize", 8) == 2 else 80)
+    return clip_to(xp, x, -1000, exponent_bound(x))
 
 
 def logistic_formula(xp: Any, x: Any) -> Any:
@@ -83,7 +96,9 @@ def logistic_formula(xp: Any, x: Any) -> Any:
         ahead = xp.real(x) >= 0
         e = xp.exp(xp.where(ahead, -x, x))
         return xp.where(ahead, xp.ones_like(e), e) / (e + 1)
-    e = xp.exp(clip_exponent(xp, x))
+    # Only the upper bound matters here, and few entries are compared with it alone at once.
+    few = xp is np and x.size <= MANY
+    e = xp.exp(np.minimum(x, np.asarray(exponent_bound(x), x.dtype)) if few else clip_exponent(xp, x))
     return e / (e + 1)
 
 
@@ -100,11 +115,11 @@ def sigmoid_partial(t: Any, y: Any, x: Any) -> Any:
 
 
 # 1/(1 + e⁻ˣ), and its derivative.
-sigmoid = elementwise("sigmoid", sigmoid_partial, kernel=blockwise_kernel(logistic_formula))
+sigmoid = elementwise("sigmoid", sigmoid_partial, kernel=blockwise_kernel("sigmoid", logistic_formula))
 sigmoid_slope = elementwise(
     "sigmoid_slope",
     lambda t, y, x: ops.negative(t * (y * ops.tanh(x / 2))),
-    kernel=blockwise_kernel(logistic_slope),
+    kernel=blockwise_kernel("sigmoid_slope", logistic_slope),
 )
 
 
@@ -123,11 +138,13 @@ def silu_partial(t: Any, y: Any, x: Any) -> Any:
 
 
 # x·sigmoid(x), and its derivative.
-silu = elementwise("silu", silu_partial, kernel=blockwise_kernel(lambda xp, x: x * logistic_formula(xp, x)))
+silu = elementwise(
+    "silu", silu_partial, kernel=blockwise_kernel("silu", lambda xp, x: x * logistic_formula(xp, x))
+)
 silu_slope = elementwise(
     "silu_slope",
     lambda t, y, x: t * (sigmoid_slope(x) * (2 - x * ops.tanh(x / 2))),
-    kernel=blockwise_kernel(swish_slope),
+    kernel=blockwise_kernel("silu_slope", swish_slope),
 )
 
 

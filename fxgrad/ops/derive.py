@@ -24,6 +24,8 @@ from .transpose import transpose_graph
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+WORTH_PASSES = 4  # equations of a pullback from which on it is worth to look for some that are not needed
+
 
 class Pullback(PullbackRule):
     """A compiled pullback: `pull_plain` calls kernels, `pull` calls binding functions.
@@ -96,8 +98,10 @@ def compile_pullback(
     projected: list[int],
     finite: bool | None,
     name: str,
+    shaped: bool,
 ) -> Pullback:
-    """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands."""
+    """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands. `shaped`: the avals have
+    the shapes of the operands, and do not stand for those of all shapes."""
     layout: list[str] = []
     places: dict[int, int] = {}  # operand → position among the staged results
     clean: list[int] = []  # the positions of supports that are needed only if somebody asks for them
@@ -131,16 +135,18 @@ def compile_pullback(
     )
     kept = [i for i, read in enumerate(graph.used_inputs()[1:]) if read]  # 0 is y, i + 1 the operand i
     names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
+    values = simplify_values(graph, shaped)
 
     def build(plain: bool) -> Callable[..., Any]:
-        source = FunctionBuilder(plain, quiet=True)
+        chosen = values if plain else graph
+        source = FunctionBuilder(plain, quiet=True, exact=plain and shaped)
         source.namespace |= {"Masked": Masked, "Support": Support, "project": project}
         for var, parameter in zip(graph.inputs, ["ct", *names.values()]):
             source.names[var] = parameter
-        arranged, count = postpone_equations(graph, clean if plain else ())
+        arranged, count = postpone_equations(chosen, clean)
         source.equations(arranged, count)
-        atoms = [source.atom(a) for a in graph.outputs]
-        if count < len(graph.equations):
+        atoms = [source.atom(a) for a in chosen.outputs]
+        if count < len(chosen.equations):
             inner = [*source.lines[count:], f"return {', '.join(atoms[i] for i in clean)},"]
             source.lines[count:] = ["def later():", *[INDENT + line for line in inner]]
             for k, i in enumerate(clean):
@@ -166,6 +172,15 @@ def compile_pullback(
     items += [f"aval_of(xs[{i}])" for i in projected]
     keep = keeper.function(f"keep_{name}", ["own", "y", "xs"], f"({', '.join(items)},)") if items else None
     return Pullback(keep, kept, build(True), build(False), projected, finite)
+
+
+def simplify_values(graph: Graph, shaped: bool) -> Graph:
+    """Return what computes the values of a pullback, with as few equations as passes make of it."""
+    if len(graph.equations) < (2 if shaped else WORTH_PASSES):
+        return graph
+    from ..passes import compact, simplify_any_shapes  # most pullbacks are too short for them
+
+    return compact(graph) if shaped else simplify_any_shapes(graph)
 
 
 def postpone_equations(graph: Graph, places: Sequence[int]) -> tuple[Graph, int]:
@@ -212,7 +227,7 @@ def elementwise_pullback(
             for i, (a, n) in enumerate(zip(operands, needed))
         ]
         avals = [Aval(full, out.dtype), Aval(full, out.dtype, out.weak), *avals]
-        rule = compile_pullback(pullback, avals, needed, projected, primitive.finite, primitive.name)
+        rule = compile_pullback(pullback, avals, needed, projected, primitive.finite, primitive.name, False)
         rule.primitive, rule.params, rule.operands = primitive, params, operands
     primitive.pullbacks[key] = rule
     return rule
@@ -301,7 +316,7 @@ def general_pullback(
         cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
         return [cts.get(i) for i in range(len(operands))]
 
-    rule = compile_pullback(pullback, [out, out, *operands], needed, [], None, primitive.name)
+    rule = compile_pullback(pullback, [out, out, *operands], needed, [], None, primitive.name, True)
     rule.primitive, rule.params, rule.operands = primitive, params, operands
     if primitive.reach is not None:
         rule.reach = lambda mask: primitive.reach(mask, *operands, **params)
@@ -416,7 +431,8 @@ class JointPullback(PullbackRule):
 
         given = [*[avals[i] for i in (*present, *self.saved_positions)], *map(aval_of, extra_operands)]
         graph = stage(pullback, given, self.primitive.name, sites=False)
-        plain, traced = (compile_graph(graph, kernels, quiet=True) for kernels in (True, False))
+        plain = compile_graph(simplify_values(graph, True), True, quiet=True)
+        traced = compile_graph(graph, False, quiet=True)
 
         def code(*given: Any) -> list[Any]:
             results: list[Any] = [None] * len(self.operands)

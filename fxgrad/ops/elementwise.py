@@ -266,21 +266,25 @@ maximum = elementwise(
     "maximum",
     lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_not(less(a, b))),
     lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_not(less(b, a))),
+    finite=True,
 )
 minimum = elementwise(
     "minimum",
     lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_not(less(b, a))),
     lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_not(less(a, b))),
+    finite=True,
 )
 fmax = elementwise(
     "fmax",
     lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_or(greater_equal(a, b), isnan(b))),
     lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_or(greater_equal(b, a), isnan(a))),
+    finite=True,
 )
 fmin = elementwise(
     "fmin",
     lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_or(less_equal(a, b), isnan(b))),
     lambda t, y, a, b: Masked(halve_ties(t, a, b), logical_or(less_equal(b, a), isnan(a))),
+    finite=True,
 )
 where = elementwise(
     "where",
@@ -390,6 +394,15 @@ weaken = elementwise(
     kernel=lambda xp: lambda x: x.item() if hasattr(x, "item") and x.ndim == 0 else x,
 )
 stop_gradient = elementwise("stop_gradient", None, kernel=lambda xp: lambda x: x)
+# The value itself, under a name by which policies of `checkpoint` know it.
+checkpoint_name = elementwise(
+    "checkpoint_name",
+    lambda t, y, x, *, label: t,
+    kernel=lambda xp: lambda x, *, label: x,
+    linear=(0,),
+    finite=True,
+    static=("label",),
+)
 
 
 def with_derivative_kernel(xp: Any) -> Any:

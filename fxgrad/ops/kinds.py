@@ -121,6 +121,8 @@ class Elementwise(Primitive):
     `finite`: all partial derivatives are finite everywhere. `static` names its params.
     """
 
+    entrywise = True
+
     def __init__(
         self,
         name: str,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..kernels.selection import zero_outside
 from .vocabulary import ops
 
 if TYPE_CHECKING:
@@ -56,7 +57,11 @@ class Masked:
 
     def densify(self) -> Any:
         """Return the cotangent with its structural zeros as numbers."""
-        return self.value if self.clean else ops.where(self.support.force(), self.value, 0)
+        if self.clean:
+            return self.value
+        mask = self.support.force()
+        found = zero_outside(mask, self.value)
+        return ops.where(mask, self.value, 0) if found is None else found
 
 
 def densify(ct: Any) -> Any:
@@ -76,6 +81,8 @@ def restore_support(result: Any, ct: Masked, finite: bool) -> Masked:
 
     `finite`: the rule's partial derivatives are finite everywhere, so that clean zeros stay zeros.
     """
+    if type(result) is Masked and ct.clean and finite:  # its own support is enough to make it clean
+        return Masked(result.densify(), Support(ops.logical_and, result.support, ct.support), True)
     if type(result) is Masked:
         return Masked(result.value, Support(ops.logical_and, result.support, ct.support))
     return Masked(result, ct.support, ct.clean and finite)

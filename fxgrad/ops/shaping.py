@@ -77,9 +77,7 @@ def broadcast_kernel(xp: Any) -> Any:
         return lambda x, *, shape: xp.broadcast_to(x, shape)
 
     def broadcast(x: Any, *, shape: tuple[int, ...]) -> Any:
-        if (type(x) is np.float64 or (type(x) is np.ndarray and x.ndim <= len(shape))) and prod(
-            shape
-        ) <= 4096:
+        if isinstance(x, np.ndarray | np.generic) and x.ndim <= len(shape) and prod(shape) <= 4096:
             out = np.empty(shape, x.dtype)  # to fill a small array beats making a view
             out[...] = x
             return out

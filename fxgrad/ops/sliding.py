@@ -1,6 +1,7 @@
-"""Windows that slide along the last axes, and what is made of them: overlapping sums and correlations.
+"""Windows that slide along the last axes, their sums and their extrema.
 
-Params have one entry for each spatial axis; these are the last ones. Window o takes the entries o·step + k·dilation.
+Params have one entry for each spatial axis; these are the last ones. Window o takes the entries o·step + k·dilation
+− low, where `pads` are (low, high), entries that count for nothing before and after; negative ones cut off.
 """
 
 from __future__ import annotations
@@ -10,19 +11,23 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of
-from ..core.errors import ShapeError
 from ..kernels.windows import (
     col2im_kernel,
-    correlate_kernel,
-    correlation_counts,
+    deposit_kernel,
+    pick_kernel,
+    spread_windows_kernel,
     window_counts,
+    window_extremum_kernel,
+    window_places_kernel,
     window_sum_kernel,
     windows_kernel,
 )
-from .kinds import bilinear, linear
+from .kinds import general, linear
+from .masked import Masked, Support
 from .vocabulary import ops
 
 Numbers = tuple[int, ...]
+Pads = tuple[tuple[int, int], ...]
 
 
 def windows_shape(x: Aval, *, sizes: Numbers, steps: Numbers, dilations: Numbers) -> Numbers:
@@ -57,116 +62,98 @@ col2im = linear(
 )
 
 
-def window_sum_transpose(ct: Any, x: Aval, *, sizes: Numbers, steps: Numbers, dilations: Numbers) -> Any:
-    lead, counts = x.shape[: x.ndim - len(sizes)], aval_of(ct).shape[x.ndim - len(sizes) :]
-    ones = ops.reshape(ct, shape=(*lead, *(1,) * len(sizes), *counts))
-    return col2im(
-        ops.broadcast_to(ones, shape=(*lead, *sizes, *counts)),
-        shape=x.shape[len(lead) :],
-        steps=steps,
-        dilations=dilations,
-    )
+def reduced_shape(x: Aval, *, sizes: Numbers, steps: Numbers, pads: Pads, dilations: Numbers) -> Numbers:
+    lead = x.ndim - len(sizes)
+    return (*x.shape[:lead], *window_counts(x.shape[lead:], sizes, steps, dilations, pads))
 
 
 # The sums of the windows, (…, *n) → (…, *counts).
 window_sum = linear(
     "window_sum",
     window_sum_kernel,
-    shape_rule=lambda x, *, sizes, **params: (
-        *x.shape[: x.ndim - len(sizes)],
-        *window_counts(x.shape[x.ndim - len(sizes) :], sizes, **params),
+    shape_rule=reduced_shape,
+    transpose_rule=lambda ct, x, *, sizes, **params: spread_windows(
+        ct, shape=x.shape[x.ndim - len(sizes) :], sizes=sizes, **params
     ),
-    transpose_rule=window_sum_transpose,
     batch_rule=lambda x, *, size, **params: window_sum(x, **params),
 )
 
-
-# -- correlations -----------------------------------------------------------------------------------------------------
-
-
-def correlate_aval(self: Any, x: Aval, w: Aval, **params: Any) -> Aval:
-    if x.shape[1:3] != (w.shape[0], w.shape[2]):
-        raise ShapeError(f"correlate: groups and channels of shapes {x.shape} and {w.shape} differ")
-    counts = correlation_counts(x.shape, w.shape, **params)
-    return Aval((*x.shape[:2], w.shape[1], *counts), np.promote_types(x.dtype, w.dtype))
-
-
-def dilated_length(n: int, dilation: int) -> int:
-    """Return the length of n entries with dilation − 1 zeros between them."""
-    return (n - 1) * dilation + 1
-
-
-def swap_batch_and_channels(x: Any) -> Any:
-    """Swap the batch axis and the channels of (batch, group, channel, …), or the groups and channels of kernels."""
-    return ops.permute(x, axes=(2, 1, 0, *range(3, aval_of(x).ndim)))
-
-
-def correlate_transpose(
-    i: int, ct: Any, aval: Aval, other: Any, *, steps: Any, pads: Any, x_dilations: Any, w_dilations: Any
-) -> Any:
-    """The cotangent of x is ct, with steps between its entries, against the reversed kernel. That of the kernel is x
-    against ct, where batch entries are summed as channels are otherwise."""
-    outer, inner = aval_of(ct).shape[3:], aval_of(other).shape[3:]
-    if i == 0:
-        fitted = []
-        for n, m, k, (low, _), s, d, e in zip(
-            aval.shape[3:], outer, inner, pads, steps, x_dilations, w_dilations
-        ):
-            before = dilated_length(k, e) - 1 - low
-            fitted.append((before, dilated_length(n, d) + low - dilated_length(m, s)))
-        rank = aval_of(other).ndim
-        kernel = ops.flip(ops.permute(other, axes=(0, 2, 1, *range(3, rank))), axes=tuple(range(3, rank)))
-        return correlate(
-            ct, kernel, steps=x_dilations, pads=tuple(fitted), x_dilations=steps, w_dilations=w_dilations
-        )
-    fitted = [
-        (low, dilated_length(k, e) - 1 + dilated_length(m, s) - dilated_length(n, d) - low)
-        for n, m, k, (low, _), s, d, e in zip(
-            inner, outer, aval.shape[3:], pads, steps, x_dilations, w_dilations
-        )
-    ]
-    rank = aval_of(ct).ndim
-    kernel = ops.permute(ct, axes=(1, 2, 0, *range(3, rank)))
-    found = correlate(
-        swap_batch_and_channels(other),
-        kernel,
-        steps=w_dilations,
-        pads=tuple(fitted),
-        x_dilations=x_dilations,
-        w_dilations=steps,
-    )
-    return ops.permute(found, axes=(1, 2, 0, *range(3, rank)))
-
-
-def correlate_batch(x: Any, w: Any, x_batched: bool, w_batched: bool, **params: Any) -> Any:
-    """Put the mapped axis among the batch entries, the features, or the groups."""
-    if not w_batched:
-        size, count, *rest = aval_of(x).shape
-        y = correlate(ops.reshape(x, shape=(size * count, *rest)), w, **params)
-        return ops.reshape(y, shape=(size, count, *aval_of(y).shape[1:]))
-    size, groups, features, *rest = aval_of(w).shape
-    if not x_batched:
-        w = ops.reshape(ops.move_axis(w, 0, 1), shape=(groups, size * features, *rest))
-        y = correlate(x, w, **params)
-        count, _, _, *outer = aval_of(y).shape
-        return ops.move_axis(ops.reshape(y, shape=(count, groups, size, features, *outer)), 2, 0)
-    x = ops.move_axis(x, 0, 1)
-    count, _, _, *inner = aval_of(x).shape
-    y = correlate(
-        ops.reshape(x, shape=(count, size * groups, *inner)),
-        ops.reshape(w, shape=(size * groups, features, *rest)),
-        **params,
-    )
-    outer = aval_of(y).shape[2:]
-    return ops.move_axis(ops.reshape(y, shape=(count, size, groups, *outer)), 1, 0)
-
-
-# y[b, g, f, o] = Σ x[b, g, c, o·step + k·w_dilation]·w[g, f, c, k] over c and k, where x has x_dilation − 1 zeros
-# between its entries, and zeros around it as `pads` say. Closed under its two transposes.
-correlate = bilinear(
-    "correlate",
-    correlate_kernel,
-    abstract_rule=correlate_aval,
-    transpose_rule=correlate_transpose,
-    batch_rule=correlate_batch,
+# Each number in all places of its window, (…, *counts) → (…, *shape), added up: the transpose of `window_sum`.
+spread_windows = linear(
+    "spread_windows",
+    spread_windows_kernel,
+    shape_rule=lambda u, *, shape, **params: (*u.shape[: u.ndim - len(shape)], *shape),
+    transpose_rule=lambda ct, u, *, shape, **params: window_sum(ct, **params),
+    batch_rule=lambda u, *, size, **params: spread_windows(u, **params),
 )
+
+
+# -- extrema ----------------------------------------------------------------------------------------------------------
+
+
+def pick_transpose(ct: Any, x: Aval, places: Any, *, rank: int) -> Masked:
+    shape = x.shape[x.ndim - rank :]
+
+    def support() -> Any:
+        return ops.not_equal(deposit(ops.full_like(ct, value=1), places, shape=shape), 0)
+
+    return Masked(deposit(ct, places, shape=shape), Support(support), True)
+
+
+def join_places(places: Any, size: int, indexed: bool) -> Any:
+    """Return the places of a batch, of which there is one for each entry where they are `indexed`."""
+    return places if indexed else ops.broadcast_to(places, shape=(size, *aval_of(places).shape))
+
+
+# The entries of images (…, *n) at places (…, *counts), which count in each flattened image; 0 for places outside.
+pick = linear(
+    "pick",
+    pick_kernel,
+    shape_rule=lambda x, places, *, rank: places.shape,
+    transpose_rule=pick_transpose,
+    batch_rule=lambda x, places, *, size, rank, indexed=False: pick(
+        x, join_places(places, size, indexed), rank=rank
+    ),
+)
+
+# Zeros (…, *shape) with the entries of u added at their places: the transpose of `pick`.
+deposit = linear(
+    "deposit",
+    deposit_kernel,
+    shape_rule=lambda u, places, *, shape: (*u.shape[: u.ndim - len(shape)], *shape),
+    transpose_rule=lambda ct, u, places, *, shape: pick(ct, places, rank=len(shape)),
+    batch_rule=lambda u, places, *, size, shape, indexed=False: deposit(
+        u, join_places(places, size, indexed), shape=shape
+    ),
+)
+
+# The place of the greatest (or least) entry of each window in the flattened image, of several the first; NaN counts as
+# the greatest and as the least. −1 where a window has no entry.
+window_places = general(
+    "window_places",
+    window_places_kernel,
+    abstract_rule=lambda self, x, *, least, **params: Aval(reduced_shape(x, **params), np.dtype(np.int64)),
+    tangent_rule=None,
+    batch_rule=lambda x, *, size, **params: window_places(x, **params),
+)
+
+
+def window_extremum(name: str, function: str, least: bool) -> Any:
+    """Declare the greatest or the least entry of each window; the tangent is that of the first of those that tie."""
+
+    def tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
+        places = window_places(primals[0], least=least, **params)
+        return pick(tangents[0], places, rank=len(params["sizes"]))
+
+    call = general(
+        name,
+        window_extremum_kernel(function, least),
+        abstract_rule=lambda self, x, **params: Aval(reduced_shape(x, **params), x.dtype),
+        tangent_rule=tangent,
+        batch_rule=lambda x, *, size, **params: call(x, **params),
+    )
+    return call
+
+
+window_max = window_extremum("window_max", "maximum", least=False)
+window_min = window_extremum("window_min", "minimum", least=True)

@@ -37,7 +37,6 @@ from .linalg import (
     conjugate_transpose,
     diagonal,
     hermitian_part,
-    inv,
     linalg_kernel,
     matrix_product,
     matrix_transpose,
@@ -50,6 +49,7 @@ from .linalg import (
     sum_terms,
 )
 from .masked import Masked
+from .systems import inv
 from .vocabulary import ops
 
 if TYPE_CHECKING:

@@ -134,22 +134,16 @@ class ProfileLevel(Observer):
         run = partial(super().observe_function, name, function, args, kwargs)
         return run() if self.is_staging() else self.measure("function", name, args, run)
 
-    def observe_equation(
-        self, equation: Equation, kernel: Callable[..., Any], args: tuple, kwargs: dict
-    ) -> Any:
+    def observe_equation(self, equation: Equation, run: Callable[[], Any], operands: Sequence[Any]) -> Any:
         primitive, recording = equation.primitive, self.recording
-        operands = args[: len(equation.inputs)]  # without the array for the result
         event = recording.begin(self, "primitive", primitive.name, operands, equation.site)
         try:
             outer = self.outer.observer
-            if outer is None:
-                result = kernel(*args, **kwargs)
-            else:
-                result = outer.observe_equation(equation, kernel, args, kwargs)
+            result = run() if outer is None else outer.observe_equation(equation, run, operands)
         finally:
             recording.finish(event)
         if recording.notes_results:
-            recording.note_result(event, result, kwargs)
+            recording.note_result(event, result, equation.params)
         return result
 
     def observe_pullback(
@@ -175,15 +169,13 @@ class ProfileLevel(Observer):
         return Context(level, level, context.modes)
 
 
-def observe_equation(equation: Equation, kernel: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def observe_equation(equation: Equation, run: Callable[[], Any], *operands: Any) -> Any:
     """Run an equation of compiled code under the observer of the Context, or of the Event that is open."""
     observer = CURRENT.get().observer
     if observer is None:
         event = OPEN.get()
         observer = None if event is None else event.level
-    if observer is None:
-        return kernel(*args, **kwargs)
-    return observer.observe_equation(equation, kernel, args, kwargs)
+    return run() if observer is None else observer.observe_equation(equation, run, operands)
 
 
 class MeasuredPullback(PullbackRule):

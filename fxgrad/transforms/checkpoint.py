@@ -1,22 +1,28 @@
-"""`checkpoint`: the backward pass computes intermediate values again, instead of keeping them."""
+"""`checkpoint`: the backward pass computes intermediate values again, instead of keeping them.
+
+Which of them are kept all the same, a policy says. The backward pass is staged as a Graph of cotangents, arguments and
+all values that may be kept; those that it reads are kept, and what it would need to compute them is pruned.
+"""
 
 from __future__ import annotations
 
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from .. import ops
 from ..core import pytree, source_info
-from ..core.aval import Aval, aval_of
+from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.errors import StructureError
-from ..core.graph import Graph
+from ..core.graph import Equation, Graph, Literal, Var
 from ..core.interpreter import api_boundary, is_plain, opened
 from ..core.primitive import HigherOrder
-from ..core.pullback import OperandPullback
+from ..core.pullback import OperandPullback, PullbackRule
 from ..core.snapshot import snapshot_constants
-from ..core.staging import stage
+from ..core.staging import GraphTracer, stage
 from ..core.surface import release_all
 from ..ops import transpose
-from .arguments import unshare_results
+from ..ops.masked import densify
+from .arguments import admit_or_float0, unshare_results
 from .jit import as_argnums, function_name, split_static, stage_call
 from .jvp import jvp_flat
 from .reverse import ReverseInterpreter, backward
@@ -28,12 +34,12 @@ if TYPE_CHECKING:
 
 
 class Checkpoint(HigherOrder, OperandPullback):
-    """A Graph run as one operation; reverse mode keeps its inputs only."""
+    """A Graph run as one operation; reverse mode keeps its inputs, and what the policy says."""
 
     rules_run_user_code = True
 
     def __init__(self) -> None:
-        super().__init__("checkpoint", lambda xp: lambda *args, graph: graph(*args))
+        super().__init__("checkpoint", lambda xp: lambda *args, graph, policy=None: graph(*args))
 
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return params["graph"].out_avals
@@ -57,13 +63,20 @@ class Checkpoint(HigherOrder, OperandPullback):
         avals = [aval_of(p) for p in primals]
         avals += [Aval(avals[i].shape, avals[i].dtype) for i in positions]
         derivative = stage(graph_tangents, avals, graph.name).prune(keep_effects=False)
-        found = iter(self.call(*primals, *given, graph=derivative))
-        return self.call(*primals, graph=graph), [next(found) if k else None for k in known]
+        found = iter(self.call(*primals, *given, **params | {"graph": derivative}))
+        return self.call(*primals, **params), [next(found) if k else None for k in known]
 
     def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
-        ys = apply(*values, **params)
+        graph, policy = params["graph"], params.get("policy")
+        wanted = tuple([n is not None for n in needed])
+        rule = None if policy is None else policy_pullback(graph, policy, wanted)
+        if rule is None:
+            ys = apply(*values, **params)
+            return ys, self, (snapshot_constants(values, needed, snapshot), wanted, graph)
+        ys = apply(*values, **params | {"graph": rule.forward})
         operands = snapshot_constants(values, needed, snapshot)
-        return ys, self, (operands, [n is not None for n in needed], params["graph"])
+        count = len(graph.outputs)
+        return list(ys[:count]), rule, (operands, list(ys[count:]))
 
     def pull(self, ct: Any, values: Sequence[Any], needed: Sequence[bool], graph: Graph) -> list[Any]:
         """Run the Graph again, now in reverse mode, and walk its nodes backward."""
@@ -99,13 +112,115 @@ class Checkpoint(HigherOrder, OperandPullback):
             return results
 
         inner = stage(batched_fun, [aval_of(v) for v in values], graph.name)
-        return self.call(*values, graph=inner), flags
+        return self.call(*values, **params | {"graph": inner}), flags
 
 
 remat_call = Checkpoint().call
 
 
-def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Any]:
+class PolicyPullback(PullbackRule):
+    """The pullback of a Graph of which some intermediate values are kept: `forward` is the Graph with these as further
+    outputs."""
+
+    def __init__(self, graph: Graph, needed: Sequence[bool], kept: Sequence[Var]):
+        self.graph, self.needed, self.kept = graph, needed, kept
+        self.forward = Graph(graph.inputs, graph.equations, (*graph.outputs, *kept), None, graph.name)
+
+    def pull(self, ct: Any, *residuals: Any) -> list[Any]:
+        """Pull back with the residuals (operands, values that were kept)."""
+        operands, kept = residuals
+        present = tuple(sorted(ct))
+        code, found = stage_backward(self.graph, self.needed, present, self.kept)
+        results = iter(code(*[densify(ct[i]) for i in present], *operands, *kept))
+        return [next(results) if f else None for f in found]
+
+
+def policy_pullback(graph: Graph, policy: Callable[..., bool], needed: tuple[bool, ...]) -> Any:
+    """Return the PolicyPullback of a Graph, or None where nothing is to be kept. It is made once."""
+    key = ("policy", policy, needed)
+    if key not in graph.cache:
+        dependent = graph.dependents(graph.inputs)
+        allowed = [
+            v
+            for e in graph.equations
+            if not e.effectful and policy(e.primitive, *[a.aval for a in e.inputs], **e.params)
+            for v in e.outputs
+            if v in dependent
+        ]
+        present = tuple([i for i, a in enumerate(graph.outputs) if is_differentiable(a.aval.dtype)])
+        backward_graph, _ = stage_backward(graph, needed, present, allowed)
+        read = backward_graph.used_inputs()[len(present) + len(graph.inputs) :]
+        kept = [v for v, r in zip(allowed, read) if r]
+        graph.cache[key] = PolicyPullback(graph, needed, kept) if kept else None
+    return graph.cache[key]
+
+
+def stage_backward(
+    graph: Graph, needed: Sequence[bool], present: tuple[int, ...], kept: Sequence[Var]
+) -> tuple[Graph, list[bool]]:
+    """Stage (*cotangents of the outputs `present`, *inputs, *values `kept`) → cotangents of the inputs, and tell for
+    which inputs there is one. What the values that were kept are computed from is left out where nothing else reads it.
+    """
+    key = ("backward", tuple(needed), present, tuple(kept))
+    if key in graph.cache:
+        return graph.cache[key]
+    extended = Graph(graph.inputs, graph.equations, (*graph.outputs, *kept), None, graph.name)
+    replaced: dict[Var, Var] = {}
+    found: list[bool] = []
+
+    def backward_fun(*given: Any) -> list[Any]:
+        cts = dict(zip(present, given))
+        values = given[len(present) : len(present) + len(graph.inputs)]
+        interpreter = ReverseInterpreter("checkpoint", None)
+        tracers = [interpreter.new(v) if n else v for v, n in zip(values, needed)]
+        with opened(interpreter):
+            pairs = [primal_and_node(interpreter, r) for r in extended(*tracers)]
+        # The variables that hold what was kept, and the inputs that stand for it.
+        for (primal, _), tracer in zip(pairs[len(graph.outputs) :], given[len(given) - len(kept) :]):
+            if type(primal) is GraphTracer:
+                replaced[primal.variable] = tracer.variable
+        seeds = [(node, cts[i]) for i, (_, node) in enumerate(pairs[: len(graph.outputs)]) if i in cts]
+        results = iter(backward(seeds, [t.node for t, n in zip(tracers, needed) if n], True))
+        pulled = [next(results) if n else None for n in needed]
+        found[:] = [ct is not None for ct in pulled]
+        return [ct for ct in pulled if ct is not None]
+
+    avals = [Aval(graph.outputs[i].aval.shape, graph.outputs[i].aval.dtype) for i in present]
+    staged = stage(backward_fun, [*avals, *graph.in_avals, *[v.aval for v in kept]], graph.name)
+    for var in staged.inputs:
+        replaced.pop(var, None)
+
+    def substitute(atoms: Sequence[Any]) -> list[Any]:
+        return [a if type(a) is Literal else replaced.get(a, a) for a in atoms]
+
+    equations = [
+        Equation(e.primitive, substitute(e.inputs), e.outputs, e.params, e.site, e.quiet)
+        for e in staged.equations
+    ]
+    staged = Graph(staged.inputs, equations, substitute(staged.outputs), staged.captured, staged.name).prune()
+    graph.cache[key] = staged, found
+    return staged, found
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Return `x`, an intermediate value of any shape and dtype, under a name that policies of `checkpoint` know.
+
+    >>> import fxgrad as fx
+    >>> fx.checkpoint_name(2.0, "hidden")
+    2.0
+    """
+    return pytree.map(
+        lambda v: ops.checkpoint_name(admit_or_float0(v, "checkpoint_name: the argument"), label=name), x
+    )
+
+
+def checkpoint(
+    fun: Callable[..., Any],
+    *,
+    policy: Callable[..., bool] | None = None,
+    static_argnums: int | Sequence[int] = (),
+    prevent_cse: bool = True,
+) -> Callable[..., Any]:
     """Return `fun` as a function of which reverse mode keeps the arguments only, and computes the rest again:
     less memory, more time.
 
@@ -114,16 +229,27 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
 
     Args:
         fun: a function of pytrees of arrays.
+        policy: which intermediate values are kept all the same: one of `fx.checkpoint_policies`, or a function
+            (primitive, *avals, **params) → bool. Of those that may be kept, those are that the backward pass reads.
         static_argnums: positional arguments that are not traced.
+        prevent_cse: for programs written for JAX; compiled code never merges what is computed again with what was
+            computed before, whatever this says.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> f = fx.checkpoint(lambda x: fnp.sin(fnp.sin(x)))
     >>> bool(fx.grad(f)(1.0) == fx.grad(lambda x: fnp.sin(fnp.sin(x)))(1.0))
     True
+    >>> g = fx.checkpoint(lambda w, x: fnp.tanh(x @ w), policy=fx.checkpoint_policies.dots_saveable)
     """
     if not callable(fun):
         raise StructureError(f"checkpoint takes a function, not a {type(fun).__name__}")
+    if policy is not None and not callable(policy):
+        raise StructureError(
+            f"checkpoint: policy is a {type(policy).__name__}, not a function",
+            hint="choose one of fx.checkpoint_policies",
+        )
     static = as_argnums(static_argnums)
+    policies = {} if policy is None else {"policy": policy}
 
     @api_boundary
     @wraps(fun)
@@ -138,7 +264,7 @@ def checkpoint(fun: Callable[..., Any], *, static_argnums: int | Sequence[int] =
         results = (
             unshare_results(closed(*values), values)
             if is_plain(values)
-            else release_all(remat_call(*values, graph=closed))
+            else release_all(remat_call(*values, graph=closed, **policies))
         )
         return pytree.unflatten(out_structure, results)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,20 @@ from ..core.interpreter import api_boundary, concretize
 from .arguments import LeafName, admit, path_at_positions, restrict_arguments
 from .jit import eval_shape, function_name
 from .jvp import jvp, linearize
+from .linear_map import map_rows
 from .vjp import grad, vjp
 from .vmap import vmap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+class Chunks(NamedTuple):
+    """How many entries of a basis are mapped over at a time: the options of `vmap`."""
+
+    chunk_size: int | str | None = None
+    memory_limit: int | float | str | None = None
+    progress: bool | str = False
 
 
 def jacfwd(
@@ -29,7 +38,9 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
-    chunk_size: int | None = None,
+    chunk_size: int | str | None = None,
+    memory_limit: int | float | str | None = None,
+    progress: bool | str = False,
     check: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `fun` by forward mode: one column for each entry of the arguments. See `jacobian`.
@@ -39,7 +50,8 @@ def jacfwd(
     array([[2., 0.],
            [0., 4.]])
     """
-    return jacobian(fun, argnums, has_aux, holomorphic, mode="fwd", chunk_size=chunk_size, check=check)
+    chunks = Chunks(chunk_size, memory_limit, progress)
+    return jacobian(fun, argnums, has_aux, holomorphic, mode="fwd", check=check, **chunks._asdict())
 
 
 def jacrev(
@@ -49,7 +61,9 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
     *,
-    chunk_size: int | None = None,
+    chunk_size: int | str | None = None,
+    memory_limit: int | float | str | None = None,
+    progress: bool | str = False,
     check: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `fun` by reverse mode: one row for each entry of the result. See `jacobian`.
@@ -59,8 +73,9 @@ def jacrev(
     array([[2., 0.],
            [0., 4.]])
     """
+    chunks = Chunks(chunk_size, memory_limit, progress)
     return jacobian(
-        fun, argnums, has_aux, holomorphic, allow_int, mode="rev", chunk_size=chunk_size, check=check
+        fun, argnums, has_aux, holomorphic, allow_int, mode="rev", check=check, **chunks._asdict()
     )
 
 
@@ -72,7 +87,9 @@ def jacobian(
     allow_int: bool = False,
     *,
     mode: str = "auto",
-    chunk_size: int | None = None,
+    chunk_size: int | str | None = None,
+    memory_limit: int | float | str | None = None,
+    progress: bool | str = False,
     check: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `fun`, as a function of the same arguments.
@@ -85,7 +102,8 @@ def jacobian(
         allow_int: integer arguments are allowed (reverse mode; their Jacobian has dtype float0).
         mode: "fwd", "rev", or "auto": forward where the arguments have no more entries than the result, unless only
             the other mode can do it.
-        chunk_size: how many columns (rows) to compute at a time, to bound memory.
+        chunk_size, memory_limit, progress: how many columns (rows) to compute at a time, to bound memory, and a bar
+            over them, as for `vmap`.
         check: compare the Jacobian times a random vector with a numerical derivative, as for `grad`.
 
     Returns:
@@ -105,6 +123,7 @@ def jacobian(
     if mode not in ("auto", "fwd", "rev"):
         raise StructureError(f"jacobian: mode must be 'auto', 'fwd' or 'rev', not {mode!r}")
     single = isinstance(argnums, int | np.integer)
+    chunks = Chunks(chunk_size, memory_limit, progress)
     places: tuple[Any, ...] = (argnums,) if single else tuple(argnums)  # type: ignore[arg-type]
 
     @api_boundary
@@ -129,7 +148,7 @@ def jacobian(
             mode == "auto" and prefers_forward(of_chosen, chosen, has_aux, holomorphic)
         )
         columns = forward_blocks if forward else reverse_blocks
-        blocks, out_structure, aux = columns(of_chosen, chosen, has_aux, holomorphic, chunk_size)
+        blocks, out_structure, aux = columns(of_chosen, chosen, has_aux, holomorphic, chunks)
         if check:
             from ..checking.compare import check_jacobian  # a program over the transforms
 
@@ -222,18 +241,20 @@ def split_leading(array: Any, avals: Sequence[Aval]) -> list[Any]:
     return parts
 
 
-def forward_blocks(
-    fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None
-) -> tuple:
+def forward_blocks(fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunks: Chunks) -> tuple:
     out, push, *aux = linearize(fun, *chosen, has_aux=has_aux)
     leaves, structure = pytree.flatten(chosen)
     avals = [aval_of(v) for v in leaves]
     results, out_structure = pytree.flatten(out)
     check_results(results, holomorphic, "fwd")
-    mapped = vmap(lambda *ts: pytree.leaves(push(*pytree.unflatten(structure, ts))), chunk_size=chunk_size)
+    basis = standard_basis(leaves)
+    columns = map_rows(push.graph, basis) if chunks == Chunks() else None
+    if columns is None:
+        mapped = vmap(lambda *ts: pytree.leaves(push(*pytree.unflatten(structure, ts))), **chunks._asdict())
+        columns = mapped(*basis)
     blocks = []
     # One for each leaf of the result, its columns along the leading axis.
-    for column, result in zip(mapped(*standard_basis(leaves)), map(aval_of, results)):
+    for column, result in zip(columns, map(aval_of, results)):
         if not is_differentiable(result.dtype):
             blocks.append([np.zeros(result.shape + a.shape, result.dtype) for a in avals])
             continue
@@ -248,9 +269,7 @@ def forward_blocks(
     return [[unshare_block(b) for b in row] for row in blocks], out_structure, aux[0] if has_aux else None
 
 
-def reverse_blocks(
-    fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunk_size: int | None
-) -> tuple:
+def reverse_blocks(fun: Callable, chosen: tuple, has_aux: bool, holomorphic: bool, chunks: Chunks) -> tuple:
     out, pull, *aux = vjp(fun, *chosen, has_aux=has_aux)
     results, out_structure = pytree.flatten(out)
     check_results(results, holomorphic, "rev")
@@ -262,7 +281,12 @@ def reverse_blocks(
         found = pytree.leaves(pull(pytree.unflatten(out_structure, cts)))
         return [ct for ct, f in zip(found, floating) if f]
 
-    found = iter(vmap(row, chunk_size=chunk_size)(*standard_basis(results)))
+    basis = standard_basis(results)
+    if sum([a.size for a in avals]) == 1:  # a gradient, which needs no batch
+        only = row(*(ops.reshape(b, shape=a.shape) for b, a in zip(basis, avals)))
+        found = iter([ops.reshape(ct, shape=(1, *aval_of(ct).shape)) for ct in only])
+    else:
+        found = iter(vmap(row, **chunks._asdict())(*basis))
     by_argument = [split_leading(next(found), avals) if f else [np.zeros(r.shape + a.shape, float0) for r in avals]
                    for a, f in zip(arguments, floating)]  # fmt: skip
     blocks = [[unshare_block(b) for b in row] for row in zip(*by_argument)]
@@ -297,7 +321,9 @@ def hessian(
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
-    chunk_size: int | None = None,
+    chunk_size: int | str | None = None,
+    memory_limit: int | float | str | None = None,
+    progress: bool | str = False,
     check: bool = False,
 ) -> Callable[..., Any]:
     """The Hessian of `fun`: forward mode over reverse mode. Arguments as for `jacobian`; `check` compares the gradient
@@ -308,11 +334,12 @@ def hessian(
     array([[4., 2.],
            [2., 0.]])
     """
-    inner = jacrev(fun, argnums, has_aux, holomorphic, chunk_size=chunk_size)
-    outer = jacfwd(inner, argnums, has_aux, holomorphic, chunk_size=chunk_size, check=check)
+    chunks = Chunks(chunk_size, memory_limit, progress)._asdict()
+    inner = jacrev(fun, argnums, has_aux, holomorphic, **chunks)
+    outer = jacfwd(inner, argnums, has_aux, holomorphic, check=check, **chunks)
     if not check:
         return outer
-    gradient = jacrev(fun, argnums, has_aux, holomorphic, chunk_size=chunk_size, check=True)
+    gradient = jacrev(fun, argnums, has_aux, holomorphic, check=True, **chunks)
 
     @wraps(fun)
     def check_and_compute(*args: Any, **kwargs: Any) -> Any:

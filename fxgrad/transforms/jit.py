@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..core import pytree, source_info
-from ..core.arrays import namespace_of
+from ..core.arrays import cuda_library, namespace_of
 from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable
 from ..core.cache import Cache
 from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
@@ -19,14 +19,19 @@ from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..core.surface import release_all
-from ..kernels.codegen.source import compile_graph
+from ..kernels.codegen.direct import makes_memory
+from ..kernels.codegen.source import compile_graph, failing_equation
+from ..passes import optimize
+from ..passes.fusion import fuse, relax
 from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
 from .flat_function import FlatFunction
+from .guard import make_guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..core.observer import Observer
+    from .lowered import Lowered
 
 
 class ShapeDtypeStruct:
@@ -134,6 +139,14 @@ def as_argnums(argnums: int | Sequence[int] | None) -> tuple[int, ...]:
     return () if argnums is None else (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
 
+def parameter_names(fun: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters of a function, of which nothing is known of some built-in ones."""
+    try:
+        return list(inspect.signature(fun).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
 def split_static(
     fun: Callable, args: tuple, static: Sequence[int], name: str
 ) -> tuple[Callable, tuple, tuple]:
@@ -161,10 +174,17 @@ class jit:
     the code. (A Tensor with a history that it closes over is recorded, and the function staged again at every call:
     make it an argument.) Transforms apply to a jitted function and inside it.
 
+    Results are those of `fun` to rounding. What is computed twice, or not needed, is left out; numbers, coefficients
+    and products of several arrays are multiplied in the order that costs least. `fx.jit(f).lower(*args)` shows the
+    Graph after each of these steps.
+
     Args:
         fun: a function of pytrees of arrays.
         static_argnums, static_argnames: arguments that are compared by value; hashable. Python's `if` and `while`
             may depend on them.
+        fastmath: let machine code add in any order, and round a product and a sum once instead of twice, where
+            elementwise operations on large arrays are compiled to it (`fxgrad[native]`). Otherwise arithmetic is
+            IEEE's, step by step, and results are those of NumPy's functions to rounding.
 
     Raises:
         ConcretizationError: `fun` needs the value of a traced argument.
@@ -182,19 +202,18 @@ class jit:
         *,
         static_argnums: int | Sequence[int] | None = None,
         static_argnames: str | Sequence[str] | None = None,
+        fastmath: bool = False,
     ):
         if not callable(fun):
             raise StructureError(f"jit takes a function, not a {type(fun).__name__}")
-        self.fun = fun
+        self.fun, self.fastmath = fun, fastmath
         self.names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames or ())
         self.static = as_argnums(static_argnums)
-        try:
-            parameters = list(inspect.signature(fun).parameters)
-        except (TypeError, ValueError):
-            parameters = []
+        parameters = parameter_names(fun) if self.static or self.names else []
         self.names.update(parameters[p] for p in self.static if -len(parameters) <= p < len(parameters))
         self.static = tuple({*self.static, *(parameters.index(n) for n in self.names if n in parameters)})
         self.cache = Cache(256)
+        self.last: CompiledGraph | None = None  # of the latest call: its guard is asked first
         update_wrapper(self, fun, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -207,20 +226,19 @@ class jit:
         try:
             if outer.observer is not None:
                 return self.call_observed(outer.observer, args, kwargs)
-            leaves, entry = self.lookup(args, kwargs, source_info.user_frame)
-            for v in leaves:
-                if type(v) not in PLAIN:
-                    break
-            else:
-                if entry.plain is not None:
-                    try:
-                        results = entry.plain(*leaves)
-                    except KERNEL_ERRORS as error:
-                        entry.raise_with_location(error, entry.plain)
-                    if entry.results_may_share:
-                        results = unshare_results(results, [*leaves, *entry.graph.captured.values()])
-                    return pytree.unflatten(entry.structure, results)
-            return pytree.unflatten(entry.structure, release_all(entry.traced(*leaves)))
+            entry = self.last
+            leaves = None if entry is None else entry.guard(args, kwargs)
+            if entry is None or leaves is None:
+                leaves, entry = self.lookup(args, kwargs, source_info.user_frame)
+                if entry.plain is None or not is_plain(leaves):
+                    return pytree.unflatten(entry.structure, release_all(entry.code_for(leaves)(*leaves)))
+            try:
+                results = entry.plain(*leaves)
+            except KERNEL_ERRORS as error:
+                entry.raise_with_location(error, entry.plain)
+            if entry.results_may_share:
+                results = unshare_results(results, [*leaves, *entry.optimized.captured.values()])
+            return pytree.unflatten(entry.structure, results)
         except BaseException as error:  # as `api_boundary`, without its call
             leave_library(error, outer)
             raise
@@ -234,27 +252,25 @@ class jit:
 
         def run() -> Any:
             leaves[:], entry = self.lookup(args, kwargs, source_info.user_frame)
-            if entry.plain is None or not is_plain(leaves):
-                return pytree.unflatten(entry.structure, release_all(entry.traced(*leaves)))
-            code = observer.observed_code(entry.plain)
-            try:
-                results = code(*leaves)
-            except KERNEL_ERRORS as error:
-                entry.raise_with_location(error, code)
-            return pytree.unflatten(
-                entry.structure, unshare_results(results, [*leaves, *entry.graph.captured.values()])
-            )
+            return entry.run(leaves, observer.observed_code)
 
         return observer.observe("jit", f"jit({function_name(self.fun)})", leaves, run)
 
-    def lookup(self, args: tuple, kwargs: dict, site: Callable[[], Any]) -> tuple[list[Any], CompiledGraph]:
-        """Return the flat dynamic arguments and the compiled function for arguments of their kind."""
+    def split(self, args: tuple, kwargs: dict) -> tuple[Callable[..., Any], tuple, dict, tuple]:
+        """Split off the static arguments: return the function of the others, these by position and by name, and the
+        static ones with their places."""
         fun, dynamic, fixed = split_static(self.fun, args, self.static, "jit")
         if self.names and kwargs:
             named = tuple(sorted((k, v) for k, v in kwargs.items() if k in self.names))
             kwargs = {k: v for k, v in kwargs.items() if k not in self.names}
             fun = partial(fun, **dict(named))
             fixed = (*fixed, *named)
+        return fun, dynamic, kwargs, fixed
+
+    def lookup(self, args: tuple, kwargs: dict, site: Callable[[], Any]) -> tuple[list[Any], CompiledGraph]:
+        """Return the flat dynamic arguments and the compiled function for arguments of their kind."""
+        given = kwargs
+        fun, dynamic, kwargs, fixed = self.split(args, kwargs)
         leaves, structure = pytree.flatten((dynamic, kwargs))
         key = (
             structure,
@@ -275,6 +291,9 @@ class jit:
                         hint="pass a tuple instead of a list, or make the argument dynamic",
                     ) from None
             raise
+        if entry is not None and entry.plain is not None and is_plain(leaves):
+            entry.guard = entry.guard or make_guard(args, given, dynamic, fixed, structure)
+            self.last = entry
         if entry is None:
             axes = named_axes()
             if axes:  # on whose names and sizes the Graph may depend
@@ -283,7 +302,11 @@ class jit:
         if entry is None:
             entry = self.compile(fun, dynamic, kwargs, site)
             if not any(isinstance(v, Tracer) for v in entry.graph.captured.values()):
-                self.cache[key] = entry
+                known = self.cache.get(key)  # made by another thread meanwhile
+                if known is None:
+                    self.cache[key] = entry
+                else:
+                    entry = known
         return leaves, entry
 
     def compile(
@@ -293,7 +316,7 @@ class jit:
         name = function_name(self.fun)
 
         def run() -> CompiledGraph:
-            return CompiledGraph(*stage_call(fun, args, kwargs, "jit", name, site()))
+            return CompiledGraph(*stage_call(fun, args, kwargs, "jit", name, site()), self.fastmath)
 
         observer = CURRENT.get().observer
         return run() if observer is None else observer.observe("jit", f"staging of {name}", (), run)
@@ -302,38 +325,100 @@ class jit:
         """The generated Python for these arguments."""
         return self.lookup(args, kwargs, source_info.user_frame)[1].traced.source
 
+    @api_boundary
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Stage and compile for these arguments, without running anything: what to look at, and to call.
+
+        Args:
+            args, kwargs: as for a call; a `ShapeDtypeStruct` may stand for an array.
+
+        Returns:
+            A `Lowered`: the Graph after each pass (`passes`), the Python (`source`), the function (`compile()`).
+
+        >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+        >>> lowered = fx.jit(lambda x: fnp.exp(-(-x)) * 1.0).lower(np.ones(3))
+        >>> lowered.passes["staged"].equations[0].primitive, len(lowered.passes["algebra"].equations)
+        (<primitive negative>, 1)
+        """
+        from .lowered import Lowered  # for whoever looks
+
+        fun, dynamic, kwargs, _ = self.split(args, kwargs)
+        name = function_name(self.fun)
+        graph, structure = stage_call(fun, dynamic, kwargs, "jit", name, source_info.user_frame())
+        return Lowered(
+            name, graph, CompiledGraph(graph, structure, self.fastmath), pytree.structure((dynamic, kwargs))
+        )
+
     def clear_cache(self) -> None:
         """Forget what was compiled."""
         self.cache.clear()
+        self.last = None
 
 
 class CompiledGraph:
     """A Graph with its compiled functions: one over NumPy kernels (None where the Graph captured arrays of
     another library or tracers), and one for any values.
 
+    `optimized`: the Graph after the passes, which computes values. `traced` is of the Graph as it was staged, which is
+    what derivatives and batches are taken of; it is compiled when it is first needed.
+    `guard`: made when the code is used again; see `transforms.guard`.
     `results_may_share`: the results of `plain` may be arguments, captured values, views of these, or one array twice.
     """
 
-    __slots__ = ("graph", "plain", "results_may_share", "structure", "traced")
+    __slots__ = (
+        *("fastmath", "graph", "grouped_code", "guard", "optimized", "plain", "results_may_share"),
+        *("structure", "traced_code"),
+    )
 
-    def __init__(self, graph: Graph, structure: Any):
+    def __init__(self, graph: Graph, structure: Any, fastmath: bool = False):
         self.graph, self.structure = graph, structure
+        self.guard: Any = None
         self.plain: Any
         only_numpy = all(namespace_of(v) is np for v in graph.captured.values())
-        self.plain = compile_graph(graph, True) if only_numpy else None
-        self.traced = compile_graph(graph, False)
-        fresh = {v for e in graph.equations if isinstance(e.primitive.kernel, np.ufunc) for v in e.outputs}
-        self.results_may_share = len({*graph.outputs}) < len(graph.outputs) or not fresh.issuperset(
-            graph.outputs
+        self.optimized = optimize(graph) if only_numpy else graph
+        if fastmath:
+            self.optimized = relax(self.optimized)
+        self.plain = compile_graph(self.optimized, True) if only_numpy else None
+        self.traced_code: Any = None
+        self.grouped_code: Any = None
+        self.fastmath = fastmath
+        fresh = {v for e in self.optimized.equations if makes_memory(e) for v in e.outputs}
+        outputs = self.optimized.outputs
+        self.results_may_share = len({*outputs}) < len(outputs) or not fresh.issuperset(outputs)
+
+    @property
+    def traced(self) -> Any:
+        """The code for any values."""
+        if self.traced_code is None:
+            self.traced_code = compile_graph(self.graph, False)
+        return self.traced_code
+
+    def code_for(self, leaves: Sequence[Any]) -> Any:
+        """The code for values that are no plain ones. For arrays on a GPU groups of operations are kernels in it."""
+        if cuda_library(leaves) is None:
+            return self.traced
+        if self.grouped_code is None:
+            fused = fuse(self.graph)
+            self.grouped_code = compile_graph(relax(fused) if self.fastmath else fused, False)
+        return self.grouped_code
+
+    def run(self, leaves: Sequence[Any], observe: Callable[[Any], Any] = lambda code: code) -> Any:
+        """Return the result for flat arguments of this kind, of code that `observe` makes of the code for NumPy."""
+        if self.plain is None or not is_plain(leaves):
+            return pytree.unflatten(self.structure, release_all(self.code_for(leaves)(*leaves)))
+        code = observe(self.plain)
+        try:
+            results = code(*leaves)
+        except KERNEL_ERRORS as error:
+            self.raise_with_location(error, code)
+        return pytree.unflatten(
+            self.structure, unshare_results(results, [*leaves, *self.optimized.captured.values()])
         )
 
     def raise_with_location(self, error: Exception, code: Any) -> NoReturn:
         """Raise the error of a kernel that was called by `code`, with the operation and the user's line at which it
         was staged; raise the user's own errors as they are."""
-        entry = error.__traceback__
-        while entry is not None and entry.tb_frame.f_code is not code.__code__:
-            entry = entry.tb_next
-        equation = entry and code.equations[entry.tb_lineno]
+        equation = failing_equation(error, code)
         if equation is None or equation.primitive.errors_are_users or isinstance(error, FxgradError):
             raise error
         operands = [a.aval for a in equation.inputs]

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+LARGE = 100_000  # entries of an array from which on elementwise work is deferred (see `deferral`)
+
+
 class ReverseTracer(PrimalTracer):
     """A primal value with the node that made it (None: it is constant, and has no derivative)."""
 
@@ -163,10 +166,10 @@ def accumulate_cotangent(a: Any, b: Any) -> Any:
 
 
 def backward(
-    seeds: Iterable[tuple[list | None, Any]], leaves: Iterable[list | None], consume: bool
+    seeds: Iterable[tuple[list | None, Any]], leaves: Iterable[list | None], consume: bool, dense: bool = True
 ) -> list[Any]:
     """Walk the nodes from the latest to the earliest, and return the cotangents of the leaf nodes (None:
-    zero, or no leaf) for given cotangents of other nodes.
+    zero, or no leaf) for given cotangents of other nodes; as arrays, where they are wanted `dense`.
 
     With `consume` the nodes are emptied as they are passed, so that residuals are freed early. Floating-point
     warnings are off: entries that a mask discards later may divide by zero here.
@@ -216,7 +219,7 @@ def backward(
         results = []
         for leaf in leaves:
             ct = None if leaf is None else cts.get(leaf[0])
-            results.append(ct.densify() if type(ct) is Masked else ct)
+            results.append(ct.densify() if dense and type(ct) is Masked else ct)
         return results
 
 

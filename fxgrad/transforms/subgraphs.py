@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.cache import Cache
-from ..core.graph import Graph, Literal, Var
+from ..core.graph import Equation, Graph, Literal, Var
 from ..core.interpreter import PrimalTracer, named_axes
 from ..core.key import key_of, params_key
 from ..core.staging import GraphTracer, stage
@@ -21,6 +21,7 @@ from ..kernels.codegen.source import compile_graph
 from ..ops.kinds import ensure_batched
 from ..ops.masked import densify
 from ..ops.transpose import transpose_graph
+from ..passes import optimize
 from .jvp import jvp_flat
 from .vmap import MAPPED_AXIS, BatchTracer, vmap_flat
 
@@ -96,7 +97,7 @@ def graph_key(graph: Graph) -> tuple:
 @cached_on_graph
 def numpy_function(graph: Graph) -> Callable[..., list[Any]]:
     """Compile a Graph to a function on NumPy values."""
-    return compile_graph(graph, True)
+    return compile_graph(optimize(graph), True)
 
 
 @cached_on_graph
@@ -298,7 +299,8 @@ def partial_eval(body: Graph, consts: int, carry: int, linear: Flags) -> Partial
     read.update(dict.fromkeys(a for a in linear_outputs if a in made))
     varying = Graph(known_inputs, first, ()).dependents([*state, *rows])
     invariant = [v for v in read if v not in varying]
-    step = [v for v in read if v in varying and v not in rows]
+    step, again = choose_residuals(first, [v for v in read if v in varying and v not in rows], varying, rows)
+    read.update(dict.fromkeys(a for e in again for a in e.inputs if a in rows))
     known_outputs = select_list(body.outputs, negate_flags(moved))
     return PartialEval(
         linear,
@@ -308,12 +310,43 @@ def partial_eval(body: Graph, consts: int, carry: int, linear: Flags) -> Partial
         tuple([v in read for v in rows]),
         Graph(
             [*invariant, *(v for v in rows if v in read), *step, *select_list(body.inputs, linear)],
-            second,
+            [*again, *second],
             linear_outputs,
             body.captured,
             body.name,
         ).prune(),
     )
+
+
+# What costs less to compute again than to keep, and needs nothing that is not of the steps.
+CHEAP = frozenset({"absolute", "add", "equal", "greater", "greater_equal", "less", "less_equal", "logical_and",
+    "logical_not", "logical_or", "maximum", "minimum", "multiply", "negative", "not_equal", "sign", "square",
+    "subtract"})  # fmt: skip
+
+
+def choose_residuals(
+    equations: Sequence[Equation], wanted: Sequence[Var], varying: set[Var], rows: Sequence[Var]
+) -> tuple[list[Var], list[Equation]]:
+    """Choose what a forward loop keeps of its steps, so that the backward loop has the values `wanted`: these, or what
+    they are made of by a few cheap operations, if that is less. Return it, and the operations that are done again."""
+    makers = {v: e for e in equations for v in e.outputs}
+    sources: dict[Var, set[Var]] = {}  # for what can be made again
+    for e in equations:
+        operands = [a for a in e.inputs if type(a) is Var]
+        if e.primitive.name in CHEAP and varying.issuperset(operands):
+            sources[e.outputs[0]] = {w for a in operands for w in sources.get(a, {a})}
+    made = [v for v in wanted if v in sources]
+    kept = dict.fromkeys(v for v in wanted if v not in sources)
+    kept.update(dict.fromkeys(w for v in made for w in sources[v] if w not in rows))
+    if sum(v.aval.size for v in kept) >= sum(v.aval.size for v in wanted):
+        return list(wanted), []
+    needed = set(made)
+    again = []
+    for e in reversed(equations):
+        if needed.intersection(e.outputs) and not kept.keys() & set(e.outputs):
+            again.insert(0, Equation(e.primitive, e.inputs, e.outputs, e.params, e.site, True))
+            needed.update(a for a in e.inputs if a in makers)
+    return list(kept), again
 
 
 class TransposedBody(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from ..core.graph import Graph, Literal
 from ..core.interpreter import CURRENT, Context, Tracer, api_boundary, ensure_open, leave_library, opened
 from ..core.staging import stage
 from ..core.surface import OBJECTS, make_object, release, release_all
+from ..kernels.memory import keep_freed_memory
 from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import densify
 from ..ops.projection import project
@@ -31,12 +33,14 @@ from .arguments import (
     zero_tangent,
 )
 from .flat_function import FlatFunction, split_aux, strip_tracers
-from .reverse import ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
+from .reverse import LARGE, ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ONE = np.float64(1)
+DEFERS = os.environ.get("FXGRAD_DEFER", "1") != "0"
+keep_freed_memory()  # this module is loaded when reverse mode is first used
 
 
 def primal_and_node(interpreter: ReverseInterpreter, value: Any) -> tuple[Any, list | None]:
@@ -44,8 +48,21 @@ def primal_and_node(interpreter: ReverseInterpreter, value: Any) -> tuple[Any, l
     if type(value) is ReverseTracer and value.interpreter is interpreter:
         return value.primal, value.node
     if isinstance(value, Tracer):
+        if isinstance(value, ReverseTracer) and value.interpreter is interpreter:  # a deferred one
+            return value.primal, value.node
         ensure_open(value, interpreter.name)
     return value, None
+
+
+def open_deferring(name: str, site: Any) -> ReverseInterpreter:
+    """Return the interpreter of a transform of large arrays: elementwise work is deferred, where it may be."""
+    outer = CURRENT.get()
+    if DEFERS and outer.interpreter.outer is None and outer.observer is None:
+        from .deferral import DeferringInterpreter, may_defer  # compiles: not everybody needs it
+
+        if may_defer():
+            return DeferringInterpreter(name, site)
+    return ReverseInterpreter(name, site)
 
 
 def input_cotangents(
@@ -85,9 +102,11 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     >>> [float(ct) for ct in pullback(1.0)]
     [4.0, 3.0]
     """
-    interpreter = ReverseInterpreter("vjp", source_info.user_frame())
+    site = source_info.user_frame()
     values, structure = pytree.flatten(primals)
     values = admit_arguments("vjp", values, structure)
+    large = any(type(v) is np.ndarray and v.size >= LARGE for v in values)
+    interpreter = (open_deferring if large else ReverseInterpreter)("vjp", site)
     inputs = [interpreter.new(v) for v in values]
     aux = None
     with opened(interpreter):
@@ -224,7 +243,6 @@ def differentiator(
     positions: tuple[Any, ...] = (argnums,) if single else tuple(argnums)
 
     def compute(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
-        interpreter = ReverseInterpreter(name, source_info.user_frame())
         count = len(args)
         chosen: dict[int, Any] = {}  # position → argument
         place = 0
@@ -238,12 +256,16 @@ def differentiator(
         if len(chosen) < len(positions):
             raise StructureError(f"{name}: argnums={argnums} names an argument twice")
         leaves, structure = pytree.flatten(chosen[place] if single else tuple(chosen.values()))
+        large = False
         for index, leaf in enumerate(leaves):
             if holomorphic or (
                 type(leaf) is not float and (type(leaf) is not np.ndarray or leaf.dtype is not FLOAT)
             ):
                 leaf_name = LeafName(f"{name}: the argument", path_in_arguments, chosen, index)
-                leaves[index] = admit_for_grad(leaf, leaf_name, holomorphic, allow_int)
+                leaves[index] = leaf = admit_for_grad(leaf, leaf_name, holomorphic, allow_int)
+            if type(leaf) is np.ndarray and leaf.size >= LARGE:
+                large = True
+        interpreter = (open_deferring if large else ReverseInterpreter)(name, source_info.user_frame())
         inputs = list(map(interpreter.new, leaves))
         traced_args = list(args)
         token = CURRENT.set(Context(interpreter, interpreter.outer.observer))

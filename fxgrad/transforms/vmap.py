@@ -12,14 +12,14 @@ from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, STRONG, Aval, aval_of, float0
 from ..core.errors import AxisError, ConcretizationError, StructureError
-from ..core.interpreter import CURRENT, Interpreter, Tracer, api_boundary, ensure_open, opened
+from ..core.interpreter import CURRENT, EVAL, Interpreter, Tracer, api_boundary, ensure_open, is_plain, opened
 from ..core.primitive import HigherOrder
 from ..core.surface import release_all
 from .arguments import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshare_results
 from .flat_function import FlatFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 # The name of its axis while a level batches an operation, whose bodies are mapped over the same axis.
@@ -140,7 +140,9 @@ def vmap(
     axis_name: Any = None,
     axis_size: int | None = None,
     *,
-    chunk_size: int | None = None,
+    chunk_size: int | str | None = None,
+    memory_limit: int | float | str | None = None,
+    progress: bool | str = False,
     control: str | None = None,
 ) -> Callable[..., Any]:
     """Apply `fun` along an axis of its arguments, to all entries at once.
@@ -154,7 +156,11 @@ def vmap(
             not depend on the mapped arguments.
         axis_name: a name for the axis, for collectives (`fx.lax.psum` and others).
         axis_size: its size; needed where no argument is mapped.
-        chunk_size: map over this many entries at a time, to bound memory; there are no collectives then.
+        chunk_size: map over this many entries at a time, to bound memory; there are no collectives then. "auto" stages
+            `fun` to see how many fit.
+        memory_limit: with chunk_size="auto", which it implies, what a call may take beside its arguments: bytes, or a
+            text such as "500 MB". Half of what the machine has free, if it is not given. See `fx.memory_estimate`.
+        progress: show a bar over the chunks, with this label if it is a text; not under another transform.
         control: "split" lets Python's `if` and `while` depend on mapped values: `fun`, which must be pure, is run on
             the entries that take each way, and the results are merged.
 
@@ -174,8 +180,19 @@ def vmap(
     """
     if not callable(fun):
         raise StructureError(f"vmap takes a function, not a {type(fun).__name__}")
-    if chunk_size is not None and chunk_size < 1:
-        raise AxisError(f"vmap: chunk_size must be positive, not {chunk_size}")
+    automatic = chunk_size == "auto" or (chunk_size is None and memory_limit is not None)
+    if not automatic and chunk_size is not None and (isinstance(chunk_size, str) or chunk_size < 1):
+        raise AxisError(f'vmap: chunk_size must be positive or "auto", not {chunk_size!r}')
+    if memory_limit is not None and not automatic:
+        raise StructureError(
+            f"vmap: memory_limit={memory_limit!r} with chunk_size={chunk_size}",
+            hint='the limit is for chunk_size="auto"',
+        )
+    if automatic and control is not None:
+        raise StructureError(
+            f'vmap: chunk_size="auto" with control={control!r}',
+            hint="give the chunk size as a number: a function whose way depends on values cannot be staged",
+        )
     if control not in (None, "split") or (control and axis_name is not None):
         raise StructureError(
             f"vmap: control={control!r} with axis_name={axis_name!r}",
@@ -213,9 +230,13 @@ def vmap(
                 )
             return results
 
+        is_batched = [a is not None for a in axes]
+
         def run_chunk(start: int, stop: int) -> list[Any]:
             values = [v if a is None else take_chunk(v, a, start, stop, size) for v, a in zip(leaves, axes)]
-            is_batched, count = [a is not None for a in axes], stop - start
+            return run_part(values, stop - start)
+
+        def run_part(values: Sequence[Any], count: int) -> list[Any]:
             if control is None:
                 # A part of the axis has no collectives.
                 interpreter = BatchInterpreter(site, count, axis_name if count == size else None)
@@ -235,15 +256,24 @@ def vmap(
                 for i, (r, f, p) in enumerate(zip(results, flags, out_places))
             ]
 
-        step = chunk_size or max(size, 1)
-        chunks = [run_chunk(start, min(start + step, size)) for start in range(0, max(size, 1), step)]
-        if len(chunks) == 1:
-            return pytree.unflatten(flat_fun.out_structure, unshare_results(chunks[0], leaves))
-        joined = [
-            parts[0] if place is None else ops.concatenate(*parts, axis=place % parts[0].ndim)
-            for place, parts in zip(out_places, zip(*chunks))
-        ]
-        return pytree.unflatten(flat_fun.out_structure, release_all(joined))
+        if automatic:
+            from .memory import fit_chunk  # which looks at Graphs
+
+            step = fit_chunk(run_part, map(aval_of, leaves), axes, size, memory_limit, site)
+        else:
+            step: Any = chunk_size or max(size, 1)
+        if step >= size:
+            results = unshare_results(run_chunk(0, size), leaves)
+        else:
+            starts: Any = range(0, size, step)
+            if progress and is_plain(leaves) and CURRENT.get() is EVAL:
+                from tqdm import tqdm  # 10 ms, for whoever looks
+
+                starts = tqdm(starts, desc=progress if isinstance(progress, str) else "vmap", unit="chunk")
+            results = release_all(
+                join_chunks((run_chunk(i, min(i + step, size)) for i in starts), out_places, size)
+            )
+        return pytree.unflatten(flat_fun.out_structure, results)
 
     return mapped_fun
 
@@ -287,6 +317,39 @@ def common_size(
     if axis_size is not None and axis_size != size:
         raise AxisError(f"vmap: axis_size={axis_size}, but the mapped axes have size {size}")
     return size, normalized
+
+
+def join_chunks(chunks: Iterable[list[Any]], places: Sequence[Any], size: int) -> list[Any]:
+    """Join the results of consecutive chunks along the axes `places`, which are known once there is a chunk; those
+    without axis are the first chunk's. Arrays are written into one at once, so that they are not there twice."""
+    collected: list[Any] = []
+    done = 0
+    for results in chunks:
+        if not collected:
+            collected = [[] for _ in results]
+        width = 0
+        for index, (result, place) in enumerate(zip(results, places)):
+            into = collected[index]
+            if place is None or type(result) is not np.ndarray:
+                into.append(result)
+                continue
+            axis = place % result.ndim
+            width = result.shape[axis]
+            if type(into) is list:
+                shape = (*result.shape[:axis], size, *result.shape[axis + 1 :])
+                into = collected[index] = np.empty(shape, result.dtype)
+            elif into.dtype != result.dtype:  # by ways that values decide
+                into = collected[index] = into.astype(np.result_type(into, result))
+            into[(slice(None),) * axis + (slice(done, done + width),)] = result
+        done += width
+    return [
+        parts
+        if type(parts) is np.ndarray
+        else parts[0]
+        if place is None
+        else ops.concatenate(*parts, axis=place % parts[0].ndim)
+        for place, parts in zip(places, collected)
+    ]
 
 
 def take_chunk(value: Any, axis: int, start: int, stop: int, size: int) -> Any:

@@ -148,7 +148,10 @@ DIAGNOSES = [
     for name in ("zero_pivot", "indefinite_minor")
     for domain in ("dominant", "complex_dominant")
 ]
+DOMAINS["pivots"] = lambda rng, shape: np.broadcast_to(np.array([3, 2, 3], np.int32), shape).copy()
 MATRICES = [
+    made("permutation", ("pivots", (3,)), rows=4, reference=lambda pivots: np.array([2, 1, 0, 3])),
+    made("permutation", ("pivots", (2, 3)), rows=3, reference=lambda pivots: np.array([[2, 1, 0]] * 2)),
     made("mm", ("real", (2, 3)), ("real", (3, 4)), reference=lambda a, b: a @ b),
     made("mm", ("complex", (2, 3)), ("complex", (3, 1)), reference=lambda a, b: a @ b),
     *(
@@ -188,4 +191,23 @@ NORMALIZATION = [
         for before, after, axes in [((3, 1), (4,), (1,)), ((1, 4), (1, 4), (0,))]
     ),
 ]
-SAMPLES = [*ELEMENTWISE, *STRIDES, *DIAGNOSES, *MATRICES, *NORMALIZATION]
+DOMAINS["classes3"] = lambda rng, shape: rng.permutation(np.arange(math.prod(shape)) % 3).reshape(shape)
+
+
+def class_loss(x: np.ndarray, target: np.ndarray, ignored: int) -> np.ndarray:
+    """Minus the mean score of the target classes, row by row."""
+    scores = [row[c] for row, c in zip(x, target) if c != ignored]
+    return -np.sum(scores) / len(scores)
+
+
+CLASSES = [
+    made(
+        "mean_class_loss",
+        ("real", (4, 3)),
+        ("classes3", (4,)),
+        ignore_index=ignored,
+        reference=lambda x, target, i=ignored: class_loss(x, target, i),
+    )
+    for ignored in (-100, 1)
+]
+SAMPLES = [*ELEMENTWISE, *STRIDES, *DIAGNOSES, *MATRICES, *NORMALIZATION, *CLASSES]

@@ -50,6 +50,8 @@ PROGRAMS = {
     "gelu": (lambda x: F.gelu(x * 1e-2) + F.gelu(x, approximate="tanh"), EXTREME / 100),
     "softmax": (lambda x: x.softmax(-1), EXTREME),
     "log_softmax": (lambda x: x.log_softmax(-1), EXTREME),
+    "softplus": (lambda x: F.softplus(x) + F.softplus(x, beta=0.5, threshold=3.0), EXTREME),
+    "logsumexp": (lambda x: x.logsumexp(-1) + x.logsumexp(0, keepdim=True), EXTREME),
     "scaled_dot_product_attention": (lambda x: F.scaled_dot_product_attention(x, 2 * x, x.sin()), HEADS),
     "layer_norm": (lambda x: F.layer_norm(x, x.shape[-1:], x[0], None), EXTREME),
     "native_batch_norm": (lambda x: F.batch_norm(x, None, None, x[0], x[1], training=True), EXTREME),

@@ -322,8 +322,9 @@ def test_dtypes_and_errors_are_numpys(call, dtype):
 
 
 # Where NumPy leaves the sign of a zero open: it adds, or takes any of equal entries.
-UNSIGNED = ("max(", "nanmax(", "nanmin(", "nanmedian(", "sort(t", "diag", "apply_along_axis(diag", "dot(", "inner(",
-            "tensordot(", "einsum(", "gradient(", "pad(v, 4", "pad(x, 2, \"symm", "sum(x, initial")  # fmt: skip
+UNSIGNED = ("max(", "fmax(x", "fmin(x", "nanmax(", "nanmin(", "nanmedian(", "sort(t", "diag",
+            "apply_along_axis(diag", "dot(", "inner(", "tensordot(", "einsum(", "gradient(", "pad(v, 4",
+            "pad(x, 2, \"symm", "sum(x, initial")  # fmt: skip
 SIGNED = """
     pad(v, 1, constant_values=-0.0) | pad(x, ((1, 0), (0, 2)), constant_values=-0.0) | where(v > 0, v, -0.0)
     pad(v, 1, "linear_ramp", end_values=-0.0) | full_like(x, -0.0) | nan_to_num(v / v, nan=-0.0) | copysign(1 + v, -0.0)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import fxgrad.numpy as fnp
 from fxgrad import ops
 from fxgrad.kernels.selection import add_at
 
@@ -102,3 +103,42 @@ def test_column_sums_of_products():
     a, b = normal(6, 7, 8, dtype="f8"), normal(6, 7, 8, dtype="f8")
     for spec in ("abc,abc->c", "abc,abc->bc", "abc,abc->cb"):
         np.testing.assert_allclose(ops.contract(a, b, spec=spec), np.einsum(spec, a, b), rtol=1e-12)
+
+
+SPECIAL = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 5e-324, -1.5, 3.0]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16", "i2", "i4", "u8", "?"])
+@pytest.mark.parametrize("size", [1024, 4096, 40000])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_a_selection_is_bit_for_bit_that_of_numpy(dtype, size):
+    """Masks of all kinds: random, almost constant, constant in blocks; operands that broadcast, views, numbers."""
+    rng = np.random.default_rng(size)
+    x = np.resize(np.array(SPECIAL), size).astype(dtype)
+    y = rng.standard_normal(size).astype(dtype)
+    tall, turned = x.reshape(8, -1), x.reshape(8, -1).T.copy().T
+    masks = [rng.random(size) < p for p in (0.5, 0.001, 0.999)] + [np.arange(size) < size // 2]
+    for mask in masks:
+        wide = mask.reshape(8, -1)
+        flat = [
+            (x, y),
+            (x, 0),
+            (0, x),
+            (x, x[:1]),
+            (x.dtype.type(1), y),
+            (x, 1),
+            (x[::-1], y),
+            (2, 3),
+            (x, 0.5),
+        ]
+        cases = [(mask, a, b) for a, b in flat]
+        cases += [
+            (wide, tall, turned),
+            (wide[::-1], 0, turned),
+            (wide, y[: size // 8], tall),
+            (wide, tall[:, :1], 0),
+        ]
+        for case in cases:
+            expected, found = np.where(*case), fnp.where(*case)
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            assert found.tobytes() == expected.tobytes()

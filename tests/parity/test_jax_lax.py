@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import fxgrad
-from fxgrad.lax import collectives, operations, reductions, shaping, sorting
+from fxgrad.lax import collectives, convolution, operations, reductions, shaping, sorting, windows
 from tests.parity.oracle import JAX, same
 
 import jax  # isort: skip
@@ -250,7 +250,9 @@ ELSEWHERE = {
     "dtype",
 }  # an enumeration, NumPy's function, one of all types
 NAMES = {
-    name for part in (operations, shaping, reductions, collectives, sorting) for name in part.__all__
+    name
+    for part in (operations, shaping, reductions, convolution, windows, collectives, sorting)
+    for name in part.__all__
 } - ELSEWHERE
 
 

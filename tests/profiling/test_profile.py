@@ -18,11 +18,18 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.core.interpreter import CURRENT, EVAL
+from fxgrad.kernels.native import engine
 from fxgrad.profiling.recording import OPEN, children_of
 from fxgrad.profiling.scope import close_scope, open_scope
 from tests.profiling.traces import check_trace
 
 X = np.array([0.5, 1.0, 2.0])
+
+
+@pytest.fixture(autouse=True)
+def equations_one_by_one(monkeypatch):
+    """A group of equations that is machine code is one step."""
+    monkeypatch.setattr(engine, "mode", lambda: "never")
 
 
 def f(x):

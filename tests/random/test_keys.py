@@ -11,6 +11,7 @@ import fxgrad as fx
 from fxgrad import random
 from fxgrad.core.errors import DTypeError, ShapeError
 from fxgrad.kernels import philox
+from fxgrad.kernels.native import engine
 
 KEY = random.key(7)
 KEYS = random.split(KEY, 5)
@@ -149,9 +150,11 @@ def test_vmap_and_jit_give_the_same_numbers(name):
     expected = np.stack([draw(key, (4, 3)) for key in KEYS])
     assert expected.shape[:3] == (5, 4, 3)
     mapped = fx.vmap(lambda key: draw(key, (4, 3)))
-    tolerance = dict(rtol=1e-14, atol=1e-14) if name in ("multivariate_normal", "orthogonal") else None
+    # Matrix products, and functions of which there is machine code, are not the same to the bit.
+    products = name in ("multivariate_normal", "orthogonal") or engine.mode() == "always"
+    tolerance = dict(rtol=1e-13, atol=1e-14) if products else None
     for results in (mapped(KEYS), fx.jit(mapped)(KEYS), fx.vmap(fx.jit(lambda k: draw(k, (4, 3))))(KEYS)):
-        if tolerance:  # matrix products are not the same to the bit
+        if tolerance:
             np.testing.assert_allclose(results, expected, **tolerance)
         else:
             same(results, expected)

@@ -40,6 +40,8 @@ STATIC = [
     written(
         "round", ("complex", (3,)), decimals=0, reference=lambda z: np.rint(z.real) + 1j * np.rint(z.imag)
     ),
+    written("checkpoint_name", ("real", (2, 3)), label="hidden", reference=lambda x: x),
+    written("checkpoint_name", ("complex", ()), label="hidden", reference=lambda x: x),
     written("convert", ("real", (2, 3)), dtype=np.dtype("f4"), reference=lambda x: x),
     written("convert", ("real", (3,)), dtype=np.dtype(complex), reference=lambda x: x + 0j),
     written("convert", ("int", (3,)), dtype=np.dtype(float), reference=lambda x: x * 1.0),

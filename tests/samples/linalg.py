@@ -88,6 +88,15 @@ def crout(a: np.ndarray) -> np.ndarray:
     return factor
 
 
+def eliminated(a: np.ndarray) -> np.ndarray:
+    """L and U in one matrix, by rows, and the rows exchanged: none where the diagonal outweighs the rest."""
+    lu = a.copy()
+    for k in range(len(a)):
+        lu[k + 1 :, k] /= lu[k, k]
+        lu[k + 1 :, k + 1 :] -= np.outer(lu[k + 1 :, k], lu[k, k + 1 :])
+    return np.concatenate([lu.ravel(), np.arange(len(a))])
+
+
 def mirrored(upper: bool, a: np.ndarray) -> np.ndarray:
     """The Hermitian matrix of which a triangle is given, entry by entry."""
     result = np.zeros_like(a)
@@ -188,6 +197,12 @@ SAMPLES = [
     ),
     *(written("cholesky", (a, (3, 3)), reference=crout) for a in BOTH),
     written("cholesky", ("real", (0, 0))),
+    *(
+        written(name, (a, (3, 3)), (b, (3, 3)))
+        for name in ("cholesky_slope", "cholesky_slope_transpose")
+        for a, b in zip(BOTH, ("real", "complex"))
+    ),
+    *(Sample("factorization", ((a, (3, 3)),), {}, eliminated, lambda a: np.zeros(12)) for a in BOTH),
     *(written("qr", (a, shape), complete=False) for a in ("slanted", "complex_slanted") for shape in SHAPES),
     written("qr", ("slanted", (2, 3)), complete=True),
     *(

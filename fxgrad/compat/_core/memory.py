@@ -99,7 +99,9 @@ class VersionCounters:
 
     def record_change(self, value, operation: str, site) -> None:
         """Count a modification."""
-        memory = self.of(value)
+        memory = self.found.get(id(value)) if value.base is None else None
+        if memory is None:
+            memory = self.of(value)
         memory.version += 1
         for other in memory.linked:
             other.version += 1

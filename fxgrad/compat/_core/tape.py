@@ -19,6 +19,7 @@ from ...core.interpreter import CURRENT, EVAL, Context, Interpreter, PrimalTrace
 from ...core.primitive import HigherOrder
 from ...core.pullback import PullbackRule, RematPullback
 from ...core.source_info import code_kinds
+from ...kernels.memory import keep_freed_memory
 from .anomaly import note_call
 from .hooks import ensure_hooks
 from .modes import current_modes
@@ -214,6 +215,7 @@ def grad_accumulator(tensor) -> AccumulateGrad:
     """Return the AccumulateGrad of a leaf, made where it has none."""
     leaf = tensor.accumulator
     if leaf is None:
+        keep_freed_memory()
         leaf = tensor.accumulator = AccumulateGrad(tensor)
     return leaf
 

@@ -171,12 +171,16 @@ def as_subclass(tensor: Tensor, cls: type) -> Tensor:
     return made
 
 
+def give_memory(value) -> Any:
+    """Return a value as Tensors have it: a number as an array without axes, since Tensors have memory."""
+    return np.asarray(value) if isinstance(value, np.generic) or not hasattr(value, "shape") else value
+
+
 def make_tensor(tape: TapeInterpreter, value, node=None, meta=None) -> Tensor:
-    """Make a Tensor of these parts. NumPy scalars become arrays without axes: Tensors have memory."""
+    """Make a Tensor of these parts."""
     if type(value) is not np.ndarray:
-        if isinstance(value, np.generic) or not hasattr(value, "shape"):
-            value = np.asarray(value)
-        elif node is None and type(value) is TapeTracer:  # in which this level has no part
+        value = give_memory(value)
+        if node is None and type(value) is TapeTracer:  # in which this level has no part
             tensor = wrap(value, value.interpreter)
             tensor.origin_tape = tape
             return tensor

@@ -89,11 +89,25 @@ class CompiledPlan:
     def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
         """Return (result, pullback or None, residuals)."""
         (y,) = self.forward(*values)
+        return self.link(y, values, next_edges)
+
+    def link(self, y, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return the result, or the list of several, with the pullback and the residuals."""
         if self.derive_pullback is not None:
             self.rule = self.derive_pullback(y, values, next_edges)
             self.save_residuals = None if self.rule is None else self.rule.save_residuals
             self.derive_pullback = None
         return y, self.rule, () if self.save_residuals is None else self.save_residuals(no_copy, y, values)
+
+
+class MultipleCompiledPlan(CompiledPlan):
+    """The CompiledPlan of an operation with several results."""
+
+    __slots__ = ()
+
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return (list of results, pullback or None, residuals)."""
+        return self.link(self.forward(*values), values, next_edges)
 
 
 class PrivatePlan(CompiledPlan):
@@ -165,10 +179,10 @@ class Composite(General):
         key = specialization_key(values, params)
         found = self.forward_cache.get(key)
         if found is None:
-            function = partial(self.function, **params)
+            function, multiple = partial(self.function, **params), self.multiple_results
 
             def run_uncompiled(*given) -> list[Any]:
-                return [function(*given)]
+                return list(function(*given)) if multiple else [function(*given)]
 
             code = (
                 None
@@ -176,7 +190,9 @@ class Composite(General):
                 else try_compile(run_uncompiled, values, self.name, self.by_value is False)
             )
             found = run_uncompiled if code is None else code
-            if not self.shares and (code is None or may_reorder(code)):
+            if multiple:
+                found = found if self.shares else copy_shared_results(found)
+            elif not self.shares and (code is None or may_reorder(code)):
                 found = force_row_order(found)
             self.forward_cache[key] = found
         return found
@@ -189,10 +205,11 @@ class Composite(General):
 
     def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
         """Return the plan for plain operands like these."""
-        if self.multiple_results:
+        if self.multiple_results and (self.shares or type(self).vjp is not Composite.vjp):
             return Plan(self, params, next_edges)
         derive_pullback = partial(self.pullback_for, params=params) if needs_gradient(next_edges) else None
-        return CompiledPlan(self.forward(values, params), derive_pullback)
+        plan = CompiledPlan if not self.multiple_results else MultipleCompiledPlan
+        return plan(self.forward(values, params), derive_pullback)
 
     def pullback_for(self, y, values, needed, params: dict) -> Any:
         """Return the Pullback for operands of these dtypes and shapes."""
@@ -338,6 +355,10 @@ def try_compile(
         return None
     if not graph.equations or any(e.primitive.effectful or e.bound_to_axis for e in graph.equations):
         return None
+    if len(graph.equations) > 1:
+        from ...passes import compact  # which the simplest programs do without
+
+        graph = compact(graph)
     return compile_graph(graph, plain=True, quiet=True)
 
 
@@ -347,16 +368,40 @@ def may_reorder(code: Callable[..., Any]) -> bool:
 
 
 def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """Wrap a function so that its result is row-major, as torch's results are, and has memory of its own."""
+    """Wrap a function so that its result is row-major, as torch's results are, and has memory of its own, which may be
+    written into."""
 
     def compute_in_rows(*values) -> list[Any]:
         (y,) = function(*values)
         if not hasattr(y, "flags"):
             return [y]
-        return [copy_if_shared(y, values) if y.flags.c_contiguous else np.asarray(y, order="C")]
+        flags = y.flags
+        return [
+            copy_if_shared(y, values) if flags.c_contiguous and flags.writeable else np.array(y, order="C")
+        ]
 
-    compute_in_rows.code = function  # type: ignore[attr-defined]
+    compute_in_rows.code, compute_in_rows.wrap = function, force_row_order  # type: ignore[attr-defined]
     return compute_in_rows
+
+
+def copy_shared_results(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """Wrap a function so that each of its results is row-major, may be written into, and has memory of its own: not
+    that of an operand or of another result, and no more than it fills."""
+
+    def compute_in_own_memory(*values) -> list[Any]:
+        owners = [memory_owner(v) for v in values if type(v) is np.ndarray]
+        results = function(*values)
+        for i, y in enumerate(results):
+            if type(y) is np.ndarray:
+                owner = memory_owner(y)
+                fits = y.flags.c_contiguous and y.flags.writeable and owner.nbytes <= y.nbytes
+                if not fits or any([owner is other for other in owners]):
+                    results[i] = owner = np.array(y, order="C")
+                owners.append(owner)
+        return results
+
+    compute_in_own_memory.code, compute_in_own_memory.wrap = function, copy_shared_results  # type: ignore[attr-defined]
+    return compute_in_own_memory
 
 
 def copy_if_shared(y, values: Sequence[Any]) -> Any:

@@ -1,25 +1,22 @@
 """Generated source of the functions that users call, so that they have the parameters of the declared function and the
-fast path costs no call."""
+fast path costs no call. It is written and compiled when a function is called for the first time."""
 
 from __future__ import annotations
 
-import sys
 import warnings
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import Parameter, Signature
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...core import interpreter, source_info
+from ...core import interpreter
 from ...core.aval import SCALARS
 from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
-from ...core.interpreter import CURRENT, EVAL
+from ...core.interpreter import CURRENT
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace
-from .._core.tape import BASE_TAPE, Node, grad_accumulator, next_serial, no_copy
-from .._core.tensor import LEAF, TENSOR_CLASSES, Tensor, allocate_tensor
+from .fast_path import format_fast_path, format_inplace_path, format_path, indent_text
 from .observed import run_function
 
 if TYPE_CHECKING:
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 UNSET: Any = object()  # the default of what is not given
 OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+OPERATOR = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", "other")])
 
 
 def format_parameters(op, namespace: dict[str, Any], out: bool = False) -> tuple[list[str], str]:
@@ -118,47 +116,111 @@ def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple
 
 def make_user_function(op) -> Callable[..., Any]:
     """Make the function on Tensors, with the parameters of the declared function or of its hook `arguments`."""
-    namespace: dict[str, Any] = COMMON | {"op": op}
-    signature, call = format_parameters(op, namespace, op.out)
-    given = [p.name for p in op.parameters if p.name in op.names]
-    body = format_preparation(op, namespace) + format_fast_path(op, namespace)
-    if given and given[0] == "input" and not op.numbers:
-        body += "if type(input) in SCALARS:\n    raise not_a_tensor_error(op.name, 'input', 1, input)\n"
-    body += f"return op({call}{', out' if op.out else ''})\n"
-    body = f"try:\n{indent_text(body, 4)}except REWORDED_ERRORS as error:\n"
-    body += f"    raise reword_error(op.name, ({' '.join(n + ',' for n in given)}), error) from None\n"
-    made = make_entry_point(op, op.name, signature, body, namespace)
+
+    def write(namespace: dict[str, Any]) -> tuple[list[str], str]:
+        signature, call = format_parameters(op, namespace, op.out)
+        given = [p.name for p in op.parameters if p.name in op.names]
+        body = format_preparation(op, namespace) + format_fast_path(op, namespace)
+        if given and given[0] == "input" and not op.numbers:
+            body += "if type(input) in SCALARS:\n    raise not_a_tensor_error(op.name, 'input', 1, input)\n"
+        body += f"return op({call}{', out' if op.out else ''})\n"
+        return signature, reword_errors(body, given)
+
+    made = make_entry_point(op, op.name, write, EntrySignature(op, op.out))
     made.__doc__, made.__module__ = op.function.__doc__, "fxgrad.compat"
     return made
 
 
 def inplace_method(op) -> Callable[..., Any]:
     """The method `name_`: the operation with its result written into the first operand."""
-    namespace: dict[str, Any] = COMMON | {"op": op}
-    signature, call = format_parameters(op, namespace)
-    body = f"{format_preparation(op, namespace)}return apply_inplace(op, {call})\n"
-    made = make_entry_point(op, op.name + "_", signature, body, namespace)
+
+    def write(namespace: dict[str, Any]) -> tuple[list[str], str]:
+        signature, call = format_parameters(op, namespace)
+        body = format_preparation(op, namespace)
+        path = format_inplace_path(op, op.names, namespace)
+        body += reword_errors(path, op.names) if path else ""
+        return signature, f"{body}return apply_inplace(op, {call})\n"
+
+    made = make_entry_point(op, op.name + "_", write, EntrySignature(op, False))
     made.__doc__ = f"In-place version of `{op.name}`."
     return made
 
 
-def make_entry_point(
-    op, name: str, signature: list[str], body: str, namespace: dict[str, Any]
+def make_operator(
+    op, name: str, function: Callable[..., Any], operands: tuple[type, ...], swapped: bool = False, **options
 ) -> Callable[..., Any]:
-    """Make a function of this text that is an entry point of the library: see `interpreter.api_boundary`, which would
-    cost a call."""
+    """Make an operator of Python's expressions: `function` on the same operands, or on them in the other order; those
+    that are not of the given types are left to their own operators. `options` are those of `format_path`."""
+
+    def write(namespace: dict[str, Any]) -> tuple[list[str], str]:
+        namespace |= {"function": function, "operands": operands}
+        body, given = "", "other, self" if swapped else "self, other"
+        call = f"function({given})"
+        if name.startswith("__i"):
+            body = format_inplace_path(op, ["self", "other"], namespace, operator=True)
+        elif op.primitive is not None:
+            body = format_path(op, ["self", "other"], namespace, swapped=swapped, **options)
+        if function.__name__ == op.name and op.arguments is None:  # what it would call
+            namespace |= {f"default_{p}": default for p, default in op.defaults.items()}
+            call = f"op(({given}), {{{', '.join(f'{p!r}: default_{p}' for p in op.defaults)}}})"
+        body = reword_errors(body, ["self", "other"]) if body else ""
+        body += "if not isinstance(other, operands):\n    return NotImplemented\n"
+        return ["self", "other"], f"{body}return {call}\n"
+
+    return make_entry_point(op, name, write, OPERATOR)
+
+
+def reword_errors(body: str, given: Sequence[str]) -> str:
+    """Have the errors that statements raise reworded; `given` are the names of the operands."""
+    text = f"try:\n{indent_text(body, 4)}except REWORDED_ERRORS as error:\n"
+    return text + f"    raise reword_error(op.name, ({' '.join(n + ',' for n in given)}), error) from None\n"
+
+
+class EntrySignature(Signature):
+    """The signature of an operation's function, which is put together when somebody looks at it. It has torch's names
+    alone."""
+
+    __slots__ = ("op", "out")
+
+    def __init__(self, op, out: bool):
+        self.op, self.out = op, out
+
+    _return_annotation = Parameter.empty
+
+    @property
+    def _parameters(self) -> dict[str, Parameter]:
+        shown = [Parameter(p.name, p.kind, default=p.default) for p in self.op.parameters]
+        return {p.name: p for p in shown + [OUT] * self.out}
+
+
+def make_entry_point(
+    op, name: str, write: Callable[[dict[str, Any]], tuple[list[str], str]], signature: Signature
+) -> Callable[..., Any]:
+    """Make a function that is an entry point of the library: see `interpreter.api_boundary`, which would cost a call.
+    `write(namespace)` returns its parameters and its statements when it is called for the first time."""
+    namespace: dict[str, Any] = {}
+    made = namespace["made"] = FunctionType(COMPLETE_AND_CALL, namespace, name)
+    namespace["complete"] = partial(complete_entry_point, op, made, write)
+    made.__qualname__ = name
+    made.operation = op  # type: ignore[attr-defined]
+    made.__signature__ = signature  # type: ignore[attr-defined]
+    return made
+
+
+def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list[str], str]]) -> None:
+    """Give an entry point its code."""
+    namespace, name = COMMON | {"op": op}, made.__name__
+    signature, body = write(namespace)
     text = f"def made({', '.join(signature)}):\n    context = current()\n    try:\n{indent_text(body, 8)}"
     text += "    except BaseException as error:\n        leave(error, context)\n        raise\n"
     exec(compile_text(text), namespace)
-    made = namespace.pop("made")
-    made.__name__ = made.__qualname__ = name
+    complete = namespace.pop("made")
     names = {"co_name": name, "co_qualname": name, "co_filename": f"<fxgrad torch.{name}>"}
-    made.__code__ = made.__code__.replace(**names)
-    made.operation = op
-    if "axis=UNSET" in signature:  # which torch does not show
-        shown = [Parameter(p.name, p.kind, default=p.default) for p in op.parameters]
-        made.__signature__ = Signature(shown + [OUT] * ("out=None" in signature))
-    return made
+    made.__globals__.update(
+        {key: value for key, value in namespace.items() if key not in ("made", "complete")}
+    )
+    made.__defaults__, made.__kwdefaults__ = complete.__defaults__, complete.__kwdefaults__
+    made.__code__ = complete.__code__.replace(**names)  # at last: other threads may call it meanwhile
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,7 +254,7 @@ def make_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
                 return run_function(context.observer, function, args, kwargs)
             return function(*args, **kwargs)
         except BaseException as error:
-            interpreter.leave_library(error, context)
+            leave_torch(error, context)
             raise
 
     return enter
@@ -216,6 +278,9 @@ def leave_torch(error: BaseException, context) -> None:
     interpreter.leave_library(error, context)
 
 
+# The code of an entry point before its first call.
+COMPLETE_AND_CALL = compile_text("lambda *args, **kwargs: complete() or made(*args, **kwargs)").co_consts[0]
+
 # What the text of every entry point refers to.
 COMMON: dict[str, Any] = {
     "REWORDED_ERRORS": REWORDED_ERRORS,
@@ -230,108 +295,3 @@ COMMON: dict[str, Any] = {
     "separate_numbers": separate_numbers,
     "take_renamed": take_renamed,
 }
-
-
-# On arrays of one floating dtype outside all transforms there is nothing to decide: kernel, rule, node, Tensor.
-FIRST_TEXT = """\
-if type({0}) in TENSOR_CLASSES and {0}.view_meta is None and context is EVAL{unset}:
-    a = {0}.value
-    m = {0}.node
-    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}.tape is BASE_TAPE):
-"""
-SECOND_TEXT = """\
-kind = type({1})
-if kind in TENSOR_CLASSES:
-    b = {1}.value
-    n = {1}.node
-    plain = {1}.view_meta is None and type(b) is ndarray and a.dtype is b.dtype
-    plain = plain and (n is None or {1}.tape is BASE_TAPE)
-    if n is LEAF:
-        n = {1}.accumulator or grad_accumulator({1})
-elif kind is float or kind is int:
-    b = {1}
-    n = None
-    plain = True
-else:
-    plain = False
-if plain:
-"""
-COMPUTE_TEXT = """\
-silence = set_errors(IGNORE)
-try:
-    if {unrecorded}:
-        y = kernel({values})
-    else:
-        if m is LEAF:
-            m = {0}.accumulator or grad_accumulator({0})
-        m = ({edges},)
-        y, rule, residuals = vjp(kernel, ({values},), m, NO_PARAMS, no_copy)
-finally:
-    reset_errors(silence)
-"""
-RECORD_TEXT = """\
-tensor = allocate_tensor(Tensor)
-tensor.tape = BASE_TAPE
-tensor.value = y if type(y) is ndarray else asarray(y)
-tensor.view_meta = None
-if m is None or rule is None:
-    tensor.node = None
-else:
-    tensor.node = node = allocate_node(Node)
-    node.order = next_serial()
-    node.operation = op
-    node.rule = rule
-    node.residuals = residuals
-    node.next_edges = m
-    node.pull_plain = rule.pull_plain
-    frame = getframe(1)
-    while code_kinds[frame.f_code.co_filename] and frame.f_back:  # called from this library
-        frame = frame.f_back
-    node.code = frame.f_code
-    node.lasti = frame.f_lasti
-return tensor
-"""
-
-
-def format_fast_path(op, namespace: dict[str, Any]) -> str:
-    """Return the statements that take plain operands straight to the kernel of an operation's primitive."""
-    if op.primitive is None or op.arguments is not None:
-        return ""
-    primitive, names = op.primitive.primitive, op.names
-    namespace |= {
-        "BASE_TAPE": BASE_TAPE,
-        "EVAL": EVAL,
-        "FLOATS": op.dtypes,
-        "LEAF": LEAF,
-        "NO_PARAMS": {},
-        "Node": Node,
-        "TENSOR_CLASSES": TENSOR_CLASSES,
-        "Tensor": Tensor,
-        "asarray": np.asarray,
-        "getframe": sys._getframe,
-        "kernel": primitive.kernel,
-        "code_kinds": source_info.code_kinds,
-        "grad_accumulator": grad_accumulator,
-        "no_copy": no_copy,
-        "vjp": primitive.vjp,
-        "ndarray": np.ndarray,
-        "allocate_node": allocate_tensor,
-        "allocate_tensor": allocate_tensor,
-        "next_serial": next_serial,
-        "IGNORE": IGNORE,
-        "reset_errors": ERROR_STATE.reset,
-        "set_errors": ERROR_STATE.set,
-    }
-    unset = " and out is None" * op.out
-    unset += "".join(f" and {p} is default_{p}" for p in op.defaults)
-    first = FIRST_TEXT.format(*names, unset=unset)
-    if len(names) == 1:
-        compute = COMPUTE_TEXT.format(*names, unrecorded="m is None", values="a", edges="m")
-        return first + indent_text(compute + RECORD_TEXT, 8)
-    compute = COMPUTE_TEXT.format(*names, unrecorded="m is None and n is None", values="a, b", edges="m, n")
-    return first + indent_text(SECOND_TEXT.format(*names) + indent_text(compute + RECORD_TEXT, 4), 8)
-
-
-def indent_text(text: str, depth: int) -> str:
-    """Indent statements."""
-    return "".join(" " * depth + line + "\n" for line in text.splitlines())

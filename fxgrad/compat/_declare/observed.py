@@ -11,7 +11,7 @@ from ...core.interpreter import CURRENT, EVAL, Context
 from ...kernels.codegen.observed import observe_code
 from .._core.modes import with_modes
 from .._core.tensor import Tensor
-from .composite import CompiledPlan, force_row_order
+from .composite import CompiledPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,9 +90,10 @@ def make_observed_plan(op: Operation, *given: Any) -> Any:
 
     plan = op.make_plan(*given)
     if isinstance(plan, CompiledPlan):
-        code = getattr(plan.forward, "code", plan.forward)
+        wrapped: Any = plan.forward
+        code = getattr(wrapped, "code", wrapped)
         observed = observe_code(code, observe_equation)
-        plan.forward = observed if code is plan.forward else force_row_order(observed)
+        plan.forward = observed if code is wrapped else wrapped.wrap(observed)
     return plan
 
 

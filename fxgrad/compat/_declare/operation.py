@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import InitVar, dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,7 @@ from .._core.tape import BASE_TAPE, LEAF, Edge, Node, TapeTracer, current_tape, 
 from .._core.tensor import TENSOR_CLASSES, Tensor, gradient_edge, make_tensor, to_open_tape, to_outer, wrap
 from .composite import Composite, InplacePlan, Plan, PrivateComposite, needs_gradient
 from .entry import inplace_method, make_user_function
+from .fast_path import is_plain_view
 from .handlers import handle_call
 from .observed import run_observed
 from .out import write_out
@@ -99,12 +100,6 @@ class Operation:
         self.names = self.tensors.replace("*", "").split()
         self.has_sequences = "*" in self.tensors
         self.full_pattern = (True,) * len(self.names)
-        declared = inspect.signature(self.function).parameters.values()
-        public = declared if self.arguments is None else inspect.signature(self.arguments).parameters.values()
-        self.parameters = list(public)  # those that users see
-        self.defaults = {
-            p.name: p.default for p in declared if p.default is not p.empty and p.name not in self.names
-        }
         self.dtypes = FLOATS if complex else REALS  # for which it is its primitive
         self.differentiable = self.results is not None or not self.constant
         self.computes_in_single = not (own_precision or self.view or self.composite is not Composite)
@@ -115,6 +110,17 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
+
+    @cached_property
+    def parameters(self) -> list[inspect.Parameter]:
+        """The parameters that users see."""
+        return list(inspect.signature(self.arguments or self.function).parameters.values())
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults of static parameters."""
+        declared = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default for p in declared if p.default is not p.empty and p.name not in self.names}
 
     # -- the declaration as a primitive ------------------------------------------
     def primitive_for(self, pattern: tuple) -> Composite:
@@ -213,7 +219,7 @@ class Operation:
             if finish is not None:
                 finish([result])
             return result
-        results = [make_tensor(tape, v, self.edge_to(node, i, v)) for i, v in enumerate(y)]
+        results = [make_tensor(tape, v, self.edge_to(node, i)) for i, v in enumerate(y)]
         if self.view:
             for i, r in enumerate(results):
                 views.record_view(r, first, self, operands, params, i)
@@ -239,10 +245,8 @@ class Operation:
             edge = None
             if kind in TENSOR_CLASSES:
                 meta = x.view_meta
-                if meta is not None:
-                    if meta.base is None or meta.base.view_meta is not None or meta.tangent is not None:
-                        return None  # a tangent, its own or that of its base, or inference mode
-                    meta.refresh_history(x)
+                if meta is not None and not is_plain_view(x):
+                    return None  # a tangent, its own or that of its base, or inference mode
                 value = x.value
                 if type(value) is not np.ndarray:
                     return None
@@ -357,9 +361,9 @@ class Operation:
         if modes.packing and node is not None:
             modes.packing[-1].pack_node(node, current_tape(), flat)
 
-    def edge_to(self, node: Node | None, index: int, value) -> Edge | None:
+    def edge_to(self, node: Node | None, index: int) -> Edge | None:
         """Return the edge to one of several results of a Node, or None if it never requires a gradient."""
-        if node is None or index in self.constant or not is_differentiable(aval_of(value).dtype):
+        if node is None or index in self.constant or not is_differentiable(node.result_avals[index].dtype):
             return None
         return Edge(node, index)
 

@@ -47,6 +47,15 @@ class Rearrangement(Composite):
         return Plan(self, params, next_edges)
 
 
+class Application(Rearrangement):
+    """A Rearrangement that is its primitive, applied to the operation's own operands."""
+
+    def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
+        """Return the plan for plain operands like these."""
+        call, _, given = self.arrangement(*values, **params)
+        return Plan(call.primitive, given, next_edges)
+
+
 class Reordering(Rearrangement):
     """A Rearrangement whose result has memory of its own, even where NumPy gives a view."""
 

@@ -42,6 +42,8 @@ class Generator:
         self.lock = RLock()
         self.manual_seed(DEFAULT_SEED)
 
+    _numbers: np.random.Generator | None
+
     def manual_seed(self, seed: int) -> Generator:
         """Restart the generator from a seed, and return it.
 
@@ -52,9 +54,16 @@ class Generator:
         if not -WORD_RANGE // 2 <= seed < WORD_RANGE:
             raise ArgumentValueError("Overflow when unpacking long long", hint="a seed has 64 bits")
         with self.lock:
-            self._seed = seed % WORD_RANGE
-            self.numbers = np.random.Generator(np.random.PCG64(self._seed))
+            self._seed, self._numbers = seed % WORD_RANGE, None
         return self
+
+    @property
+    def numbers(self) -> np.random.Generator:
+        """NumPy's generator, made with the first number: `np.random` takes long to load. To be asked for under the
+        lock."""
+        if self._numbers is None:
+            self._numbers = np.random.Generator(np.random.PCG64(self._seed))
+        return self._numbers
 
     def seed(self) -> int:
         """Restart the generator from a seed of the operating system, and return the seed."""

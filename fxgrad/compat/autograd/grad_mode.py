@@ -11,9 +11,9 @@ import warnings
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import CURRENT
+from ...core.interpreter import CURRENT, EVAL
 from .._core.errors import ArgumentError
-from .._core.modes import current_modes, with_modes
+from .._core.modes import NO_GRAD, current_modes, with_modes
 from .._core.tensor import Tensor
 from .._declare.spaces import expose
 
@@ -167,6 +167,9 @@ class BareModeSwitch(ModeSwitch):
         return object.__new__(cls) if function is None else cls()(function)
 
 
+DEFAULT_CHANGES = {"grad": True}  # what `no_grad` changes, as it was at first
+
+
 @expose()
 class no_grad(BareModeSwitch):
     """Operations are not recorded: results do not require a gradient.
@@ -185,6 +188,21 @@ class no_grad(BareModeSwitch):
     """
 
     changes = {"grad": False}  # noqa: RUF012
+
+    def __enter__(self) -> None:
+        context = CURRENT.get()
+        if context is EVAL:  # as in every training step: nothing has to be looked for
+            self.previous.append(DEFAULT_CHANGES)
+            CURRENT.set(NO_GRAD)
+        else:
+            super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        previous = self.previous.pop()
+        if previous is DEFAULT_CHANGES and CURRENT.get() is NO_GRAD:
+            CURRENT.set(EVAL)
+        else:
+            switch_modes(**previous)
 
 
 @expose()

@@ -11,7 +11,7 @@ from ...core.aval import Aval, aval_of
 from ...core.interpreter import api_boundary
 from .._core.backward.accumulation import memory_ids, separate_memory, take_tensor
 from .._core.backward.engine import run_backward
-from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent
+from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent, scalar_seeds
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes
 from .._core.tape import BASE_TAPE, LEAF, current_tape, node_and_index
@@ -165,7 +165,11 @@ def backward_from(
     self, gradient=None, retain_graph: bool | None = None, create_graph: bool = False, inputs=None
 ) -> None:
     """Add the gradients of this Tensor to the `.grad` of the leaves: see `torch.autograd.backward`."""
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    seeds = None if create_graph or gradient is not None or inputs is not None else scalar_seeds(self)
+    if seeds is None:
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    else:
+        run_backward(BASE_TAPE, seeds, retain_graph=bool(retain_graph), create_graph=False)
 
 
 @api_boundary

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.interpreter import api_boundary
+from ...core.source_info import hide_frames
 from ...transforms.jvp import JVPInterpreter
 from .._core.bits import memory_array
 from .._core.dtypes import from_numpy_dtype
@@ -114,30 +115,38 @@ def get_grad(self: Tensor) -> Tensor | None:
     return grad
 
 
-@api_boundary
 def set_grad(self: Tensor, grad) -> None:
     """Set the gradient: a Tensor of the same shape and dtype, or None. Later gradients are added to it in place."""
     if grad is not None:
-        if not isinstance(grad, Tensor):
-            raise ArgumentError(
-                f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}"
-            )
-        if grad is self:
-            raise TensorError("can't assign Variable as its own grad")
-        have, want = aval_of(refresh(grad).value), aval_of(refresh(self).value)
-        if have.dtype != want.dtype:
-            raise TensorError(
-                f"attempting to assign a gradient with dtype '{from_numpy_dtype(have.dtype)}' to a tensor with dtype "
-                f"'{from_numpy_dtype(want.dtype)}'."
-            )
-        if is_array(grad.value) and is_array(self.value) and type(grad.value) is not type(self.value):
-            raise TensorError("attempting to assign a gradient on another device than that of the tensor")
-        if have.shape != want.shape:
-            raise TensorError(
-                f"attempting to assign a gradient of size '{list(have.shape)}' to a tensor of size "
-                f"'{list(want.shape)}'. Please ensure that the gradient and the tensor are the same size"
-            )
+        try:
+            check_gradient(self, grad)
+        except BaseException as error:
+            hide_frames(error)
+            raise
     self._grad = grad
+
+
+def check_gradient(self: Tensor, grad) -> None:
+    """Raise for what cannot be the gradient of a Tensor."""
+    if not isinstance(grad, Tensor):
+        raise ArgumentError(
+            f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}"
+        )
+    if grad is self:
+        raise TensorError("can't assign Variable as its own grad")
+    have, want = aval_of(refresh(grad).value), aval_of(refresh(self).value)
+    if have.dtype != want.dtype:
+        raise TensorError(
+            f"attempting to assign a gradient with dtype '{from_numpy_dtype(have.dtype)}' to a tensor with dtype "
+            f"'{from_numpy_dtype(want.dtype)}'."
+        )
+    if is_array(grad.value) and is_array(self.value) and type(grad.value) is not type(self.value):
+        raise TensorError("attempting to assign a gradient on another device than that of the tensor")
+    if have.shape != want.shape:
+        raise TensorError(
+            f"attempting to assign a gradient of size '{list(have.shape)}' to a tensor of size "
+            f"'{list(want.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
 
 
 def delete_grad(self: Tensor) -> None:

@@ -12,6 +12,7 @@ from . import (
     cumulative,
     decompositions,
     exponential,
+    foreach,
     fourier,
     indexing,
     joining,
@@ -39,3 +40,4 @@ FUNCTIONS_IN_PLACE = """
 """
 for name in FUNCTIONS_IN_PLACE.split():
     expose("function", name)(SPACES["method"][name])
+foreach.declare_foreach_functions()

@@ -9,8 +9,7 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
-from ...numpy.linalg import decompositions
-from ...ops.linalg import adjoint, identity_like, matrix_transpose
+from ...ops.linalg import adjoint, identity_like
 from ...ops.linalg import lower_triangle as lower_part
 from .._core.errors import TensorError
 from .._declare.named_results import make_result_type
@@ -43,7 +42,8 @@ def factor_cholesky(name: str, a, upper: bool) -> Any:
     check_square(name, a)
     fixed = mirror_to_hermitian(a, upper)
     with translate_errors(indefinite_message(name), lambda: indefinite_minor(fixed)):
-        return decompositions.cholesky(fixed, upper=upper)
+        factor = ops.cholesky(fixed, hermitian=True)
+    return adjoint(factor) if upper else factor
 
 
 @operation("A", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True, keeps_results=True)
@@ -63,7 +63,11 @@ def cholesky(input, upper: bool = False) -> Any:
 
 
 @operation(
-    "A", spaces="linalg", results=make_result_type("linalg_cholesky_ex", "L", "info"), copies_operands=True
+    "A",
+    spaces="linalg",
+    results=make_result_type("linalg_cholesky_ex", "L", "info"),
+    copies_operands=True,
+    by_value=True,
 )
 def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) -> Any:
     """(L, info): info is 0, or the order of the leading minor that is not positive; L is NaN then."""
@@ -74,7 +78,8 @@ def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) ->
         check_info(info, indefinite_message("linalg.cholesky_ex"))
     wrong = ops.not_equal(info, 0)[..., None, None]
     definite = ops.where(wrong, np.eye(A.shape[-1], dtype=aval_of(A).dtype), fixed)
-    return [ops.where(wrong, np.nan, decompositions.cholesky(definite, upper=upper)), info]
+    factor = ops.where(wrong, np.nan, ops.cholesky(definite, hermitian=True))
+    return [adjoint(factor) if upper else factor, info]
 
 
 @operation("B L")
@@ -268,6 +273,7 @@ def zero_pivot_message(which: str, k: int) -> str:
     results=make_result_type("linalg_lu_factor", "LU", "pivots"),
     node="LinalgLuFactorExBackward0",
     copies_operands=True,
+    by_value=True,
 )
 def linalg_lu_factor(A, *, pivot: bool = True) -> Any:
     """(L below the diagonal and U in one matrix, pivots counted from 1) with PA = LU."""
@@ -281,6 +287,7 @@ def linalg_lu_factor(A, *, pivot: bool = True) -> Any:
     spaces="linalg",
     results=make_result_type("linalg_lu_factor_ex", "LU", "pivots", "info"),
     copies_operands=True,
+    by_value=True,
 )
 def linalg_lu_factor_ex(A, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """As `lu_factor`, and info: 0, or the place on the diagonal of U that is zero."""
@@ -322,7 +329,11 @@ def linalg_lu(A, *, pivot: bool = True) -> Any:
 def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """(P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
     nothing = np.zeros(0, aval_of(LU_data).dtype)
-    p = permuted_identity(permutation(LU_pivots, LU_data.shape[-2]), LU_data) if unpack_pivots else nothing
+    p = (
+        permuted_identity(permutation(LU_pivots, rows=LU_data.shape[-2]), LU_data)
+        if unpack_pivots
+        else nothing
+    )
     return [p, *(lu_triangles(LU_data) if unpack_data else (nothing, nothing))]
 
 
@@ -340,7 +351,7 @@ def solve_factored(packed, pivots, b, left: bool, is_adjoint: bool) -> Any:
     """Solve AX = B, or XA = B, for A = PLU, or for Aᴴ."""
     if not left:  # (XA)ᴴ = AᴴXᴴ
         return adjoint(solve_factored(packed, pivots, adjoint(b), True, not is_adjoint))
-    p = permuted_identity(permutation(pivots, packed.shape[-1]), packed)
+    order = permutation(pivots, rows=packed.shape[-1])
 
     def solve_triangle(factor, b, lower: bool) -> Any:
         factor, lower = (adjoint(factor), not lower) if is_adjoint else (factor, lower)
@@ -350,8 +361,17 @@ def solve_factored(packed, pivots, b, left: bool, is_adjoint: bool) -> Any:
 
     l_factor, u_factor = lu_triangles(packed)
     if is_adjoint:
-        return p @ solve_triangle(l_factor, solve_triangle(u_factor, b, False), True)
-    return solve_triangle(u_factor, solve_triangle(l_factor, matrix_transpose(p) @ b, True), False)
+        x = solve_triangle(l_factor, solve_triangle(u_factor, b, False), True)
+        return take_rows(x, ops.argsort(order, axis=order.ndim - 1))
+    return solve_triangle(u_factor, solve_triangle(l_factor, take_rows(b, order), True), False)
+
+
+def take_rows(b, order) -> Any:
+    """The rows of matrices in an order, which broadcast."""
+    batch = np.broadcast_shapes(b.shape[:-2], order.shape[:-1])
+    b = ops.broadcast_to(b, shape=(*batch, *b.shape[-2:]))
+    order = ops.broadcast_to(order, shape=(*batch, order.shape[-1]))
+    return fnp.take_along_axis(b, fnp.expand_dims(order, -1), -2)
 
 
 @expose("function method")

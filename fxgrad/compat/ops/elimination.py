@@ -1,8 +1,7 @@
-"""Gaussian elimination with partial pivoting, which NumPy does not expose, and the diagnoses of `linalg.*_ex`."""
+"""Gaussian elimination with partial pivoting, and the diagnoses of `linalg.*_ex`."""
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import Aval, aval_of
+from ...kernels import lapack
 from ...ops.kinds import General
 from ...ops.linalg import (
     compute_dtype,
@@ -25,25 +25,10 @@ from .._core.primitives import declare_primitive
 INFO = np.dtype(np.int32)
 
 
-def eliminate(a) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (L and U in one matrix, the rows swapped with rows 0, 1, …, the order of rows that results)."""
-    *batch, m, n = a.shape
-    lu: Any = np.array(a).reshape(prod(batch), m, n)
-    every = np.arange(len(lu))
-    pivots = np.zeros((len(lu), min(m, n)), INFO)
-    order = np.tile(np.arange(m), (len(lu), 1))
-    for k in range(min(m, n)):
-        size = np.abs(lu[:, k:, k])
-        if np.iscomplexobj(lu):  # LAPACK compares |Re| + |Im|
-            size = np.abs(lu[:, k:, k].real) + np.abs(lu[:, k:, k].imag)
-        found = k + np.argmax(size, axis=1)
-        pivots[:, k] = found
-        for x in (lu, order):
-            x[every, k], x[every, found] = x[every, found], x[every, k].copy()
-        pivot = lu[:, k, k]
-        lu[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot)[:, None]
-        lu[:, k + 1 :, k + 1 :] -= lu[:, k + 1 :, k, None] * lu[:, k, None, k + 1 :]
-    return lu.reshape(a.shape), pivots.reshape(*batch, min(m, n)), order.reshape(*batch, m)
+def lu_kernel(a) -> list[np.ndarray]:
+    """L and U in one matrix, the rows swapped with rows 0, 1, …, the order of rows that results."""
+    packed, pivots, _ = lapack.factor_matrix(a)
+    return [np.ascontiguousarray(packed), pivots.astype(INFO), lapack.order_rows(pivots, a.shape[-2])]
 
 
 def lu_triangles(lu) -> tuple[Any, Any]:
@@ -102,38 +87,12 @@ def lu_aval(self, a: Aval) -> list[Aval]:
 lu_primitive = declare_primitive(
     General,
     "lu",
-    linalg_kernel("lu", lambda xp: eliminate),
+    linalg_kernel("lu", lambda xp: lu_kernel),
     abstract_rule=lu_aval,
     tangent_rule=lu_tangent,
     batch_rule=lambda a, *, size: lu_primitive(a),
     multiple=True,
 )
-
-
-def first_true(condition: np.ndarray) -> np.ndarray:
-    """The place, counted from 1, of the first true entry along the last axis; 0 where there is none."""
-    return np.where(condition.any(-1), condition.argmax(-1) + 1, 0).astype(INFO)
-
-
-def zero_pivot_kernel(a: np.ndarray) -> np.ndarray:
-    if np.all(np.linalg.slogdet(a)[0] != 0):  # the same elimination meets the same zeros
-        return np.zeros(a.shape[:-2], INFO)
-    return first_true(np.diagonal(eliminate(a)[0], axis1=-2, axis2=-1) == 0)
-
-
-def indefinite_minor_kernel(a: np.ndarray) -> np.ndarray:
-    def is_definite(block: np.ndarray) -> bool:
-        try:
-            np.linalg.cholesky(block)
-        except np.linalg.LinAlgError:
-            return False
-        return True
-
-    if is_definite(a):
-        return np.zeros(a.shape[:-2], INFO)
-    n = a.shape[-1]
-    flags = [[not is_definite(x[:k, :k]) for k in range(1, n + 1)] for x in a.reshape(-1, n, n)]
-    return first_true(np.array(flags)).reshape(a.shape[:-2])
 
 
 def declare_diagnosis(name: str, kernel) -> Any:
@@ -150,20 +109,19 @@ def declare_diagnosis(name: str, kernel) -> Any:
 
 
 # The first pivot that is zero, and the order of the first leading minor that is not positive; 0 where there is none.
-zero_pivot = declare_diagnosis("zero_pivot", zero_pivot_kernel)
-indefinite_minor = declare_diagnosis("indefinite_minor", indefinite_minor_kernel)
+zero_pivot = declare_diagnosis("zero_pivot", lambda a: lapack.factor_matrix(a)[2])
+indefinite_minor = declare_diagnosis("indefinite_minor", lapack.find_indefinite)
 
 
-def permutation(pivots, size: int) -> Any:
-    """The order of rows after the swaps that pivots, counted from 1, describe."""
-    batch = aval_of(pivots).shape[:-1]
-    places = np.arange(size)
-    order = ops.broadcast_to(places, shape=(*batch, size))
-    for k in range(aval_of(pivots).shape[-1]):
-        found = ops.convert(pivots[..., k : k + 1], dtype=places.dtype) - 1
-        mine, other = order[..., k : k + 1], fnp.take_along_axis(order, found, -1)
-        order = ops.where(places == k, other, ops.where(ops.equal(places, found), mine, order))
-    return order
+# The order of rows after the swaps that pivots, counted from 1, describe.
+permutation = declare_primitive(
+    General,
+    "permutation",
+    lambda xp: lambda pivots, *, rows: lapack.order_rows(pivots.astype(np.intp) - 1, rows),
+    abstract_rule=lambda self, pivots, *, rows: Aval((*pivots.shape[:-1], rows), np.dtype(np.intp)),
+    tangent_rule=None,
+    batch_rule=lambda pivots, *, size, rows: permutation(pivots, rows=rows),
+)
 
 
 def permuted_identity(order, like) -> Any:

@@ -113,7 +113,11 @@ def linalg_inv(A) -> Any:
 
 
 @operation(
-    "A", spaces="linalg", results=make_result_type("linalg_inv_ex", "inverse", "info"), keeps_results=True
+    "A",
+    spaces="linalg",
+    results=make_result_type("linalg_inv_ex", "inverse", "info"),
+    keeps_results=True,
+    by_value=True,
 )
 def linalg_inv_ex(A, *, check_errors: bool = False) -> Any:
     """(inverse, info): info is 0, or the pivot of a singular matrix that is zero; its inverse is NaN then."""
@@ -251,6 +255,7 @@ def unsolvable_message(which: str, pivot: int) -> str:
     spaces="linalg",
     results=make_result_type("linalg_solve_ex", "result", "info"),
     copies_operands=True,
+    by_value=True,
 )
 def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> Any:
     """(X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN then."""
@@ -309,7 +314,7 @@ def least_squares(A, B, rcond: float, residuals: bool) -> Any:
     b = column_matrix(B) if vector else B
     batch = np.broadcast_shapes(A.shape[:-2], b.shape[:-2])
     a, b = (ops.broadcast_to(m, shape=(*batch, *m.shape[-2:])) for m in (A, b))
-    x = ops.lstsq(a, b, rcond=rcond)
+    x = ops.lstsq(a, b, *ops.singular_factors_of(a), rcond=rcond)
     squares = fnp.sum(fnp.abs(b - a @ x) ** 2, axis=-2)
     return [
         ops.reshape(x, shape=x.shape[:-1]) if vector else x,
@@ -358,21 +363,21 @@ def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None)
 def linalg_det(A) -> Any:
     """The determinants of square matrices."""
     check_square("linalg.det", A)
-    return ops.det(A)
+    return ops.det(A, *ops.factors_of(A))
 
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_slogdet", "sign", "logabsdet"))
 def linalg_slogdet(A) -> Any:
     """(sign, log|det|) of square matrices."""
     check_square("linalg.slogdet", A)
-    return ops.slogdet(A)
+    return ops.slogdet(A, *ops.factors_of(A))
 
 
 @operation("input", out=False)
 def logdet(input) -> Any:
     """The logarithms of determinants: NaN where one is negative, −∞ where it is zero."""
     check_square("linalg.slogdet", input)
-    sign, size = ops.slogdet(input)
+    sign, size = ops.slogdet(input, *ops.factors_of(input))
     if kind_of(aval_of(sign).dtype) == "c":
         return size + ops.log(sign)
     return ops.where(ops.equal(sign, -1), np.nan, size)

@@ -245,7 +245,6 @@ PRODUCTS = {(2, 2): mm, (2, 1): mv, (1, 1): dot}
 
 
 @expose("function method linalg")
-@expose("method", "__matmul__")
 def matmul(input, other, *, out=None) -> Any:
     """The product of matrices in the last two dimensions; a vector is a row on the left, a column on the right, and
     the dimensions before broadcast.
@@ -255,12 +254,6 @@ def matmul(input, other, *, out=None) -> Any:
     [3.0, 7.0]
     """
     return PRODUCTS.get((len(input.shape), len(other.shape)), matmul_values)(input, other, out=out)
-
-
-@expose("method")
-def __rmatmul__(self, other) -> Any:
-    """other @ self."""
-    return matmul(other, self)
 
 
 # -- sums with products ------------------------------------------

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.interpreter import Tracer, concretize
-from ...core.source_info import hide_frames
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tensor import Tensor, unwrap
+from .._declare.entry import make_operator
 from .._declare.spaces import SPACES, expose
-from . import arithmetic, comparison, pointwise
+from . import arithmetic, comparison, matmul, pointwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,20 +20,9 @@ METHODS = SPACES["method"]
 OPERANDS = (Tensor, Tracer, bool, int, float, complex, np.ndarray, np.generic)
 
 
-def add_operator(name: str, function: Callable[..., Any], swapped: bool = False) -> None:
+def add_operator(name: str, op, function: Callable[..., Any], **options) -> None:
     """Add a binary operator to Tensor, which leaves operands of unknown types to their own operators."""
-
-    def apply(self: Tensor, other) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
-        try:
-            return function(other, self) if swapped else function(self, other)
-        except BaseException as error:
-            hide_frames(error)
-            raise
-
-    apply.__name__ = name
-    METHODS[name] = apply
+    METHODS[name] = make_operator(op, name, function, OPERANDS, **options)
 
 
 # name → operation; the reflected operator takes its operands the other way round, the one in place is `name_`.
@@ -52,11 +41,15 @@ BINARY: dict[str, Callable[..., Any]] = {
     "rshift": comparison.bitwise_right_shift,
 }
 for name, function in BINARY.items():
-    add_operator(f"__{name}__", function)
-    add_operator(f"__r{name}__", function, swapped=True)
-    add_operator(f"__i{name}__", METHODS[f"{function.operation.name}_"])
+    op = function.operation
+    add_operator(f"__{name}__", op, function)
+    add_operator(f"__r{name}__", op, function, swapped=True)
+    add_operator(f"__i{name}__", op, METHODS[f"{op.name}_"])
 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    add_operator(f"__{name}__", getattr(comparison, name))
+    function = getattr(comparison, name)
+    add_operator(f"__{name}__", function.operation, function)
+add_operator("__matmul__", matmul.mm.operation, matmul.matmul, product=True)
+add_operator("__rmatmul__", matmul.mm.operation, matmul.matmul, swapped=True, product=True)
 expose("method", "__neg__")(pointwise.neg)
 expose("method", "__pos__")(pointwise.positive)
 expose("method", "__abs__")(pointwise.abs)

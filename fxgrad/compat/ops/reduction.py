@@ -355,7 +355,17 @@ def p_norm(x, p, axes, keepdim: bool = False) -> Any:
     return ops.where(none, 0.0 if p > 0 else np.inf, pow_primitive(ops.where(none, 1, powers), 1 / p))
 
 
-@operation("input", promote="float")
+def logsumexp_tangent(y, primals, tangents, params: dict) -> Any:
+    """Σ t·exp(x − y): the softmax by the result, of which nothing is computed twice."""
+    (x,), (t,) = primals, tangents
+    axes = normalize_dims(params["dim"], x.ndim)
+    top = y if params["keepdim"] else ops.restore_axes(y, x.shape, axes)
+    return keep_reduced_axes(
+        ops.reduce_sum(t * ops.exp(ops.subtract(x, top)), axes=axes), x.shape, axes, params["keepdim"]
+    )
+
+
+@operation("input", promote="float", tangent=logsumexp_tangent)
 def logsumexp(input, dim=None, keepdim: bool = False) -> Any:
     """log Σ eˣ, computed without overflow."""
     axes = normalize_dims(dim, aval_of(input).ndim)

@@ -25,6 +25,7 @@ from .._core.views import rebind_value
 from ..autograd.grad_mode import enable_grad
 from ..nn.modules.functional_modules import make_constructor
 from ..nn.modules.module import clear_grad
+from .blocks import is_for_blocks, update_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,6 +58,7 @@ class Optimizer:
 
     fixed: dict[str, Any] = {}  # noqa: RUF012
     non_negative = ""  # the options that may not be negative
+    is_elementwise = False  # whether `update` treats each entry by itself
 
     def __init_subclass__(cls, options: str | None = None, fixed: dict[str, Any] | None = None, **rest):
         """Give the class the parameters `options`; the options that are `fixed` are none of them."""
@@ -172,7 +174,10 @@ class Optimizer:
         }
         if options["maximize"]:
             gradient = -gradient
-        new = self.update(value, gradient, state, options)
+        if self.is_elementwise and is_for_blocks(value, gradient, state):
+            new = update_blocks(self.update, value, gradient, state, options)
+        else:
+            new = self.update(value, gradient, state, options)
         for name, x in state.items():
             known = kept.get(name)
             if isinstance(known, Tensor):

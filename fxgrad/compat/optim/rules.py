@@ -57,6 +57,7 @@ class SGD(
     """
 
     non_negative = "lr momentum weight_decay"
+    is_elementwise = True
 
     def check(self, options: dict[str, Any]) -> None:
         super().check(options)
@@ -88,6 +89,7 @@ class Adam(
     arXiv:1412.6980; `amsgrad`: Reddi et al., 2018; `decoupled_weight_decay`: see `AdamW`."""
 
     non_negative = "lr eps weight_decay"
+    is_elementwise = True
 
     def check(self, options: dict[str, Any]) -> None:
         super().check(options)
@@ -134,6 +136,7 @@ class RMSprop(
     Source: Hinton, 2012."""
 
     non_negative = "lr eps momentum weight_decay alpha"
+    is_elementwise = True
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         alpha = options["alpha"]
@@ -166,6 +169,7 @@ class Adagrad(
     """Gradients divided by the root of the sum of all their squares so far. Source: Duchi et al., 2011."""
 
     non_negative = "lr lr_decay weight_decay initial_accumulator_value eps"
+    is_elementwise = True
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """See `Optimizer`. The sums begin at once."""

@@ -1,62 +1,162 @@
 """Loops over Graphs become readable Python: the statements of the body stand in the loop itself, so that a step calls
-nothing but kernels.
+nothing but kernels, and writes where its results are to be (`buffers`).
 
     def scan_cell(steps, x0, x1, xs2, ys0):
-        for i in steps:
-            x2 = xs2[i]
-            v3 = multiply(x0, x1)
-            v4 = add(v3, x2)
-            ys0[i] = v4
+        for x2, y0 in zip(rows(xs2, steps), rows(ys0, steps)):
+            v3 = multiply(x0, x1, y0)
+            v4 = add(v3, x2, y0)
             x1 = v4
-        return [x1]
+        return [x1.copy()]
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .source import INDENT, FunctionBuilder
+import numpy as np
+
+from ...core.graph import Equation, Graph, Var
+from ..selection import MANY
+from .buffers import BufferPlan, plan_buffers
+from .source import ERRSTATE_LINE, INDENT, FunctionBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...core.graph import Graph, Var
+    from collections.abc import Callable, Sequence
 
 
-def compile_scan(body: Graph, consts: int, carry: int) -> Callable[..., Any]:
+NO_PLAN = BufferPlan({}, {}, [])
+
+
+def step_rows(length: int, count: Any, reverse: bool) -> range:
+    """Return the rows that the steps visit, in their order."""
+    order = range(min(int(count), length))
+    return order[::-1] if reverse else order
+
+
+def run_steps(
+    code: Callable[..., Any], stacks: Sequence[Any], length: int, steps: range, operands: Sequence[Any]
+) -> list[Any]:
+    """Run the code of a loop over rows; `stacks` are shape and dtype of a row of each of its results."""
+    new = np.empty if len(steps) == length else np.zeros  # rows that no step writes are zero
+    ys = [new((length, *shape), dtype) for shape, dtype in stacks]
+    return [*code(steps, *operands, *ys), *ys]
+
+
+def rows_at(stack: np.ndarray, steps: range) -> np.ndarray:
+    """Return the rows of a stack at the positions `steps`, a range forwards or backwards by one, in their order."""
+    if not steps:
+        return stack[:0]
+    first, last = steps[0], steps[-1]
+    return stack[first : last + 1] if first <= last else stack[last : first + 1][::-1]
+
+
+def compile_scan(
+    body: Graph, consts: int, carry: int, builder: type[FunctionBuilder] = FunctionBuilder
+) -> Callable[..., Any]:
     """Compile a scan: (steps, *consts, *carry, *xs, *ys) → the last carry; rows of `xs` are read, those of `ys`
     written, at each of the positions `steps`. For NumPy values."""
-    source = FunctionBuilder(True)
+    body = inline_groups(body, MANY)
+    source = make_builder(builder, body)
     name_inputs(source, body)
+    source.namespace["rows"] = rows_at
     inputs = [source.names[v] for v in body.inputs]
     kept, rows = inputs[: consts + carry], inputs[consts + carry :]
     stacks = [row.replace("x", "xs") for row in rows]
-    results = [f"ys{i}" for i in range(len(body.outputs) - carry)]
-    for row, stack, var in zip(rows, stacks, body.inputs[consts + carry :]):
-        source.lines.append(f"{row} = {stack}[i]{'.item()' * var.aval.weak}")
-    source.equations(body)
-    source.lines += [f"{ys}[i] = {source.atom(a)}" for ys, a in zip(results, body.outputs[carry:])]
+    ends, ys = body.outputs[:carry], body.outputs[carry:]
+    results = [f"ys{k}" for k in range(len(ys))]
+    plan = (
+        plan_buffers(body, body.inputs[consts : consts + carry], ends, ys)
+        if source.reuses_memory
+        else NO_PLAN
+    )
+    source.equations(body, buffers=plan.places)
+    direct = [plan.places.get(a) == f"y{k}" for k, a in enumerate(ys)]
+    source.lines += [f"{stack}[i] = {source.atom(a)}" for stack, a, d in zip(results, ys, direct) if not d]
     state = inputs[consts : consts + carry]
-    assign_carry(source, state, body.outputs[:carry])
-    source.lines = ["for i in steps:", *(INDENT + line for line in source.lines or ["pass"])]
-    parameters = ["steps", *kept, *stacks, *results]
-    return source.function(f"scan_{body.name}", parameters, f"[{', '.join(state)}]")
+    assign_carry(source, state, ends, plan.pairs)
+    walked = [("i", "steps")] if not all(direct) else []
+    for row, stack, var in zip(rows, stacks, body.inputs[consts + carry :]):
+        walked.append((row, f"rows({stack}, steps){'.tolist()' * var.aval.weak}"))
+    walked += [(f"y{k}", f"rows({stack}, steps)") for k, stack in enumerate(results) if direct[k]]
+    walked = walked or [("_", "steps")]
+    walks = ", ".join(walk for _, walk in walked)
+    head = f"for {', '.join(name for name, _ in walked)} in {f'zip({walks})' if len(walked) > 1 else walks}:"
+    enclose(source, head, plan)
+    in_rows = {a for a, d in zip(ys, direct) if d}
+    returned = [name + ".copy()" * (a in in_rows) for name, a in zip(state, ends)]
+    return source.function(
+        f"scan_{body.name}", ["steps", *kept, *stacks, *results], f"[{', '.join(returned)}]"
+    )
 
 
-def compile_while(cond: Graph, body: Graph, consts: int, max_steps: int | None) -> Callable[..., Any]:
+def compile_into(graph: Graph, targets: int) -> Callable[..., list[Any]]:
+    """Compile a Graph to a function (*inputs, *arrays) → the results but for the first `targets`, which are written
+    into these arrays. For NumPy values."""
+    source = make_builder(FunctionBuilder, graph)
+    name_inputs(source, graph)
+    written, results = graph.outputs[:targets], graph.outputs[targets:]
+    plan = plan_buffers(graph, (), results, written)
+    source.equations(graph, buffers=plan.places)
+    for k, a in enumerate(written):
+        if plan.places.get(a) != f"y{k}":
+            source.lines.append(f"y{k}[...] = {source.atom(a)}")
+    enclose(source, None, plan)
+    names = [*(source.names[v] for v in graph.inputs), *(f"y{k}" for k in range(targets))]
+    return source.function(f"rows_{graph.name}", names, f"[{', '.join(map(source.atom, results))}]")
+
+
+def compile_while(
+    cond: Graph,
+    body: Graph,
+    consts: int,
+    max_steps: int | None,
+    builder: type[FunctionBuilder] = FunctionBuilder,
+) -> Callable[..., Any]:
     """Compile a loop: (*consts, *carry) → the first carry for which `cond` is false, or that after `max_steps`. For
     NumPy values."""
-    source = FunctionBuilder(True)
+    cond, body = inline_groups(cond, MANY), inline_groups(body, MANY)
+    source = make_builder(builder, cond, body)
     name_inputs(source, cond)
     parameters = [source.names[v] for v in cond.inputs]
     source.names.update(zip(body.inputs, parameters))
     source.equations(cond)
     source.lines.append(f"if not {source.atom(cond.outputs[0])}: break")
-    source.equations(body)
-    assign_carry(source, parameters[consts:], body.outputs)
-    head = "while True:" if max_steps is None else f"for _ in range({max_steps}):"
-    source.lines = [head, *(INDENT + line for line in source.lines)]
+    plan = plan_buffers(body, body.inputs[consts:], body.outputs, ()) if source.reuses_memory else NO_PLAN
+    source.equations(body, buffers=plan.places)
+    assign_carry(source, parameters[consts:], body.outputs, plan.pairs)
+    enclose(source, "while True:" if max_steps is None else f"for _ in range({max_steps}):", plan)
     return source.function(f"while_{body.name}", parameters, f"[{', '.join(parameters[consts:])}]")
+
+
+def inline_groups(body: Graph, least: float = float("inf")) -> Graph:
+    """Return the Graph of a step with the equations of its fused groups of less than `least` entries: they take less
+    time where they write into arrays that are there than behind another call."""
+    found: dict[Any, Any] = {}  # what stands for a variable
+    equations = []
+    for equation in body.equations:
+        inputs = [found.get(a, a) for a in equation.inputs]
+        group = equation.params["graph"] if equation.primitive.name == "fused" else None
+        if group is None or max(v.aval.size for e in group.equations for v in e.outputs) >= least:
+            equations.append(replace_operands(equation, inputs, equation.outputs))
+            continue
+        inner = dict(zip(group.inputs, inputs))
+        for e in group.equations:
+            made = [Var(v.aval) for v in e.outputs]
+            equations.append(replace_operands(e, [inner.get(a, a) for a in e.inputs], made))
+            inner.update(zip(e.outputs, made))
+        found.update(zip(equation.outputs, [inner.get(a, a) for a in group.outputs]))
+    outputs = [found.get(a, a) for a in body.outputs]
+    return Graph(body.inputs, equations, outputs, body.captured, body.name)
+
+
+def replace_operands(equation: Equation, inputs: Sequence[Any], outputs: Sequence[Var]) -> Equation:
+    """Return an equation of other variables."""
+    return Equation(equation.primitive, inputs, outputs, equation.params, equation.site, equation.quiet)
+
+
+def make_builder(builder: type[FunctionBuilder], *graphs: Graph) -> FunctionBuilder:
+    """Begin the code of a loop. Where floating-point warnings are off in all of a step they are turned off once."""
+    return builder(True, quiet=all(e.quiet for graph in graphs for e in graph.equations), exact=True)
 
 
 def name_inputs(source: FunctionBuilder, graph: Graph) -> None:
@@ -64,9 +164,25 @@ def name_inputs(source: FunctionBuilder, graph: Graph) -> None:
     source.names.update((var, f"x{i}") for i, var in enumerate(graph.inputs))
 
 
-def assign_carry(source: FunctionBuilder, state: list[str], outputs: tuple[Var, ...]) -> None:
-    """Append the assignment of the new carry to the old."""
+def assign_carry(
+    source: FunctionBuilder, state: list[str], outputs: Sequence[Var], pairs: Sequence[tuple[str, str]]
+) -> None:
+    """Append the assignment of the new carry to the old, whose arrays change places."""
     moves = [(name, source.atom(a)) for name, a in zip(state, outputs)]
     moves = [(name, value) for name, value in moves if name != value]
+    moves += [move for one, other in pairs for move in ((one, other), (other, one))]
     if moves:
         source.lines.append(" = ".join(", ".join(side) for side in zip(*moves)))
+
+
+def enclose(source: FunctionBuilder, head: str | None, plan: BufferPlan) -> None:
+    """Put the statements so far into a loop, if there is the head of one, after those that make the arrays."""
+    source.namespace["empty"] = np.empty
+    made = [
+        f"{name} = empty({aval.shape}, {source.name_value(str(aval.dtype), aval.dtype)})"
+        for name, aval in plan.arrays.items()
+    ]
+    loop = source.lines if head is None else [head, *(INDENT + line for line in source.lines or ["pass"])]
+    if source.quiet and source.calls and loop:
+        loop = [ERRSTATE_LINE, *(INDENT + line for line in loop)]
+    source.lines = [*made, *loop]

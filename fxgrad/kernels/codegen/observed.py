@@ -1,6 +1,6 @@
 """Compiled code in a form that hands each of its equations to an observer:
 
-    v3 = multiply(x0, x1)        becomes        v3 = observe(e3, multiply, x0, x1)
+    v3 = x0.dot(x1.T)        becomes        v3 = observe(e3, lambda: x0.dot(x1.T), x0, x1)
 
 It is the same code on the same lines, so that what is measured is what runs otherwise.
 """
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def observe_code(function: Any, observe: Callable[..., Any]) -> Any:
-    """Return a compiled function whose equations are carried out by observe(equation, kernel, *operands, **params); any
-    other function is returned as it is. It is made once."""
+    """Return a compiled function whose equations are carried out by observe(equation, run, *operands); any other
+    function is returned as it is. It is made once."""
     calls = getattr(function, "calls", None)
     if calls is None:
         return function
@@ -31,11 +31,10 @@ def rewrite_calls(function: Any, calls: list, observe: Callable[..., Any]) -> An
     """Write the function anew; the calls stand in its text in their order."""
     namespace = dict(function.__globals__) | {"observe": observe}
     parts, rest = [], function.source
-    for index, (call, equation) in enumerate(calls):
+    for index, (call, equation, operands) in enumerate(calls):
         before, rest = rest.split(call, 1)
-        name, operands = call.split("(", 1)
         namespace[f"e{index}"] = equation
-        parts += [before, f"observe(e{index}, {name}, {operands}"]
+        parts += [before, f"observe({', '.join([f'e{index}', f'lambda: {call}', *operands])})"]
     made = make_function(function.__name__, "".join([*parts, rest]), namespace)
     equations = getattr(function, "equations", None)
     return made if equations is None else locate(made, equations)

@@ -37,7 +37,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     array([[ 0.0625, -0.125 ],
            [-0.125 ,  0.25  ]])
     """
-    factor = ops.cholesky(hermitian_matrix(a, "U" if upper else "L"))
+    factor = ops.cholesky(hermitian_matrix(a, "U" if upper else "L"), hermitian=True)
     return adjoint(factor) if upper else factor
 
 
@@ -177,7 +177,8 @@ def det(a: ArrayLike) -> Array:
     array([[0., 0.],
            [0., 1.]])
     """
-    return ops.det(as_square_matrix(a))
+    a = as_square_matrix(a)
+    return ops.det(a, *ops.factors_of(a))
 
 
 @composite(np.linalg.slogdet)
@@ -190,7 +191,8 @@ def slogdet(a: ArrayLike) -> Array:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    return SlogdetResult(*ops.slogdet(as_square_matrix(a)))
+    a = as_square_matrix(a)
+    return SlogdetResult(*ops.slogdet(a, *ops.factors_of(a)))
 
 
 __all__ = [

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...core.aval import aval_of
 from ...core.errors import ConcretizationError, UnsupportedError
 from ...core.interpreter import concretize
 from ...core.typing import Array, ArrayLike, Axis
@@ -29,18 +30,21 @@ from .matrices import (
 
 
 def solve_broadcast(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
-    """Apply `primitive` to matrices and right-hand sides whose batch axes broadcast. One matrix is factored
-    once."""
-    ndim = b.ndim
+    """Apply `primitive` to matrices and right-hand sides whose batch axes broadcast. Each matrix is factored once."""
+    ndim, factors = b.ndim, ops.factors_of(a) if primitive is ops.solve else ()
     if a.ndim == 2 and ndim > 2:
         wide = ops.permute(b, axes=(ndim - 2, ndim - 1, *range(ndim - 2)))
-        x = primitive(a, ops.reshape(wide, shape=(b.shape[-2], size_product(wide.shape[1:]))), **params)
+        x = primitive(
+            a, ops.reshape(wide, shape=(b.shape[-2], size_product(wide.shape[1:]))), *factors, **params
+        )
         x = ops.reshape(x, shape=(x.shape[0], *wide.shape[1:]))
         return ops.permute(x, axes=(*range(2, ndim), 0, 1))
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if a.shape[:-2] != batch or b.shape[:-2] != batch:
+        added = len(a.shape) - 2
+        factors = [ops.broadcast_to(x, shape=(*batch, *aval_of(x).shape[added:])) for x in factors]
         a, b = (ops.broadcast_to(x, shape=(*batch, *x.shape[-2:])) for x in (a, b))
-    return primitive(a, b, **params)
+    return primitive(a, b, *factors, **params)
 
 
 @composite(np.linalg.solve)
@@ -109,7 +113,7 @@ def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any 
     a = hermitian_matrix(a) if hermitian else as_matrix(a)
     rcond = cutoff(a, rcond, rtol)
     return (
-        ops.lstsq(a, batch_identity(a, a.shape[-2]), rcond=rcond)
+        ops.lstsq(a, batch_identity(a, a.shape[-2]), *ops.singular_factors_of(a), rcond=rcond)
         if a.size
         else manipulation.matrix_transpose(a)
     )
@@ -145,7 +149,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> Array:
     if b.shape[0] != m:
         raise np.linalg.LinAlgError("Incompatible dimensions")
     rcond = relative_roundoff(a) if rcond is None else machine_epsilon(a) if rcond < 0 else float(rcond)
-    x, s = ops.lstsq(a, b, rcond=rcond), svdvals(a)
+    x, s = ops.lstsq(a, b, *ops.singular_factors_of(a), rcond=rcond), svdvals(a)
     rank = cast(count_nonzero(ops.greater(s, s[:1] * rcond)), np.int32)
     try:
         full = concretize(rank, "the rank") == n

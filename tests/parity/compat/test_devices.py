@@ -54,6 +54,12 @@ def test_there_and_back(cuda):
         there.numpy()
 
 
+def test_there_every_time(cuda):
+    for _ in range(3):
+        x = fxt.tensor([1.0, 2.0], requires_grad=True)
+        assert x.cuda().is_cuda and x.detach().cuda().is_cuda
+
+
 def test_created_there(cuda):
     assert fxt.cuda.is_available() and fxt.cuda.device_count() == 1
     assert fxt.zeros(2, device="cuda").is_cuda

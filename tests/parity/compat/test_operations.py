@@ -48,7 +48,6 @@ CASES = gathered()
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 OTHER_NODES = {name for names in differences.NODES.values() for name in names.split()}
-TRANSPOSED = {"svd"}  # V is the adjoint of what is computed
 BATCH = 2
 
 
@@ -77,6 +76,8 @@ def test_every_operation_has_a_case(monkeypatch):
         return call(operation, *args)
 
     monkeypatch.setattr(Operation, "__call__", recorded)
+    for operation in OPERATIONS.values():
+        operation.plans.clear()  # with a plan that is known it is not called
     for case in CASES:
         name = case.name.lstrip(".").removesuffix("_")  # by which it is known where it takes the fast path
         used.update((name.replace(".", "_"), name.rpartition(".")[2]))
@@ -104,7 +105,7 @@ def test_value_of_other_operands(case):
 @cases_for(contiguous)
 def test_results_in_the_order_of_rows(case):
     for ours, theirs in zip(contiguous(case, fxt), answer(case, contiguous), strict=True):
-        assert ours or not theirs or case.name in TRANSPOSED
+        assert ours or not theirs
 
 
 @cases_for(half_precision)

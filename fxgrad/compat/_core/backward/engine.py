@@ -8,7 +8,6 @@ the levels outside the tape; with `create_graph` they run on its tracers, and ar
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ import numpy as np
 from .... import ops
 from ....core.aval import PLAIN
 from ....core.fp_errors import ERROR_STATE, IGNORE
-from ....core.interpreter import CURRENT, Context, use_context
+from ....core.interpreter import CURRENT, EVAL, Context, use_context
 from ....ops.masked import Masked
 from ....transforms.vmap import vmap
 from ..anomaly import ensure_no_nan, error_reports
@@ -26,7 +25,7 @@ from ..duals import DUAL_LEVEL, add_dual_level
 from ..errors import ArgumentError, TensorError
 from ..hooks import RUNNING
 from ..memory import VERSIONS, ensure_unmodified
-from ..modes import current_modes, tools_of, use_user_context, with_modes
+from ..modes import NO_GRAD, current_modes, tools_of, use_user_context, with_modes
 from ..packing import unpack_residuals
 from ..tape import (
     BASE_TAPE,
@@ -43,6 +42,7 @@ from ..tape import (
 from ..tensor import unwrap
 from . import callbacks
 from .accumulation import accumulate_grad, release_lock, to_cotangent, to_gradient
+from .plain_walk import walk_plain_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,6 +73,18 @@ def run_backward(
     the tape is not open any more.
     """
     caller, depth, running, speaking = CURRENT.get(), PASS_DEPTH.get(), RUNNING.get(), ERROR_STATE.get()
+    started = None
+    outermost = (caller is EVAL or caller is NO_GRAD) and graph_tape is BASE_TAPE and context is None
+    if (
+        outermost
+        and targets is None
+        and not create_graph
+        and not is_grads_batched
+        and DUAL_LEVEL.get() is None
+    ):
+        started = start_through_plain_nodes(caller, seeds, retain_graph)
+        if started is None:
+            return {}
     make_pass = Pass if caller.modes is None or not caller.modes.anomaly else AnomalyPass
     if caller.observer is not None:
         from .observed import ObservedAnomalyPass, ObservedPass  # which are written in terms of passes
@@ -94,6 +106,8 @@ def run_backward(
         try:
             if is_grads_batched:
                 return run_batched(make_pass, graph_tape, seeds, retain_graph, create_graph, targets)
+            if started is not None:
+                return started.go_on()
             return make_pass(graph_tape, caller, retain_graph, create_graph, targets, capture).run(seeds)
         finally:
             restore()
@@ -111,8 +125,32 @@ def run_backward(
             restore()
             release_lock()
             raise
+    from concurrent.futures import ThreadPoolExecutor  # which takes milliseconds to load
+
     with ThreadPoolExecutor(1) as pool:  # a stack of its own
         return pool.submit(copy_context().run, run_pass).result()
+
+
+def start_through_plain_nodes(
+    caller: Context, seeds: Sequence[tuple[Any, Any]], retain_graph: bool
+) -> Pass | None:
+    """Walk back through plain nodes. Return the pass that goes on where that ends, or None if it was the whole way."""
+
+    def make_pass(cts: dict, heap: list, leaves: dict) -> Pass:
+        made = Pass(BASE_TAPE, caller, retain_graph, False, None, False)
+        made.seeds, made.cts, made.heap, made.leaves = seeds, cts, heap, leaves
+        return made
+
+    speaking = ERROR_STATE.get()
+    try:
+        ERROR_STATE.set(IGNORE)
+        rest = walk_plain_nodes(seeds, retain_graph, make_pass, check_residuals)
+        ERROR_STATE.set(speaking)
+    except BaseException:  # Ctrl-C may come on the way in or out
+        ERROR_STATE.set(speaking)
+        release_lock()
+        raise
+    return rest
 
 
 def is_for_inputs_only() -> bool:
@@ -204,7 +242,6 @@ class Pass:
 
     def run(self, seeds: Sequence[tuple[Any, Any]]) -> dict[int, Any]:
         """Run the whole pass."""
-        RUNNING.set(self)
         self.seeds = seeds
         if self.wanted is not None:
             for position, (node, index) in enumerate(self.wanted):
@@ -212,6 +249,11 @@ class Pass:
             self.needed_nodes = nodes_leading_to([parent for parent, _ in seeds], self.places)
         for parent, ct in seeds:
             self.deliver(parent, ct)
+        return self.go_on()
+
+    def go_on(self) -> dict[int, Any]:
+        """Run the pass from the cotangents that have arrived."""
+        RUNNING.set(self)
         if self.hooked_leaves:
             self.finish_ready_leaves(())
         self.walk()

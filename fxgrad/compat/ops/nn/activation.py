@@ -194,12 +194,25 @@ def celu(input, alpha: float = 1.0) -> Any:
     return scaled_elu(input, 1, alpha, 1 / alpha)
 
 
-@operation("input", spaces="nn.functional", kinds="f")
+def scale_for_softplus(x, params: dict[str, Any]) -> tuple[Any, Any]:
+    """Return (beta·x, where it is above the threshold)."""
+    beta, threshold = (number_like(params[name], x) for name in ("beta", "threshold"))
+    scaled = x if beta == 1 else x * beta
+    return scaled, ops.greater(scaled, threshold)
+
+
+def softplus_tangent(y, primals, tangents, params: dict) -> Any:
+    """The logistic function of beta·x, or 1."""
+    scaled, is_large = scale_for_softplus(primals[0], params)
+    return tangents[0] * ops.where(is_large, 1, ops.sigmoid(scaled))
+
+
+@operation("input", spaces="nn.functional", kinds="f", tangent=softplus_tangent)
 def softplus(input, beta: float = 1, threshold: float = 20) -> Any:
     """log(1 + e^(beta·x))/beta, or x itself where beta·x is above the threshold."""
-    beta, threshold = number_like(beta, input), number_like(threshold, input)
-    smooth = ops.softplus(input * beta) / beta if beta != 1 else ops.softplus(input)
-    return ops.where(ops.greater(input * beta, threshold), input, smooth)
+    scaled, is_large = scale_for_softplus(input, {"beta": beta, "threshold": threshold})
+    smooth = ops.softplus(scaled)
+    return ops.where(is_large, input, smooth if scaled is input else smooth / number_like(beta, input))
 
 
 @operation("input", spaces="nn.functional", node="LogSigmoidBackward0", kinds="f")
@@ -227,9 +240,10 @@ DENSITY = 1 / math.sqrt(2 * math.pi)
 normal_density = declare_primitive(
     Elementwise,
     "normal_density",
-    blockwise_kernel(lambda xp, x: xp.exp(xp.square(x) * -0.5) * DENSITY),
+    blockwise_kernel("normal_density", lambda xp, x: xp.exp(xp.square(x) * -0.5) * DENSITY),
     (lambda t, y, x: ops.negative(t * (x * y)),),
 )
+normal_density.primitive.formula = lambda x: [ops.exp(ops.square(x) * -0.5) * DENSITY]
 normal_cdf = declare_primitive(
     Elementwise, "normal_cdf", normal_cdf_kernel, (lambda t, y, x: t * normal_density(x),)
 )

@@ -15,6 +15,7 @@ from ..._core.errors import ArgumentValueError, DimensionError, TensorError
 from ..._core.tensor import refresh
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from .class_scores import mean_class_loss
 from .loss import legacy_reduction, loss, reduce_losses
 from .softmax import log_softmax
 
@@ -31,6 +32,8 @@ def check_classes(target, count: int, ignore_index: int) -> None:
             hint="target.long(); probabilities have the shape of the input",
         )
     if isinstance(target, Tracer):
+        return
+    if type(target) is np.ndarray and not np.count_nonzero(target.view(f"u{dtype.itemsize}") >= count):
         return
     wrong = (target != ignore_index) & ((target < 0) | (target >= count))
     if wrong.any():
@@ -55,39 +58,10 @@ def check_shapes(input, target) -> None:
         raise TensorError(f"Expected target size {[want[0], *want[2:]]}, got {list(have)}")
 
 
-def class_arguments(input, target, weight, ignore_index: int, reduction: str, smoothing: float = 0.0) -> Any:
-    """The arguments of `nll_loss`, of which the classes are checked."""
-    shape = input.shape
-    check_shapes(input, target)
-    check_classes(refresh(target).value, shape[1 if len(shape) > 1 else 0], ignore_index)
-    params = {"ignore_index": ignore_index, "reduction": reduction, "smoothing": smoothing}
-    return (input, target, weight), params
-
-
-def nll_arguments(
-    input,
-    target,
-    weight=None,
-    size_average=None,
-    ignore_index: int = -100,
-    reduce=None,
-    reduction: str = "mean",
-) -> Any:
-    """There is no smoothing."""
-    return class_arguments(
-        input, target, weight, ignore_index, legacy_reduction(size_average, reduce, reduction)
-    )
-
-
-@operation("input target weight", arguments=nll_arguments, spaces="nn.functional", out=False, by_value=False)
-def nll_loss(input, target, weight, ignore_index: int, reduction: str, smoothing: float) -> Any:
-    """The negative of the target classes' log-probabilities, which stand along dimension 1; mixed with the mean over
-    all classes where there is smoothing. The mean is over the weights.
-
-    Args:
-        weight: of each class.
-        ignore_index: the class that stands for none: entries of it do not count.
-    """
+@operation("input target weight", name="nll_loss", spaces="", out=False, by_value=False)
+def weighted_class_loss(input, target, weight, ignore_index: int, reduction: str, smoothing: float) -> Any:
+    """The negative of the target classes' log-probabilities; mixed with the mean over all classes where there is
+    smoothing. The mean is over the weights."""
     single = aval_of(input).ndim == 1
     if single:
         input, target = (ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in (input, target))
@@ -111,6 +85,38 @@ def nll_loss(input, target, weight, ignore_index: int, reduction: str, smoothing
     return (
         ops.reshape(losses, shape=()) if single and reduction == "none" else reduce_losses(losses, reduction)
     )
+
+
+def class_loss(input, target, weight, ignore_index: int, reduction: str, smoothing: float) -> Any:
+    """Compute the loss of log-probabilities and classes, which are checked."""
+    shape = input.shape
+    check_shapes(input, target)
+    check_classes(refresh(target).value, shape[1 if len(shape) > 1 else 0], ignore_index)
+    usual = weight is None and not smoothing and reduction == "mean" and len(shape) == 2
+    if usual and input.dtype.itemsize > 2:  # others are added up in single precision
+        return mean_class_loss(input, target, ignore_index)
+    return weighted_class_loss(input, target, weight, ignore_index, reduction, smoothing)
+
+
+@expose("nn.functional")
+def nll_loss(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index: int = -100,
+    reduce=None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative of the target classes' log-probabilities, which stand along dimension 1. The mean is over the
+    weights.
+
+    Args:
+        weight: of each class.
+        ignore_index: the class that stands for none: entries of it do not count.
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    return class_loss(input, target, weight, ignore_index, reduction, 0.0)
 
 
 @operation("input target weight", spaces="", out=False, name="probability_loss", node="DivBackward0")
@@ -160,9 +166,7 @@ def cross_entropy(
     scores = log_softmax(input, 0 if input.ndim == 1 else 1)
     if tuple(target.shape) == tuple(input.shape) and target.dtype.is_floating_point:
         return probability_loss(scores, target, weight, reduction, label_smoothing)
-    return nll_loss.operation(
-        *class_arguments(scores, target, weight, ignore_index, reduction, label_smoothing)
-    )
+    return class_loss(scores, target, weight, ignore_index, reduction, label_smoothing)
 
 
 # -- margins between scores ------------------------------------------

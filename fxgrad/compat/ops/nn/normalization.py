@@ -53,6 +53,28 @@ def deflate_batch(t, u, *factors, size: int, axes: tuple[int, ...]) -> Any:
     return deflate(t, u, *aligned, axes=shift_axes(axes))
 
 
+def are_rows(x, axes: tuple[int, ...]) -> bool:
+    """Whether the axes are the last ones, over which a normalization works row by row."""
+    rank = aval_of(x).ndim
+    return axes == tuple(range(rank - len(axes), rank))
+
+
+def deflate_formula(t, u, before, after, *, axes: tuple[int, ...]) -> Any:
+    if not are_rows(t, axes):
+        return None
+    s = t * before
+    return [after * (s - keepdim_mean(s, axes) - u * keepdim_mean(u * s, axes))]
+
+
+def standardize_formula(x, *, axes: tuple[int, ...], eps: float) -> Any:
+    if not are_rows(x, axes):
+        return None
+    middle = keepdim_mean(x, axes)
+    u = x - middle
+    variance = keepdim_mean(u * u, axes)
+    return [u * (1 / ops.sqrt(variance + eps)), middle, variance]
+
+
 # after·(s − mean(s) − u·mean(u·s)) with s = before·t: what of a tangent survives that mean and length stay as they are.
 # Its transpose in t has the two factors, which broadcast, exchanged.
 deflate = declare_primitive(
@@ -69,6 +91,7 @@ deflate = declare_primitive(
     ],
     batch_rule=deflate_batch,
 )
+deflate.primitive.formula = deflate_formula
 
 
 def standardize_aval(self, x: Aval, *, axes: tuple[int, ...], eps: float) -> Any:
@@ -95,6 +118,7 @@ standardize = declare_primitive(
     batch_rule=lambda x, *, size, axes, eps: standardize(x, axes=shift_axes(axes), eps=eps),
     multiple=True,
 )
+standardize.primitive.formula = standardize_formula
 
 
 class NormLayout:
@@ -362,6 +386,7 @@ def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.7
     """x/(k + alpha·m)^beta with the mean m of the squares of `size` neighbouring channels, zeros beyond the ends."""
     rank = aval_of(input).ndim
     squares = ops.move_axis(ops.square(input), 1, rank - 1)
-    padded = ops.pad(squares, widths=((0, 0),) * (rank - 1) + ((size // 2, (size - 1) // 2),))
-    total = ops.move_axis(ops.window_sum(padded, sizes=(size,), steps=(1,), dilations=(1,)), rank - 1, 1)
+    around = ((size // 2, (size - 1) // 2),)
+    total = ops.window_sum(squares, sizes=(size,), steps=(1,), pads=around, dilations=(1,))
+    total = ops.move_axis(total, rank - 1, 1)
     return input / (k + alpha * (total / size)) ** beta

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
 from ..._core.dtypes import short_name
@@ -64,46 +63,16 @@ class Windows:
                 f"Given input size: {shape}. Calculated output size: {self.counts}. Output size is too small"
             )
 
-    def pad_image(self, x, value) -> Any:
-        """Pad x, so that all windows lie inside, and no more."""
-        widths = []
-        for n, size, step, pad, dilation, count in zip(
-            self.shape, self.sizes, self.steps, self.pads, self.dilations, self.counts
-        ):
-            widths.append((pad, (count - 1) * step + (size - 1) * dilation + 1 - n - pad))
-        lead = aval_of(x).ndim - len(widths)
-        if any(high < 0 for _, high in widths):
-            cut = tuple(slice(0, n + min(high, 0), None) for n, (_, high) in zip(self.shape, widths))
-            x = ops.getitem(x, index=(slice(None, None, None),) * lead + cut)
-        widths = [(low, max(high, 0)) for low, high in widths]
-        if not any(map(any, widths)):
-            return x
-        widths = ((0, 0),) * lead + tuple(widths)
-        if value == 0:
-            return ops.pad(x, widths=widths)
-        return fnp.pad(x, widths, constant_values=value)
-
-    def taps(self, x, value) -> Any:
-        """The entries of the windows: (…, *sizes, *counts)."""
-        return ops.windows(
-            self.pad_image(x, value), sizes=self.sizes, steps=self.steps, dilations=self.dilations
-        )
-
-    def sums(self, x) -> Any:
-        """The sums of the windows, with zeros beyond the ends: (…, *counts)."""
-        return ops.window_sum(
-            self.pad_image(x, 0), sizes=self.sizes, steps=self.steps, dilations=self.dilations
-        )
-
-    def positions(self) -> np.ndarray:
-        """The places in the flattened image of all taps, as (taps, windows); of those in the padding, one inside."""
-        tables = [
-            np.clip(np.arange(size)[:, None] * dilation + np.arange(count) * step - pad, 0, n - 1)
+    @property
+    def params(self) -> dict[str, Any]:
+        """The params of `ops.window_sum` and its like: padded, so that all windows lie inside, and no more."""
+        pads = tuple(
+            (pad, (count - 1) * step + (size - 1) * dilation + 1 - n - pad)
             for n, size, step, pad, dilation, count in zip(
                 self.shape, self.sizes, self.steps, self.pads, self.dilations, self.counts
             )
-        ]
-        return flat_positions(self.shape, tables)
+        )
+        return {"sizes": self.sizes, "steps": self.steps, "pads": pads, "dilations": self.dilations}
 
     def divisors(self, count_include_pad: bool) -> np.ndarray:
         """The number of entries of each window: with the padding, but not beyond it."""
@@ -158,7 +127,7 @@ def avg_pool(
             f"\"{name}\" not implemented for '{short_name(dtype)}'", hint="x.to(torch.int64)"
         )
     windows = Windows(name, aval_of(input).shape[2:], kernel_size, stride, padding, 1, ceil_mode)
-    total = windows.sums(input)
+    total = ops.window_sum(input, **windows.params)
     if divisor_override == 0:
         raise TensorError("divisor must be not zero")
     divisors: Any = divisor_override
@@ -205,35 +174,15 @@ def adaptive_avg_pool(rank: int, input, output_size) -> Any:
 
 
 # -- maxima ------------------------------------------
-def gather_flat(x, indices, rank: int) -> Any:
-    """The entries of images at places in the flattened image."""
-    shape, outer = aval_of(x).shape, aval_of(indices).shape
-    lead, size = shape[: len(shape) - rank], prod(shape[len(shape) - rank :])
-    first = np.arange(prod(lead)).reshape((*lead, *(1,) * rank)) * size
-    flat = ops.reshape(ops.add(indices, first), shape=(prod(outer),))
-    return ops.reshape(
-        ops.getitem(ops.reshape(x, shape=(prod(shape),)), flat, index=(ops.ARRAY,)), shape=outer
-    )
-
-
-def lowest_value(x) -> Any:
-    """The least value of the dtype of x."""
-    dtype = aval_of(x).dtype
-    return -math.inf if kind_of(dtype) == "f" else int(np.iinfo(dtype).min)
-
-
-def take_maxima(x, taps, positions: np.ndarray, outer: tuple[int, ...]) -> list[Any]:
-    """Return [the greatest taps of windows, their places in the flattened image], of several the first. Taps have the
-    shape (N, C, taps, windows), `positions` are those of (taps, windows), `outer` is the shape of the windows."""
-    tap = ops.argmax(taps, axis=2)
-    indices = ops.getitem(positions, tap, np.arange(prod(outer)), index=(ops.ARRAY, ops.ARRAY))
-    indices = ops.reshape(indices, shape=(*aval_of(x).shape[:2], *outer))
-    return [gather_flat(x, indices, len(outer)), indices]
-
-
 def maxima_options(rank: int) -> dict[str, Any]:
     """The tangents are those of the entries that are the maxima."""
-    return {"tangent": lambda ys, primals, tangents, params: (gather_flat(tangents[0], ys[1], rank), None)}
+    return {"tangent": lambda ys, primals, tangents, params: (ops.pick(tangents[0], ys[1], rank=rank), None)}
+
+
+def take_maxima(x, windows: Windows) -> list[Any]:
+    """Return [the greatest entries of windows, their places in the flattened image], of several the first."""
+    indices = ops.window_places(x, least=False, **windows.params)
+    return [ops.pick(x, indices, rank=len(windows.sizes)), indices]
 
 
 @spatial_operations(
@@ -250,11 +199,9 @@ def max_pool_with_indices(
     return_indices: bool = False,
 ) -> Any:
     """The greatest entry of each window, and its place in the flattened image."""
-    shape = aval_of(input).shape
-    windows = Windows(f"max_pool{rank}d", shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
-    positions = windows.positions()
-    taps = ops.reshape(windows.taps(input, lowest_value(input)), shape=(*shape[:2], *positions.shape))
-    return take_maxima(input, taps, positions, windows.counts)
+    shape = aval_of(input).shape[2:]
+    windows = Windows(f"max_pool{rank}d", shape, kernel_size, stride, padding, dilation, ceil_mode)
+    return take_maxima(input, windows)
 
 
 @spatial_operations(
@@ -264,17 +211,24 @@ def max_pool_with_indices(
 )
 def adaptive_max_pool_with_indices(rank: int, input, output_size) -> Any:
     """The greatest entries of parts, and their places in the flattened image."""
-    shape = aval_of(input).shape
-    counts = adaptive_sizes(output_size, shape[2:])
+    lead, shape = aval_of(input).shape[:2], aval_of(input).shape[2:]
+    counts = adaptive_sizes(output_size, shape)
+    if all(count and n % count == 0 for n, count in zip(shape, counts)):
+        sizes = tuple(n // count for n, count in zip(shape, counts))
+        return take_maxima(input, Windows("adaptive_max_pool", shape, sizes, None, 0, 1, False))
     tables = []
-    for n, count in zip(shape[2:], counts):
+    for n, count in zip(shape, counts):
         pieces = adaptive_ranges(n, count)
         longest = max(map(len, pieces), default=1)
         tables.append(np.array([[p[min(k, len(p) - 1)] for p in pieces] for k in range(longest)], np.intp))
-    positions = flat_positions(shape[2:], tables)
-    flat = ops.reshape(input, shape=(*shape[:2], prod(shape[2:])))
+    positions = flat_positions(shape, tables)
+    flat = ops.reshape(input, shape=(*lead, prod(shape)))
     taps = ops.getitem(flat, positions, index=(slice(None, None, None),) * 2 + (ops.ARRAY,))
-    return take_maxima(input, taps, positions, counts)
+    indices = ops.getitem(
+        positions, ops.argmax(taps, axis=2), np.arange(prod(counts)), index=(ops.ARRAY, ops.ARRAY)
+    )
+    indices = ops.reshape(indices, shape=(*lead, *counts))
+    return [ops.pick(input, indices, rank=rank), indices]
 
 
 def expose_maxima(rank: int) -> None:

@@ -1,0 +1,129 @@
+"""The way back through plain nodes, which is that of almost every training step: kernels, and nothing else, on arrays
+outside all transforms. What is more than that (user code, gradients that are recorded or wanted in another place,
+operations with several results) is left to a `Pass`, which goes on where the plain walk ends.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .... import ops  # noqa: F401 (the package before its parts)
+from ....core.aval import PLAIN
+from ....core.snapshot import SINGLE_REFCOUNT
+from ....ops.masked import Masked
+from ..errors import TensorError
+from ..memory import VERSIONS
+from ..tape import BASE_TAPE, FREED, FREED_MESSAGE, AccumulateGrad, Node
+from ..tensor import Tensor, allocate_tensor
+from .accumulation import ACCUMULATE_LOCK, accumulate_grad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .engine import Pass
+
+
+def walk_plain_nodes(
+    seeds: Sequence[tuple[Any, Any]], retain: bool, make_pass: Callable[..., Pass], check: Callable[..., None]
+) -> Pass | None:
+    """Walk back from plain cotangents as far as there are plain nodes, latest first, and accumulate the gradients of
+    leaves if that is the whole way. Otherwise return a Pass made by `make_pass(cts, heap, leaves)`, which goes
+    on from there. `check(node, residuals)` raises for residuals that were modified."""
+    cts: dict[Node, Any] = {}
+    heap: list[tuple[int, Node]] = []
+    leaves: dict[AccumulateGrad, Any] = {}
+    rest = None
+    for edge, ct in seeds:
+        if type(edge) is not Node or type(ct) not in PLAIN or edge in cts or edge.result_avals is not None:
+            rest = make_pass(cts, heap, leaves)
+            cts.clear()
+            heap.clear()
+            for other, given in seeds:
+                rest.deliver(other, given)
+            return rest
+        cts[edge] = ct
+        heappush(heap, (-edge.order, edge))
+    edge = ct = None
+    latest = heappop(heap)[1] if heap else None
+    last_change = VERSIONS.latest_change
+    while latest is not None:
+        node, latest = latest, None
+        pull = node.pull_plain
+        if pull is None:
+            heappush(heap, (-node.order, node))
+            return make_pass(cts, heap, leaves)
+        residuals = node.residuals  # once: another thread may free them
+        if residuals is FREED:
+            raise TensorError(FREED_MESSAGE)
+        if residuals and last_change > node.order:
+            check(node, residuals)
+        results = pull(cts.pop(node), residuals)
+        residuals = None
+        if not retain and node.rule.saved_from:
+            node.residuals = FREED
+        index = 0
+        for edge in node.next_edges:
+            result = results[index]
+            index += 1
+            if edge is None or result is None:
+                continue
+            if type(result) is Masked:
+                result = result.densify()
+            if type(edge) is Node and edge.result_avals is None:
+                if edge in cts:
+                    cts[edge] = np.add(cts[edge], result)
+                else:
+                    cts[edge] = result
+                    if latest is None:
+                        latest = edge
+                    else:
+                        heappush(heap, (-edge.order, edge))
+            elif type(edge) is AccumulateGrad and edge.hooks is None:
+                leaves[edge] = np.add(leaves[edge], result) if edge in leaves else result
+            else:
+                rest = rest or make_pass(cts, heap, leaves)
+                rest.deliver(edge, result)
+        if rest is not None:
+            if latest is not None:
+                heappush(heap, (-latest.order, latest))
+            return rest
+        if heap and (latest is None or -heap[0][0] > latest.order):
+            if latest is not None:
+                heappush(heap, (-latest.order, latest))
+            latest = heappop(heap)[1]
+    results = result = None
+    accumulate_leaves(leaves)
+    return None
+
+
+def accumulate_leaves(leaves: dict[AccumulateGrad, Any]) -> None:
+    """Accumulate the complete gradients of leaves without hooks; `leaves` is emptied. A first gradient that fits and
+    that nobody else has becomes the leaf's at once."""
+    with ACCUMULATE_LOCK:
+        for leaf in list(leaves):
+            ct = leaves.pop(leaf)
+            tensor = leaf.tensor_ref()
+            if tensor is not None and tensor._grad is None and tensor.view_meta is None:
+                value = tensor.value
+                if (
+                    tensor.tape is BASE_TAPE
+                    and type(ct) is type(value) is np.ndarray
+                    and ct.dtype is value.dtype
+                    and ct.strides == value.strides
+                    and ct.shape == value.shape
+                    and ct.base is None
+                    and ct.dtype.kind == "f"
+                    and ct.flags.writeable
+                    and getrefcount(ct) <= SINGLE_REFCOUNT
+                ):
+                    grad = allocate_tensor(Tensor)
+                    grad.tape, grad.value, grad.node, grad.view_meta = BASE_TAPE, ct, None, None
+                    tensor._grad = grad
+                    continue
+            box = [ct]
+            ct = None
+            accumulate_grad(leaf.variable, box, False)

@@ -1,0 +1,92 @@
+"""Operations on lists of Tensors, one Tensor after the other: torch._foreach_add and the like, of which optimizers are
+made."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from .._core.errors import ArgumentError, TensorError
+from .._core.inplace import to_inplace
+from .._core.tensor import Tensor
+from .._declare.spaces import SPACES, expose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+UNARY = """
+    abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round
+    rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
+"""
+BINARY = "add sub mul div pow maximum minimum clamp_max clamp_min"
+
+
+def align_lists(name: str, tensors: Sequence[Tensor], others: Sequence[Any]) -> list[Any]:
+    """Return the columns of operands: those that are no lists stand beside each Tensor. Raise where lists have
+    different lengths."""
+    if not isinstance(tensors, list | tuple):
+        raise ArgumentError(
+            f"{name}(): argument 'self' must be a list of Tensors, not {type(tensors).__name__}"
+        )
+    if not tensors:
+        raise TensorError("Tensor list must have at least one tensor.")
+    columns: list[Any] = [tensors]
+    for other in others:
+        if not isinstance(other, list | tuple):
+            columns.append(repeat(other))
+            continue
+        if len(other) != len(tensors):
+            if other and isinstance(other[0], Tensor):
+                words = (
+                    f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}"
+                )
+            else:
+                words = "Tensor list must have same number of elements as scalar list."
+            raise TensorError(words)
+        columns.append(other)
+    return columns
+
+
+def declare_foreach(name: str, method: Callable[..., Any]) -> None:
+    """Declare torch._foreach_name, which applies a method to each Tensor of a list."""
+    called = f"_foreach_{name}"
+
+    def apply_each(self, *others, **options) -> Any:
+        columns = align_lists(called, self, others)
+        for key in [key for key, given in options.items() if isinstance(given, list | tuple)]:
+            columns.append(align_lists(called, self, [options.pop(key)])[1])
+        if not name.endswith("_"):
+            return tuple([method(*row, **options) for row in zip(*columns)])
+        for row in zip(*columns):
+            method(*row, **options)
+        return self
+
+    apply_each.__name__ = apply_each.__qualname__ = called
+    apply_each.__doc__ = (
+        f"`{name}` of each Tensor of a list, with a number or a Tensor for all or a list of them."
+    )
+    expose("function", called)(apply_each)
+
+
+def ternary(name: str) -> Callable[..., Any]:
+    """Return the method of two more Tensors and a number, which torch gives by position here."""
+    method = SPACES["method"][name]
+
+    def apply(self: Tensor, first, second, value=1) -> Any:
+        return method(self, first, second, value=value)
+
+    return apply
+
+
+def declare_foreach_functions() -> None:
+    """Declare them all, once the methods are there."""
+    methods = SPACES["method"]
+    for name in [*UNARY.split(), *BINARY.split()]:
+        declare_foreach(name, methods[name])
+        inplace = f"{name}_"
+        declare_foreach(inplace, methods.get(inplace) or to_inplace(methods[name], inplace))
+    for name in ("addcdiv", "addcmul"):
+        declare_foreach(name, ternary(name))
+        declare_foreach(f"{name}_", ternary(f"{name}_"))
+    for name in ("lerp", "lerp_", "copy_", "zero_", "norm", "clone", "max"):
+        declare_foreach(name, methods[name])

@@ -1,0 +1,1 @@
+"""Groups of elementwise equations as CUDA C++: the loops that `kernels.native` writes for processors, for GPUs."""

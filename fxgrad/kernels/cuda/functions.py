@@ -1,0 +1,264 @@
+"""What primitives are in CUDA C++, on numbers: operators, CUDA's mathematical library, and a few functions of our own.
+
+Half precision is computed in float and rounded once an operation, as NumPy and ml_dtypes do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..native.lanes import BOOL, MOVES, fits, loop_dtypes
+from ..space import REDUCTIONS
+
+if TYPE_CHECKING:
+    from ...core.graph import Equation
+
+# dtype → the type of its entries in memory, and that of numbers in registers
+MEMORY = {
+    "float64": "double",
+    "float32": "float",
+    "float16": "unsigned short",
+    "bfloat16": "unsigned short",
+    "int64": "long long",
+    "int32": "int",
+    "int16": "short",
+    "int8": "signed char",
+    "uint64": "unsigned long long",
+    "uint32": "unsigned int",
+    "uint16": "unsigned short",
+    "uint8": "unsigned char",
+    "bool": "bool",
+}
+REGISTERS = {**MEMORY, "float16": "float", "bfloat16": "float"}
+
+# Kinds of dtypes (b, i, u, f) → primitives with their expression.
+ARITHMETIC = {
+    "iuf": {
+        "add": "{0} + {1}",
+        "subtract": "{0} - {1}",
+        "multiply": "{0} * {1}",
+        "negative": "-{0}",
+        "positive": "{0}",
+        "real": "{0}",
+        "conjugate": "{0}",
+        "weaken": "{0}",
+        "square": "{0} * {0}",
+        "sign": "sign_of({0})",
+        "maximum": "fx_max({0}, {1})",
+        "minimum": "fx_min({0}, {1})",
+    },
+    "biuf": {
+        "where": "{0} ? {1} : {2}",
+        "equal": "{0} == {1}",
+        "not_equal": "{0} != {1}",
+        "less": "{0} < {1}",
+        "less_equal": "{0} <= {1}",
+        "greater": "{0} > {1}",
+        "greater_equal": "{0} >= {1}",
+    },
+    "biu": {"bitwise_and": "{0} & {1}", "bitwise_or": "{0} | {1}", "bitwise_xor": "{0} ^ {1}"},
+    "iu": {"bitwise_not": "~{0}"},
+    "if": {"absolute": "magnitude({0})"},
+    "b": {
+        "add": "{0} || {1}",
+        "maximum": "{0} || {1}",
+        "multiply": "{0} && {1}",
+        "minimum": "{0} && {1}",
+        "logical_and": "{0} && {1}",
+        "logical_or": "{0} || {1}",
+        "logical_xor": "{0} != {1}",
+        "logical_not": "!{0}",
+        "bitwise_not": "!{0}",
+    },
+    "f": {
+        "divide": "{0} / {1}",
+        "reciprocal": "1 / {0}",
+        "degrees": f"{{0}} * ({{type}}){180 / math.pi!r}",
+        "radians": f"{{0}} * ({{type}}){math.pi / 180!r}",
+        "remainder": "floored_remainder({0}, {1})",
+        "floor_divide": "floored_quotient({0}, {1})",
+        "heaviside": "{0} != {0} ? {0} : {0} > 0 ? 1 : {0} < 0 ? 0 : {1}",
+        "relu": "{0} > 0 || {0} != {0} ? {0} : 0",
+        "isnan": "{0} != {0}",
+        "isinf": "fabs({0}) == infinity()",
+        "isfinite": "fabs({0}) < infinity()",
+        "signbit": "copysign(1.0, (double){0}) < 0",
+        "logaddexp": "log_sum({0}, {1})",
+        "sigmoid": "logistic({0})",
+        "sigmoid_slope": "logistic({0}) * logistic(-{0})",
+        "silu": "{0} * logistic({0})",
+        "silu_slope": "swish_slope({0})",
+        "softplus": "({0} > 0 || {0} != {0} ? {0} : 0) + log1p(exp(-fabs({0})))",
+        "log_normal_cdf": "log_normal_cdf({0})",
+        "arctan2": "atan2({0}, {1})",
+        "power": "pow({0}, {1})",
+        "erf_inv": "erfinv({0})",
+        "normal_cdf": "normcdf({0})",
+        "normal_quantile": "normcdfinv({0})",
+        "log_gamma": "lgamma({0})",
+        **{f"arc{name}": f"a{name}({{0}})" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+        **{name: f"{name}({{0}}, {{1}})" for name in ("fmod", "hypot", "copysign", "fmax", "fmin")},
+        **{
+            name: f"{name}({{0}})"
+            for name in (
+                *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "fabs"),
+                *("sin", "cos", "tan", "sinh", "cosh", "tanh", "erf", "erfc", "erfcx"),
+                *("floor", "ceil", "trunc", "rint"),
+            )
+        },
+    },
+}
+EXPRESSIONS = {
+    (name, kind): text
+    for kinds, table in ARITHMETIC.items()
+    for kind in kinds
+    for name, text in table.items()
+}
+POWERS = {0: "1", 1: "{0}", 2: "{0} * {0}", 3: "{0} * {0} * {0}", -1: "1 / {0}", 0.5: "sqrt({0})"}
+
+# What expressions call. The compiler knows CUDA's mathematical functions without a header.
+PRELUDE = """\
+__device__ inline double infinity() { return __longlong_as_double(0x7ff0000000000000LL); }
+template <class T> __device__ inline T magnitude(T x) { return x < 0 ? -x : x; }
+template <> __device__ inline double magnitude(double x) { return fabs(x); }
+template <> __device__ inline float magnitude(float x) { return fabs(x); }
+template <class T> __device__ inline T sign_of(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x; }
+template <class T> __device__ inline T fx_max(T x, T y) { return x >= y || x != x ? x : y; }
+template <class T> __device__ inline T fx_min(T x, T y) { return x <= y || x != x ? x : y; }
+template <class T> __device__ inline T floored_remainder(T x, T y) {
+    T rest = fmod(x, y);
+    if (rest == 0) return copysign(T(0), y);
+    return (y < 0) != (rest < 0) ? rest + y : rest;
+}
+template <class T> __device__ inline T floored_quotient(T x, T y) {
+    if (y == 0) return x / y;
+    T rest = fmod(x, y), quotient = (x - rest) / y;
+    if (rest != 0 && (y < 0) != (rest < 0)) quotient -= 1;
+    if (quotient == 0) return copysign(T(0), x / y);
+    T whole = floor(quotient);
+    return quotient - whole > T(0.5) ? whole + 1 : whole;
+}
+template <class T> __device__ inline T logistic(T x) {
+    T e = exp(-fabs(x));
+    return (x < 0 ? e : T(1)) / (e + 1);
+}
+template <class T> __device__ inline T swish_slope(T x) {
+    x = x < -1000 ? T(-1000) : x > 80 ? T(80) : x;
+    T e = exp(x), rest = 1 / (1 + e);
+    return e * rest * (1 + x * rest);
+}
+template <class T> __device__ inline T log_sum(T x, T y) {
+    if (x == y) return x + T(0.6931471805599453);
+    return fx_max(x, y) + log1p(exp(-fabs(x - y)));
+}
+template <class T> __device__ inline T log_normal_cdf(T x) {
+    if (x < -1) return log(erfcx(x * T(-0.7071067811865476)) * T(0.5)) - x * x * T(0.5);
+    return log1p(-normcdf(-x));
+}
+"""
+# The same for half precision, as bits in memory.
+HALF = """\
+__device__ inline float from_float16(unsigned short bits) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+__device__ inline unsigned short to_float16(float x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+__device__ inline unsigned short to_float16(double x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+    return bits;
+}
+__device__ inline float from_bfloat16(unsigned short bits) { return __uint_as_float((unsigned int)bits << 16); }
+__device__ inline unsigned short to_bfloat16(float x) {
+    unsigned int bits = __float_as_uint(x);
+    return x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+"""
+
+
+def kind_of(dtype: np.dtype) -> str:
+    """The kind of a dtype, of which bfloat16 says that it is not NumPy's."""
+    return "f" if dtype.name == "bfloat16" else dtype.kind
+
+
+def is_short(dtype: np.dtype) -> bool:
+    """Whether numbers of a dtype are computed with in float."""
+    return dtype.name in ("float16", "bfloat16")
+
+
+def covers(equation: Equation) -> bool:
+    """Whether an equation can be written: its function, and the dtypes of operands and result."""
+    name, result = equation.primitive.name, equation.outputs[0].aval.dtype
+    if len(equation.outputs) != 1 or result.name not in MEMORY:
+        return False
+    if name in REDUCTIONS:
+        return equation.inputs[0].aval.dtype.name in MEMORY
+    try:
+        dtypes = loop_dtypes(equation)
+        if not all(d.name in MEMORY and fits(a, d) for a, d in zip(equation.inputs, dtypes)):
+            return False
+    except (TypeError, OverflowError):
+        return False
+    if name in MOVES:
+        return name == "full_like" or fits(equation.inputs[0], result)
+    if name == "static_power":
+        p = equation.params["p"]
+        return isinstance(p, int | float) and (kind_of(dtypes[0]) == "f" or p in (0, 1, 2, 3))
+    return (name, kind_of(dtypes[-1])) in EXPRESSIONS and not equation.params
+
+
+def number(value: Any, dtype: np.dtype) -> str:
+    """Return the text of a number of a dtype."""
+    kind, type = kind_of(dtype), REGISTERS[dtype.name]
+    if kind == "b":
+        return "true" if value else "false"
+    if kind in "iu":
+        least = dtype.name == "int64" and int(value) == -(1 << 63)  # of which C++ has no literal
+        text = "-9223372036854775807LL - 1" if least else f"{int(value)}{'ULL' if kind == 'u' else 'LL'}"
+        return f"({type})({text})"
+    value = float(np.asarray(value).astype(dtype))
+    if math.isnan(value):
+        return f"({type})(infinity() - infinity())"
+    if math.isinf(value):
+        return f"({type}){'-' * (value < 0)}infinity()"
+    return f"({type})({value!r})"
+
+
+def expression(equation: Equation, operands: list[str]) -> str:
+    """Return the text of an equation that is covered, on numbers in registers, with the type of its result."""
+    name, params, result = equation.primitive.name, equation.params, equation.outputs[0].aval.dtype
+    type = REGISTERS[result.name]
+    if name == "full_like":
+        return number(params["value"], result)
+    dtypes = loop_dtypes(equation)
+    operands = [f"({REGISTERS[d.name]}){x}" for x, d in zip(operands, dtypes)]
+    if name in MOVES and is_short(result):
+        text = operands[0] if dtypes[0].name == "float64" else f"(float)({operands[0]})"
+        return f"from_{result.name}(to_{result.name}({text}))"
+    if name in MOVES:
+        text = f"{operands[0]} != 0" if result == BOOL else operands[0]
+    elif name == "static_power":
+        template = POWERS.get(params["p"], f"pow({{0}}, ({type}){float(params['p'])!r})")
+        text = template.format(*operands)
+    else:
+        text = EXPRESSIONS[name, kind_of(dtypes[-1])].format(*operands, type=type)
+    text = f"({type})({text})"
+    return f"from_{result.name}(to_{result.name}({text}))" if is_short(result) else text
+
+
+def load(place: str, dtype: np.dtype) -> str:
+    """Return the text of an entry in memory as a number in a register."""
+    return f"from_{dtype.name}({place})" if is_short(dtype) else place
+
+
+def store(value: str, dtype: np.dtype) -> str:
+    """Return the text of a number as it is stored."""
+    return f"to_{dtype.name}({value})" if is_short(dtype) else value

@@ -1,0 +1,76 @@
+"""A group of elementwise equations, run as one operation: by NumPy, by NumPy in tiles, or as machine code.
+
+All three give the same results to rounding, and the same warnings; `native.tier` says when machine code takes over.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.graph import Graph
+from .codegen.source import compile_graph
+from .native.tier import Tier
+from .row_space import RowSpace, uses_reductions
+from .space import Space
+from .tiles import Tiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# Nanoseconds that NumPy takes about for an operation and for an entry of its result, and those of a compilation.
+OPERATION, ENTRY = 600, 0.5
+COMPILATION = 2e7
+
+
+class Group:
+    """The equations of a Graph as a function of NumPy arrays: positional operands → a list of results. It becomes
+    machine code if the equations are `native`. `freedom` says what LLVM may change in floating-point arithmetic."""
+
+    __slots__ = ("code", "cost", "native", "space", "tier", "tiles")
+
+    def __init__(self, graph: Graph, native: bool, freedom: str = ""):
+        graph = Graph(graph.inputs, graph.equations, graph.outputs)  # which does not keep this in its cache
+        self.space: Space | RowSpace = RowSpace(graph) if uses_reductions(graph) else Space(graph)
+        self.code = compile_graph(graph, True)
+        self.tiles: Tiles | None = None
+        self.native: Callable[..., list[Any]] | None = None
+        self.cost = len(graph.equations) * (OPERATION + ENTRY * self.space.size)
+        self.tier: Tier | None = None
+        if native:
+            make = partial(compile_group, self.space, self.code, freedom)
+            self.tier = Tier(make, COMPILATION, f"a group of {len(graph.equations)} operations")
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        native = self.native
+        return self.run_before(operands) if native is None else native(*operands)
+
+    def run_before(self, operands: Sequence[Any]) -> list[Any]:
+        """Compute while there is no machine code, or see that there is some now."""
+        if self.tier is not None:
+            self.native = self.tier.ask(self.cost)
+            if self.native is not None:
+                return self.native(*operands)
+        return self.run_by_numpy(operands)
+
+    def run_by_numpy(self, operands: Sequence[Any]) -> list[Any]:
+        """Compute by NumPy: in tiles where the group is large, unless that raises a floating-point exception."""
+        if self.tiles is None and isinstance(self.space, Space) and Tiles.pay(self.space):
+            self.tiles = Tiles(self.space)
+        if self.tiles is not None:
+            try:
+                loud: Any = {k: "raise" for k, v in np.geterr().items() if v != "ignore"}
+                with np.errstate(**loud):
+                    return self.tiles(*operands)
+            except FloatingPointError:
+                pass  # in one of many tiles; whole arrays are warned of once
+        return self.code(*operands)
+
+
+def compile_group(space: Space | RowSpace, by_numpy: Callable[..., list[Any]], freedom: str) -> Any:
+    """Return a group as machine code."""
+    from .native.runner import make_runner  # which loads LLVM
+
+    return make_runner(space, by_numpy, freedom)

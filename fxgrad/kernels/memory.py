@@ -1,0 +1,68 @@
+"""Memory for big results, and how much of what was freed stays with the process.
+
+A step of a program that differentiates frees about as much memory as the next one takes. The C library of Linux gives
+big pieces back at once, and the system hands out pages of zeros for them anew, with a fault for each: a fifth to a half
+of the time of such a step. `keep_freed_memory` asks glibc (`mallopt`) to take arrays of up to 128 MB from its heap, and
+to keep up to 256 MB that are free at the end of it. Other C libraries stay as they are, and so does a process that
+never differentiates: reverse mode asks when it is first used.
+
+The environment variable FXGRAD_MEMORY=system says that nothing is to be changed; who has set one of glibc's own
+(MALLOC_TRIM_THRESHOLD_, GLIBC_TUNABLES, …) is not overruled.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MEGABYTE = 1 << 20
+KEPT = 256 * MEGABYTE  # what may be free at the end of the heap before it is given back
+LARGEST = 128 * MEGABYTE  # an array above that has pages of its own, which it gives back when it is freed
+LARGEST_BEFORE = 32 * MEGABYTE  # as glibc before 2.35 allows
+TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # numbers of `mallopt`, in malloc.h
+GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_")
+
+
+def allocate(shape: Sequence[int], dtype: Any) -> np.ndarray:
+    """Return an array of the shape and dtype whose entries are arbitrary."""
+    return np.empty(shape, dtype)
+
+
+def is_left_to_the_system() -> bool:
+    """Return whether the user has decided about memory."""
+    environment = os.environ
+    return (
+        environment.get("FXGRAD_MEMORY", "") == "system"
+        or any(name in environment for name in GLIBC_VARIABLES)
+        or "glibc.malloc." in environment.get("GLIBC_TUNABLES", "")
+    )
+
+
+def has_glibc() -> bool:
+    """Return whether the C library is glibc."""
+    try:
+        return (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc")
+    except (AttributeError, ValueError, OSError):  # Windows, or another library
+        return False
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Ask the C library to keep what is freed, for the whole process; return whether it does."""
+    if is_left_to_the_system() or not has_glibc():
+        return False
+    try:
+        import ctypes
+
+        mallopt = ctypes.CDLL(None).mallopt
+    except (ImportError, OSError, AttributeError):
+        return False
+    mallopt(TOP_PAD, 16 * MEGABYTE)  # how much more is taken from the system at once
+    large = mallopt(MMAP_THRESHOLD, LARGEST) or mallopt(MMAP_THRESHOLD, LARGEST_BEFORE)
+    return bool(mallopt(TRIM_THRESHOLD, KEPT) and large)

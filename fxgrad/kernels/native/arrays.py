@@ -1,0 +1,60 @@
+"""NumPy's arrays as machine code sees them: the public fields of PyArrayObject, behind the head of every Python object.
+
+    struct { PyObject_HEAD; char *data; int nd; npy_intp *dimensions, *strides; … }       numpy/ndarraytypes.h
+
+Asking an array for its address takes Python a microsecond; here the code that uses the address asks for it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .ir import I32, I64, PTR, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .ir import Function
+
+HEAD = object.__basicsize__
+WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+@functools.cache
+def are_readable() -> bool:
+    """Whether arrays lie in memory as NumPy's headers say: asked once, of an array about which all is known."""
+    array = np.empty((3, 5, 7), np.float32)[::2, 1:]
+    words = (ctypes.c_ssize_t * 4).from_address(id(array) + HEAD)
+    if WORD != 8 or words[0] != array.ctypes.data or words[1] & 0xFFFFFFFF != array.ndim:
+        return False
+    ours = [tuple((ctypes.c_ssize_t * 3).from_address(at)) for at in words[2:]]
+    return ours == [array.shape, array.strides]
+
+
+def address(function: Function, array: Value) -> Value:
+    """Return the address of the first entry of an array."""
+    return function.load(array, PTR, HEAD // WORD)
+
+
+def has_axes(function: Function, array: Value, count: int) -> Value:
+    """Whether an array has this number of axes."""
+    return function.load(array, I32, (HEAD + WORD) // 4).equals(count)
+
+
+def is_dense(function: Function, array: Value, shape: Sequence[int], itemsize: int) -> Value:
+    """Whether an array of as many axes has this shape, and lies in memory in the order of its axes without gaps, each
+    entry at a multiple of its size."""
+    place = function.cast("ptrtoint", address(function, array), I64)
+    off = place & (itemsize - 1)
+    lengths, strides = (function.load(array, PTR, HEAD // WORD + k) for k in (2, 3))
+    step = itemsize
+    for axis in reversed(range(len(shape))):
+        off = off | (function.load(lengths, I64, axis) ^ shape[axis])
+        if shape[axis] != 1:
+            off = off | (function.load(strides, I64, axis) ^ step)
+        step *= shape[axis]
+    return off.equals(0)

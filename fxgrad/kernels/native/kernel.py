@@ -1,0 +1,46 @@
+"""Functions of machine code that are written by hand, for operands of any shape: what there is between asking for one
+and having it."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.cache import Cache
+from . import engine
+from .ir import I64
+from .tier import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .ir import Function
+
+ELEMENTS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+PATIENCE = 4e6  # nanoseconds that NumPy computes before a kernel is compiled, and once more before it is used
+_kernels: Cache = Cache(64)  # (builder, dtype, numbers) → Tier
+
+
+def make_kernel(
+    build: Callable[..., Function], dtype: np.dtype, numbers: tuple[int, ...]
+) -> Callable[..., None]:
+    """Return the function that `build` writes for an element type and some numbers, compiled."""
+    name = "_".join(map(str, (build.__name__, dtype, *numbers)))
+    function = build(name, ELEMENTS[dtype], *numbers)
+    kinds = [ctypes.c_int64 if v.type == I64 else ctypes.c_void_p for v in function.arguments]
+    return engine.bind_function(engine.compile_functions([function]), name, *kinds)
+
+
+def ask_kernel(
+    cost: float, build: Callable[..., Function], dtype: np.dtype, *numbers: int
+) -> Callable[..., None] | None:
+    """Return a compiled function for a call that takes NumPy about so many nanoseconds, or None if NumPy is to
+    compute it."""
+    key = (build, dtype, numbers)
+    found = _kernels.get(key)
+    if found is None:
+        found = _kernels[key] = Tier(partial(make_kernel, build, dtype, numbers), PATIENCE, build.__name__)
+    return found.ask(cost)

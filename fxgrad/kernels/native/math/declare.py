@@ -1,0 +1,54 @@
+"""How functions of vectors are declared, and where they are found."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..ir import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Rule(NamedTuple):
+    """How a primitive is written, for which kinds of dtypes (b, i, u, f), and whether in the place where it is used."""
+
+    write: Callable
+    kinds: str
+    inline: bool
+
+
+FUNCTIONS: dict[str, Rule] = {}
+
+
+def function(write: Callable[..., Value]) -> Callable[..., Value]:
+    """Declare a function of floating vectors, to be called, under its Python name."""
+    FUNCTIONS[write.__name__] = Rule(write, "f", False)
+    return write
+
+
+def in_double(write: Callable[..., Value]) -> Callable[..., Value]:
+    """Make a function of doubles one of float32 as well: computed in double precision, and rounded."""
+
+    @functools.wraps(write)
+    def of_either(*operands: Value) -> Value:
+        first, *_ = operands
+        if first.type.element == "double":
+            return write(*operands)
+        cast, wide = first.function.cast, first.type.of("double")
+        first, *rest = (cast("fpext", x, wide) for x in operands)
+        return cast("fptrunc", first.call(write.__name__, *rest), operands[0].type)
+
+    return of_either
+
+
+def inline(kinds: str, *names: str) -> Callable[[Callable], Callable]:
+    """Declare a function whose instructions stand where it is used, for kinds of dtypes; under its name or others."""
+
+    def declare(write: Callable) -> Callable:
+        for name in names or (write.__name__.rstrip("_"),):
+            FUNCTIONS[name] = Rule(write, kinds, True)
+        return write
+
+    return declare

@@ -1,0 +1,143 @@
+"""A group as a function that Python calls: it allocates the results, calls the machine code, and adds up reductions.
+
+Its text is made for the group, like that of all compiled code:
+
+    def group(x0, x1):
+        y0 = allocate((1000, 20), float64)
+        y1 = empty((1, 40), float64)
+        raised = native(0, 1000, x0, x1, y0, y1)
+        if raised: return settle(raised, [x0, x1], [y0, y1])
+        return [y0, add(y1.reshape(-1))]
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
+from ..codegen.source import make_function
+from ..memory import allocate
+from ..row_space import RowSpace
+from . import exceptions
+from .engine import compile_functions
+from .groups import GROUP, MISFIT, Work, add_entry, write_group
+from .rows import RowWork, RowWriter
+from .threads import Crew
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...core.graph import Graph
+    from ..space import Space
+
+HELD = 1 << 13  # entries, below which the interpreter's lock is not let go of
+
+
+@functools.cache
+def function_type(count: int, lets_go: bool) -> Any:
+    """Return ctypes' type of a group's function of this number of arrays, which lets go of the interpreter's lock or
+    not."""
+    make = ctypes.CFUNCTYPE if lets_go else ctypes.PYFUNCTYPE
+    return make(ctypes.c_int, ctypes.c_ssize_t, ctypes.c_ssize_t, *[ctypes.py_object] * count)
+
+
+def make_runner(
+    space: Space | RowSpace, by_numpy: Callable[..., list[Any]], freedom: str = ""
+) -> Callable[..., list[Any]]:
+    """Compile a group. `by_numpy` computes it where machine code may not: it warns and raises as NumPy does."""
+    if isinstance(space, RowSpace):
+        work = RowWork(space)
+        functions = add_entry(RowWriter(space, work, freedom).write(), space.graph)
+    else:
+        work = Work(space)
+        functions = write_group(space, work, freedom)
+    code = compile_functions(functions)
+    graph = space.graph
+    kind = function_type(len(graph.inputs) + len(graph.outputs), lets_go=space.size >= HELD)
+    native: Any = kind(code.address(GROUP))
+    native.code = code  # which lives as long
+    crew = Crew(native, work.units, space.size * len(graph.equations))
+    call = native if crew.most <= 1 else crew
+    namespace: dict[str, Any] = {
+        "allocate": allocate,
+        "empty": np.empty,
+        "array": np.array,
+        "ndarray": np.ndarray,
+    }
+    lines, operands, targets, results = [], [], [], []
+
+    def name(value: Any) -> str:
+        key = f"k{len(namespace)}"
+        namespace[key] = value
+        return key
+
+    for i, v in enumerate(graph.inputs):
+        operands.append(f"x{i}")
+        if v.aval.shape == ():  # which may be a scalar
+            lines.append(f"if type(x{i}) is not ndarray: x{i} = array(x{i}, {name(v.aval.dtype)})")
+    for i, v in enumerate(graph.outputs):
+        targets.append(f"y{i}")
+        if i not in space.reductions:
+            lines.append(f"y{i} = allocate({v.aval.shape}, {name(v.aval.dtype)})")
+            results.append(f"y{i}")
+            continue
+        reduction = space.reductions[i]
+        assert isinstance(work, Work)  # rows hand out what they have reduced
+        shape = work.partial_shape(reduction)
+        lines.append(f"y{i} = empty({shape}, {name(v.aval.dtype)})")
+        axis = 0 if reduction.leading else 1
+        total = f"y{i}.reshape({v.aval.shape})"
+        if shape[axis] != 1:
+            total = f"{name(reduction.ufunc.reduce)}(y{i}, axis={axis}).reshape({v.aval.shape})"
+        results.append(total + "[()]" * (v.aval.shape == ()))
+    settle = Settlement(call, work.units, [v.aval for v in graph.inputs], graph)
+    inputs, outputs = ", ".join(operands), ", ".join(targets)
+    arguments = ", ".join(["0", str(work.units), *operands, *targets])
+    lines += [
+        f"raised = {name(call)}({arguments})",
+        f"if raised and {name(settle)}(raised, [{inputs}], [{outputs}]): return {name(by_numpy)}({inputs})",
+        f"return [{', '.join(results)}]",
+    ]
+    text = "\n    ".join([f"def group({inputs}):", *lines]) + "\n"
+    return make_function("group", text, namespace)
+
+
+class Settlement:
+    """What is done if machine code has raised exceptions, or found arrays that do not lie in memory in the order of
+    their axes: settle(raised, operands, outputs) is true where NumPy has to compute. `possible` are the exceptions of
+    which the equations would warn."""
+
+    def __init__(self, native: Any, units: int, avals: Sequence[Any], graph: Graph):
+        self.native, self.units, self.avals = native, units, avals
+        self.possible = 0
+        for e in graph.equations:
+            if not e.quiet:
+                self.possible |= exceptions.possible(e.primitive.name)
+
+    def __call__(self, raised: int, operands: list[Any], outputs: list[Any]) -> bool:
+        if raised == MISFIT:
+            for i, (x, aval) in enumerate(zip(operands, self.avals)):
+                if x.shape != aval.shape:
+                    return True  # NumPy says what is wrong with it
+                if not (x.flags.c_contiguous and x.flags.aligned):
+                    operands[i] = np.array(x, order="C")
+            raised = self.native(0, self.units, *operands, *outputs)
+            if raised == MISFIT:
+                return True
+        raised &= self.possible
+        return bool(raised) and concerns_somebody(raised)
+
+
+def concerns_somebody(raised: int) -> bool:
+    """Whether one of these exceptions is not ignored."""
+    state = ERROR_STATE.get()
+    if state is IGNORE:
+        return False
+    if state is DEFAULT:
+        return raised != exceptions.BITS["under"]
+    treatment = np.geterr()
+    return any(raised & bit and treatment[name] != "ignore" for name, bit in exceptions.BITS.items())

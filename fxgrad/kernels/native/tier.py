@@ -1,0 +1,54 @@
+"""When something becomes machine code.
+
+The first call never waits for that. It is begun in the background when computing without it has cost as much as making
+it, and used when that has cost twice as much. What a call costs is estimated, not measured: so it is the same call in
+every run of a program from which on machine code computes, and every run gives the same to the last digit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from . import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Tier:
+    """What `make` makes, for a price in nanoseconds. `name` says in a warning what stays with NumPy if that fails."""
+
+    __slots__ = ("failure", "made", "make", "name", "price", "spent", "used")
+
+    def __init__(self, make: Callable[[], Any], price: float, name: str):
+        self.make, self.price, self.name = make, price, name
+        self.spent = 0.0
+        self.made: Any = None
+        self.used: Any = None
+        self.failure: Exception | None = None
+
+    def ask(self, cost: float) -> Any:
+        """Return what is made for a call that takes NumPy about so many nanoseconds, or None if NumPy is to compute
+        it."""
+        if self.used is not None or self.failure is not None or engine.mode() == "never":
+            return self.used
+        before = self.spent
+        self.spent = before + cost
+        if before >= 2 * self.price or engine.mode() == "always":
+            engine.BACKGROUND.finish(self.work)
+            self.used = self.made
+            if self.failure is not None:
+                warnings.warn(f"{self.name} stays with NumPy: {self.failure!r}", RuntimeWarning, stacklevel=2)
+        elif before < self.price <= self.spent:
+            engine.BACKGROUND.add(self.work)
+        return self.used
+
+    def work(self) -> None:
+        """Make it, in one thread at a time."""
+        with engine.LOCK:
+            if self.made is None and self.failure is None:
+                try:
+                    self.made = self.make()
+                except Exception as error:
+                    self.failure = error

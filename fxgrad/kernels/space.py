@@ -1,0 +1,120 @@
+"""The space over which a group of elementwise equations runs, and where in it its operands and results lie.
+
+A group is a Graph whose equations have results of one shape, its space, or reduce what has it. Axes that all arrays of
+the group run through in the same way are one dimension; so most groups have one or two:
+
+    graph(a: f64[100,20], b: f64[20]) → f64[100,20], f64[]
+      c = a * b         space (100, 20)       a runs through both dimensions, b through the second one only
+      d = sum(c)        reduces both: kept 0 of 2
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..core.graph import Equation, Graph
+
+# Reductions, and the ufunc that combines two entries.
+REDUCTIONS: dict[str, np.ufunc] = {
+    "reduce_sum": np.add,
+    "reduce_prod": np.multiply,
+    "reduce_max": np.maximum,
+    "reduce_min": np.minimum,
+    "reduce_any": np.logical_or,
+    "reduce_all": np.logical_and,
+}
+
+
+class Reduction(NamedTuple):
+    """An equation that reduces the leading dimensions up to `place` (`leading`), or those from `place` on."""
+
+    equation: Equation
+    leading: bool
+    place: int
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        return REDUCTIONS[self.equation.primitive.name]
+
+
+def reduces_an_end(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether axes are all, the first or the last ones of a shape, apart from those of length one."""
+    kept = [a in axes for a, n in enumerate(shape) if n != 1]
+    return sum(x != y for x, y in pairwise(kept)) <= 1 and any(kept)
+
+
+class Space:
+    """The space of a group.
+
+    `shape` is that of its results, `dims` the lengths of the dimensions. `steps` gives for each operand of the Graph
+    how far it moves in memory, in entries, along each dimension: 0 where it is repeated. Operands lie in memory in the
+    order of their axes. `results` are the positions of the outputs that have the shape of the space, `reductions` the
+    others, by their positions.
+    """
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        reductions = {e.outputs[0]: e for e in graph.equations if e.primitive.name in REDUCTIONS}
+        self.shape: tuple[int, ...] = next(
+            e.outputs[0].aval.shape for e in graph.equations if e.outputs[0] not in reductions
+        )
+        rank = len(self.shape)
+        axes = [a for a in range(rank) if self.shape[a] != 1]
+        signatures = {
+            a: (
+                *[runs_along(v.aval.shape, a - rank) for v in graph.inputs],
+                *[a in e.params["axes"] for e in reductions.values()],
+            )
+            for a in axes
+        }
+        dims: list[int] = []
+        kinds: list[tuple] = []
+        for a in axes:
+            if kinds and kinds[-1] == signatures[a]:
+                dims[-1] *= self.shape[a]
+            else:
+                dims.append(self.shape[a])
+                kinds.append(signatures[a])
+        self.dims = tuple(dims)
+        count = len(graph.inputs)
+        self.steps = [steps_of(dims, [kind[i] for kind in kinds]) for i in range(count)]
+        self.results = [i for i, v in enumerate(graph.outputs) if v not in reductions]
+        self.reductions: dict[int, Reduction] = {}
+        for i, v in enumerate(graph.outputs):
+            if v in reductions:
+                reduced = [kind[count + list(reductions).index(v)] for kind in kinds]
+                leading = reduced[0] and not reduced[-1]
+                place = reduced.index(False) if leading else reduced.index(True)
+                self.reductions[i] = Reduction(reductions[v], leading, place)
+
+    @property
+    def size(self) -> int:
+        return prod(self.dims)
+
+
+def runs_along(shape: Sequence[int], axis: int) -> bool:
+    """Whether an array of this shape runs along an axis, counted from the last, or is repeated."""
+    return -axis <= len(shape) and shape[axis] != 1
+
+
+def steps_of(dims: Sequence[int], runs: Sequence[bool]) -> tuple[int, ...]:
+    """Return the steps in memory of an array that runs along some of the dimensions."""
+    steps, step = [], 1
+    for n, along in zip(reversed(dims), reversed(runs)):
+        steps.append(step * along)
+        step *= n if along else 1
+    return tuple(reversed(steps))
+
+
+def admits_reduction(equation: Any) -> bool:
+    """Whether an equation reduces its operand along axes, and so that a group can do it on its way."""
+    return equation.primitive.name in REDUCTIONS and reduces_an_end(
+        equation.inputs[0].aval.shape, equation.params["axes"]
+    )

@@ -1,0 +1,131 @@
+"""Passes: Graph → Graph. What is compiled is a Graph after every pass of the table `PASSES`, in its order.
+
+A pass is a pure function of one Graph. It returns a Graph with the same inputs and with outputs of the same avals, or
+the very same Graph where it has nothing to do, and is checked: `Graph.check` must hold of what it returns. It may rely
+on what the Graph says of itself only:
+
+* values are what NumPy's kernels of the equations give: to rounding, and bit for bit, with −0.0, NaN, infinities, where
+  the pass says so (of a NaN its sign apart); avals of variables that stay (dtype, weakness) stay;
+* equations that are `effectful` or `bound_to_axis`, and those whose primitive has `identity_params`, are neither
+  merged, nor dropped, nor moved past one another;
+* what would warn is not evaluated while compiling; an equation that is made of several warns if one of them did;
+* an equation made out of others has the site of that whose value it computes;
+* sub-graphs (bodies of loops, branches) are Graphs like others: the table is applied to them as well.
+
+Every pass leaves out what it has made unneeded. The Graph that is optimized is the one that computes values:
+derivatives, batches and other transforms of a jitted function see what was staged, so that passes may forget what has
+no value (`stop_gradient`).
+
+`fuse`, which makes groups of elementwise equations (with reductions) into single equations of the primitive `fused`,
+is the last pass of the table: it finds everything else done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core.graph import Equation, Graph
+from .algebra import simplify_algebra
+from .association import associate_contractions
+from .common import share_common
+from .constants import fold_constants
+from .contractions import simplify_contractions
+from .draft import Draft, rewrite
+from .factors import move_factors
+from .formulas import expand_formulas
+from .fusion import fuse
+from .gather import gather_coefficients
+from .marks import drop_marks
+from .masks import join_masks
+from .stacking import stack_products
+from .ties import scale_rare_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def tidy(graph: Graph) -> Graph:
+    """Fold and share what the passes before have left."""
+    return share_common(simplify_algebra(fold_constants(graph)))
+
+
+def optimize_bodies(graph: Graph) -> Graph:
+    """Optimize the Graphs that equations carry out: the bodies of loops, the branches of `cond`."""
+    if not any(equation.primitive.multiple_results for equation in graph.equations):
+        return graph
+    return rewrite(graph, optimize_params)
+
+
+def optimize_params(equation: Equation, draft: Draft) -> Equation | None:
+    """Return an equation with optimized Graphs in its params."""
+    primitive = equation.primitive
+    if not primitive.multiple_results or primitive.identity_params:
+        return None
+    params = {key: map_graphs(value) for key, value in equation.params.items()}
+    if all(params[key] is value for key, value in equation.params.items()):
+        return None
+    return Equation(primitive, equation.inputs, equation.outputs, params, equation.site, equation.quiet)
+
+
+def map_graphs(value: Any) -> Any:
+    """Optimize a Graph, and those in a tuple."""
+    if isinstance(value, Graph):
+        return optimize(value)
+    if type(value) is tuple and any(isinstance(v, Graph) for v in value):
+        return tuple([map_graphs(v) for v in value])
+    return value
+
+
+PASSES: dict[str, Callable[[Graph], Graph]] = {
+    "bodies": optimize_bodies,
+    "marks": drop_marks,
+    "constants": fold_constants,
+    "common": share_common,
+    "algebra": simplify_algebra,
+    "masks": join_masks,
+    "contractions": simplify_contractions,
+    "association": associate_contractions,
+    "coefficients": gather_coefficients,
+    "factors": move_factors,
+    "stacking": stack_products,
+    "tidy": tidy,
+    "fuse": fuse,
+}
+
+
+def steps(graph: Graph) -> Iterator[tuple[str, Graph]]:
+    """Generate the Graph after each pass, by the name of the pass."""
+    tidied = None
+    for name, run in PASSES.items():
+        if name != "tidy" or graph is not tidied:
+            graph = run(graph)
+        if name == "algebra":  # as `tidy` leaves it
+            tidied = graph
+        yield name, graph
+
+
+def optimize(graph: Graph) -> Graph:
+    """Return a Graph after every pass of the table; made once for a Graph."""
+    if optimize not in graph.cache:
+        *_, (_, found) = steps(graph)
+        found.cache[optimize] = None  # itself, to which it does not refer
+        if found is not graph:
+            graph.cache[optimize] = found
+    return graph.cache[optimize] or graph
+
+
+def simplify(graph: Graph) -> Graph:
+    """Return a Graph after the passes that pay for a short one, which is used at once: a derived pullback."""
+    for name in ("constants", "common", "algebra", "masks", "contractions"):
+        graph = PASSES[name](graph)
+    return graph
+
+
+def compact(graph: Graph) -> Graph:
+    """Return the Graph of an operation, for arrays of these very shapes, with groups as single equations."""
+    return fuse(expand_formulas(simplify(graph)))
+
+
+def simplify_any_shapes(graph: Graph) -> Graph:
+    """Return a Graph after the passes that hold whatever the shapes are, where avals stand for those of others."""
+    return scale_rare_entries(join_masks(share_common(graph)))

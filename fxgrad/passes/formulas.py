@@ -1,0 +1,45 @@
+"""Formulas: operations whose NumPy kernels work block by block become the equations that they stand for, where machine
+code can be made of these, together with what stands before and after them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core.graph import Equation
+from ..core.staging import stage
+from ..kernels.native import engine
+from .draft import rewrite
+from .fusion import LARGE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..core.graph import Graph
+    from .draft import Draft
+
+
+def expand_formulas(graph: Graph) -> Graph:
+    """Replace large operations that have a `formula` by its equations: the same values to rounding."""
+    if engine.mode() == "never" or all(e.primitive.formula is None for e in graph.equations):
+        return graph
+    return rewrite(graph, expand)
+
+
+def expand(e: Equation, draft: Draft) -> Sequence[Any] | None:
+    """Emit the equations of a formula."""
+    formula = e.primitive.formula
+    if formula is None or (max(a.aval.size for a in e.inputs) < LARGE and engine.mode() != "always"):
+        return None
+
+    def results(*values: Any) -> Sequence[Any]:
+        found = formula(*values, **e.params)
+        return () if found is None else found
+
+    inner = stage(results, [a.aval for a in e.inputs], e.primitive.name, sites=False)
+    if [v.aval for v in inner.outputs] != [v.aval for v in e.outputs] or inner.captured:
+        return None
+    atoms: dict[Any, Any] = dict(zip(inner.inputs, e.inputs))
+    for q in inner.equations:
+        operands = [atoms.get(a, a) for a in q.inputs]
+        draft.append(Equation(q.primitive, operands, q.outputs, q.params, e.site, e.quiet or q.quiet))
+    return [atoms.get(a, a) for a in inner.outputs]

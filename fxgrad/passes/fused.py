@@ -1,0 +1,64 @@
+"""`fused`: a group of elementwise equations that is carried out as one. Only compiled code has it, where the last pass
+put it; to every transform it is the Graph of its equations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core.arrays import cuda_library
+from ..core.interpreter import is_plain
+from ..core.primitive import Primitive
+from ..kernels.group import Group
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..core.aval import Aval
+    from ..core.graph import Graph
+
+
+class Fused(Primitive):
+    """The equations of the Graph in the param `graph`, on operands of its inputs; a list of its results. `native`:
+    machine code can be made of them; `freedom`: what LLVM may then change in floating-point arithmetic."""
+
+    multiple_results = True
+
+    def group(self, graph: Graph, native: bool, freedom: str = "") -> Group:
+        """Return the function that carries out a group; made once for its Graph."""
+        key = Group, freedom
+        found = graph.cache.get(key)
+        if found is None:
+            found = graph.cache[key] = Group(graph, native, freedom)
+        return found
+
+    def kernel(self, *operands: Any, **params: Any) -> list[Any]:
+        return self.group(**params)(*operands)
+
+    def cuda_group(self, graph: Graph, native: bool, freedom: str = "") -> Callable[..., list[Any]]:
+        """The same for arrays on a GPU."""
+        from ..kernels.cuda.group import CudaGroup
+
+        found = graph.cache.get(key := (CudaGroup, freedom))
+        if found is None:
+            found = graph.cache[key] = CudaGroup(graph, freedom)
+        return found
+
+    def make_call(self) -> Callable[..., Any]:
+        """The bind function: whoever is no plain kernel sees the equations."""
+
+        def call(*args: Any, **params: Any) -> list[Any]:
+            if is_plain(args):
+                return self.kernel(*args, **params)
+            library = cuda_library(args)
+            return params["graph"](*args) if library is None else self.cuda_group(**params)(library, *args)
+
+        return call
+
+    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> tuple[Aval, ...]:
+        return tuple(params["graph"].out_avals)
+
+    def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
+        return [params["graph"]]
+
+
+FUSED = Fused("fused")

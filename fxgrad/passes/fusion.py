@@ -1,0 +1,279 @@
+"""Fusion: neighbouring elementwise equations become groups, each one equation of the primitive `fused`.
+
+    a = multiply(x, y)    f64[4000000]              a, b = fused(x, y, graph=…)
+    b = exp(a)            f64[4000000]      →       return a, b
+    return a, b
+
+A group has one shape, from which its last equations may reduce; operands may be broadcast to it. Equations are taken in
+their order. What fits goes into the open group of its shape, which is carried out when somebody needs its results: an
+equation of another kind that needs them waits until then, and is needed itself when one that would join needs what it
+gives. So nothing is moved before what it needs, and groups reach as far as they can.
+
+Only what pays is fused: many entries, which are then computed in tiles or by machine code, or many operations on few
+entries, which machine code does in the time of two. What machine code does not know makes groups of its own, for tiles.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..core.graph import Equation, Graph, Literal, Var
+from ..kernels.native import engine
+from ..kernels.row_space import MOVES, RowRules, row_axes
+from ..kernels.space import REDUCTIONS, admits_reduction
+from ..kernels.tiles import FEWEST, TILE
+from .fused import FUSED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+LARGE = 1 << 14  # entries from which on machine code pays for any group
+SHORT = 5  # operations from which on it pays for any number of entries
+MOST = 400  # equations of a group: the time of compilation grows faster
+REPEATS = frozenset({"broadcast_to", "full_like"})  # what only repeats entries
+FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product and a sum in one rounding
+
+
+def fuse(graph: Graph) -> Graph:
+    """Return the Graph with its groups as single equations."""
+    if not pays([e for e in graph.equations if is_candidate(e) or e.primitive.name in REDUCTIONS]):
+        return graph
+    return Fusion(graph).run()
+
+
+def relax(graph: Graph) -> Graph:
+    """Return the Graph with groups in which LLVM may change floating-point arithmetic."""
+    equations = []
+    for e in graph.equations:
+        params = {k: map_graphs(value, relax) for k, value in e.params.items()}
+        if e.primitive is FUSED:
+            params = {**e.params, "freedom": FAST}
+        equations.append(Equation(e.primitive, e.inputs, e.outputs, params, e.site, e.quiet))
+    return Graph(graph.inputs, equations, graph.outputs, graph.captured, graph.name)
+
+
+def map_graphs(value: Any, change: Callable[[Graph], Graph]) -> Any:
+    """Change a Graph, and those in a tuple."""
+    if isinstance(value, Graph):
+        return change(value)
+    if type(value) is tuple and any(isinstance(v, Graph) for v in value):
+        return tuple([map_graphs(v, change) for v in value])
+    return value
+
+
+def is_candidate(equation: Equation) -> bool:
+    """Whether an equation computes the entries of its result one by one."""
+    primitive = equation.primitive
+    if not (primitive.entrywise or primitive.name in REPEATS) or len(equation.outputs) != 1:
+        return False
+    size = equation.outputs[0].aval.size
+    return size > 1 and (size >= FEWEST * TILE or engine.mode() != "never")
+
+
+def is_native(equation: Equation) -> bool:
+    """Whether machine code can be made of an equation."""
+    if engine.mode() == "never":
+        return False
+    from ..kernels.native import lanes  # with all functions of vectors
+
+    return lanes.covers(equation)
+
+
+def suits_tiles(equation: Equation) -> bool:
+    """Whether an equation can be computed in tiles by NumPy's functions."""
+    avals = [v.aval for v in (*equation.inputs, *equation.outputs)]
+    return equation.outputs[0].aval.size >= FEWEST * TILE and all(
+        a.dtype.kind in "biufc" and a.dtype.isnative for a in avals
+    )
+
+
+def sources(equation: Equation) -> list[Var]:
+    return [a for a in equation.inputs if type(a) is not Literal]
+
+
+class Kind(NamedTuple):
+    """What the equations of a group have in common."""
+
+    shape: tuple[int, ...]
+    native: bool
+
+
+class Fusion:
+    """A Graph on its way to another. `open` are the groups that may still grow, by their kind; `waiting` the equations
+    that need one of them, in their order; `blockers` tells for a variable which groups it is made in or waits for."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.equations: list[Equation] = []
+        self.open: dict[Kind, list[Equation]] = {}
+        self.waiting: list[Equation] = []
+        self.blockers: dict[Any, frozenset[Kind]] = {}
+        self.alone: dict[Kind, frozenset[Kind]] = {}
+        self.member: dict[Any, Kind] = {}  # variables made in an open group that others of the group may read
+        self.numbers: dict[Any, Kind] = {}  # those among them that have an entry for each row
+        self.rules: dict[Kind, RowRules] = {}  # of the groups that work row by row
+        self.readers = Counter(v for e in graph.equations for v in sources(e))
+        self.readers.update(v for v in graph.outputs if type(v) is Var)
+
+    def run(self) -> Graph:
+        """Take the equations in their order."""
+        for e in self.graph.equations:
+            kind = self.find_place(e)
+            if kind is not None:
+                self.join(e, kind)
+                continue
+            blockers = self.blocked_by(sources(e))
+            if blockers and e.effectful:
+                self.close(blockers)
+                blockers = frozenset()
+            self.put(e, blockers)
+        self.close(list(self.open))
+        graph = self.graph
+        return Graph(graph.inputs, self.equations, graph.outputs, graph.captured, graph.name)
+
+    def find_place(self, e: Equation) -> Kind | None:
+        """Return the kind of group that an equation joins, or None. Groups are carried out that stand in its way, after
+        which it may fit into another."""
+        while (kind := self.kind_of(e)) is not None:
+            outside = [v for v in sources(e) if v in self.blockers and self.member.get(v) != kind]
+            if outside:
+                self.close(self.blocked_by(outside))
+            elif len(self.open.get(kind, ())) < MOST and self.keeps_rules(e, kind):
+                return kind
+            else:
+                self.close([kind])
+        return None
+
+    def kind_of(self, e: Equation) -> Kind | None:
+        """Return the kind of group into which an equation fits, or None where it fits into none."""
+        rows = next((self.numbers[v] for v in sources(e) if v in self.numbers), None)
+        if rows is not None and len(e.outputs) == 1 and e.outputs[0].aval.shape != rows.shape:
+            known = e.primitive.name in MOVES or (is_candidate(e) and is_native(e))
+            return rows if known else None
+        if is_candidate(e):
+            native = is_native(e)
+            return Kind(e.outputs[0].aval.shape, native) if native or suits_tiles(e) else None
+        if e.primitive.name not in REDUCTIONS or not admits_reduction(e):
+            return None
+        kind = self.member.get(e.inputs[0])
+        size = e.inputs[0].aval.size
+        if (
+            kind is None and size > 1 and row_axes(e) and engine.mode() != "never"
+        ):  # what follows may read rows
+            kind = Kind(e.inputs[0].aval.shape, True)
+        return (
+            kind if kind is not None and kind.shape == e.inputs[0].aval.shape and fits_in(e, kind) else None
+        )
+
+    def keeps_rules(self, e: Equation, kind: Kind) -> bool:
+        """Whether the group of a kind can be carried out with one more equation: if somebody in it reads what others
+        have reduced, row by row."""
+        group, rules = self.open.get(kind, ()), self.rules.get(kind)
+        if rules is not None:
+            return rules.admit(e, self.numbers)
+        if not any(self.numbers.get(v) == kind for v in sources(e)):
+            return True
+        inner = next(row_axes(r) for r in group if r.primitive.name in REDUCTIONS)
+        rules = RowRules(kind.shape, inner)
+        if not (inner and rules.admit_space() and all(rules.admit(r, self.numbers) for r in (*group, e))):
+            return False
+        self.rules[kind] = rules
+        return True
+
+    def blocked_by(self, variables: Iterable[Any]) -> frozenset[Kind]:
+        return frozenset().union(*(self.blockers.get(v, ()) for v in variables))
+
+    def put(self, e: Equation, blockers: frozenset[Kind]) -> None:
+        """Have an equation carried out, now or after groups that it waits for."""
+        if blockers:
+            self.waiting.append(e)
+            self.blockers.update((v, blockers) for v in e.outputs)
+        else:
+            self.equations.append(e)
+            for v in e.outputs:
+                self.blockers.pop(v, None)
+
+    def join(self, e: Equation, kind: Kind) -> None:
+        """Put an equation into the open group of a kind."""
+        self.open.setdefault(kind, []).append(e)
+        out = e.outputs[0]
+        self.blockers[out] = self.alone.setdefault(kind, frozenset([kind]))
+        if out.aval.shape == kind.shape:
+            self.member[out] = kind
+        elif kind.native:
+            self.member[out] = self.numbers[out] = kind
+
+    def close(self, kinds: Iterable[Kind]) -> None:
+        """Carry out open groups, and what has waited for nothing else."""
+        for kind in kinds:
+            group = self.open.pop(kind, ())
+            self.rules.pop(kind, None)
+            for e in group:
+                self.member.pop(e.outputs[0], None)
+                self.numbers.pop(e.outputs[0], None)
+                del self.blockers[e.outputs[0]]
+            for part in components(group):
+                self.equations += self.settle(part, kind.native)
+        waiting, self.waiting = self.waiting, []
+        for e in waiting:
+            self.put(e, self.blocked_by(sources(e)))
+
+    def settle(self, group: Sequence[Equation], native: bool) -> Sequence[Equation]:
+        """Return a group as one equation, or its equations as they are where that is better."""
+        if not pays(group):
+            return group
+        inside = Counter(v for e in group for v in sources(e))
+        made = dict.fromkeys(e.outputs[0] for e in group)
+        inputs = [v for v in inside if v not in made]
+        outputs = [v for v in made if self.readers[v] > inside[v]]
+        site = next(e.site for e in group if e.outputs[0] in outputs)
+        params = {"graph": Graph(inputs, group, outputs, None, "group"), "native": native}
+        return [Equation(FUSED, inputs, outputs, params, site, all(e.quiet for e in group))]
+
+
+def fits_in(reduction: Equation, kind: Kind) -> bool:
+    """Whether a group can reduce as the equation does."""
+    if not kind.native:
+        return suits_tiles(reduction) or all(
+            v.aval.dtype.kind in "biuf" for v in (*reduction.inputs, *reduction.outputs)
+        )
+    from ..kernels.native import groups
+
+    return groups.admits(reduction)
+
+
+def pays(group: Sequence[Equation]) -> bool:
+    """Whether equations are carried out faster as one than step by step."""
+    steps = [e for e in group if e.primitive.name not in MOVES | REPEATS]
+    size = max((e.outputs[0].aval.size for e in group), default=0)
+    if all(e.primitive.name in REDUCTIONS or e.outputs[0].aval.size < size for e in steps):
+        return False
+    if engine.mode() == "always":
+        return bool(steps)
+    if size >= LARGE:
+        return len(steps) > 1
+    # Functions of NumPy's that are no ufuncs take twice as long.
+    return sum(1 + (type(e.primitive.kernel) is not np.ufunc) for e in steps) >= SHORT
+
+
+def components(group: Sequence[Equation]) -> list[list[Equation]]:
+    """Split a group into parts that have no variable in common but numbers."""
+    parent: dict[Any, Any] = {}
+
+    def root(v: Any) -> Any:
+        while parent.setdefault(v, v) is not v:
+            parent[v] = parent[parent[v]]
+            v = parent[v]
+        return v
+
+    for e in group:
+        for v in sources(e):
+            if v.aval.shape != ():
+                parent[root(v)] = root(e.outputs[0])
+    found: dict[Any, list[Equation]] = {}
+    for e in group:
+        found.setdefault(root(e.outputs[0]), []).append(e)
+    return list(found.values())

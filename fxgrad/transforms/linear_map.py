@@ -1,0 +1,68 @@
+"""A linear map applied to many vectors at once, as for a Jacobian: one that was met before is compiled.
+
+The Graph of a derivative at another point is the same Graph of other captured values. So these become inputs, the Graph
+is looked up among those met before, and what was compiled for it serves again. The first time nothing is compiled: that
+takes as long as a few Jacobians of a small function.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.aval import is_differentiable
+from ..core.graph import Equation, Graph, Literal, Var
+from ..core.interpreter import CURRENT, EVAL, is_plain, named_axes
+from ..kernels.codegen.source import compile_graph
+from ..passes import optimize
+from .subgraphs import batch_graph, cached_on_graph, intern_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def map_rows(graph: Graph, rows: Sequence[Any]) -> list[Any] | None:
+    """Apply a linear Graph to each row of arrays, one for each input; return the results with a leading axis for the
+    rows. Return None where that is better done by `vmap`."""
+    context = CURRENT.get()
+    if context.interpreter is not EVAL.interpreter or context.observer or named_axes():
+        return None
+    if not all(is_differentiable(v.dtype) for v in (*graph.in_avals, *graph.out_avals)):
+        return None
+    closed, values = lift_constants(graph)
+    if not is_plain((*values, *rows)):
+        return None
+    known = intern_graph(closed)
+    if known is closed:  # its first time, or it will never be met again
+        return None
+    return compile_rows(known, len(values), len(rows[0]))(*values, *rows)
+
+
+def lift_constants(graph: Graph) -> tuple[Graph, list[Any]]:
+    """Return the Graph with its captured values and NumPy's numbers as leading inputs, and those values. Python's
+    numbers are part of the program."""
+    lifted: dict[Any, Any] = dict(graph.captured)
+
+    def lift(atoms: Sequence[Any]) -> list[Any]:
+        found = []
+        for a in atoms:
+            if type(a) is Literal and isinstance(a.value, np.generic):
+                value, a = a.value, Var(a.aval)
+                lifted[a] = value
+            found.append(a)
+        return found
+
+    equations = [
+        Equation(e.primitive, lift(e.inputs), e.outputs, e.params, e.site, e.quiet) for e in graph.equations
+    ]
+    outputs = lift(graph.outputs)
+    return Graph((*lifted, *graph.inputs), equations, outputs, None, graph.name), [*lifted.values()]
+
+
+@cached_on_graph
+def compile_rows(graph: Graph, single: int, size: int) -> Callable[..., list[Any]]:
+    """Compile a Graph for `size` rows of its inputs but the first `single`."""
+    flags = (False,) * single + (True,) * (len(graph.inputs) - single)
+    mapped, _ = batch_graph(graph, flags, size, (True,) * len(graph.outputs))
+    return compile_graph(optimize(mapped), True)

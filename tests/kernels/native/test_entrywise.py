@@ -1,0 +1,63 @@
+"""Operations of many passes on large arrays, un-jitted: machine code gives what NumPy gives."""
+
+import numpy as np
+import pytest
+
+from fxgrad import ops
+from fxgrad.core.primitive import REGISTRY
+from fxgrad.kernels.native import engine, entrywise
+
+NAMES = ["sigmoid", "sigmoid_slope", "silu", "silu_slope", "erf", "erfc", "normal_cdf"]
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, -1e300, 40.0, -40.0]
+
+pytestmark = pytest.mark.skipif(engine.mode() == "never", reason="there is no llvmlite")
+
+
+@pytest.fixture(autouse=True)
+def small_arrays_are_large(monkeypatch):
+    monkeypatch.setattr(entrywise, "LARGE", 0)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("name", NAMES)
+def test_values(name, dtype, monkeypatch):
+    x = np.concatenate([np.linspace(-12, 12, 40_001), SPECIAL]).astype(float)
+    with np.errstate(over="ignore"):
+        x = x.astype(dtype)
+    x = np.concatenate([x, x])  # more than a block
+    function = REGISTRY[name].call
+    with np.errstate(all="ignore"):
+        monkeypatch.setattr(engine, "mode", lambda: "never")
+        want = function(x)
+        monkeypatch.setattr(engine, "mode", lambda: "always")
+        got = function(x)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    # Neither is exact: NumPy's forms of these have errors of some units in the last place; slopes have a zero.
+    eps, tiny = np.finfo(dtype).eps, np.finfo(dtype).tiny
+    finite, near = np.isfinite(want), 4 * eps if "slope" in name else tiny
+    np.testing.assert_allclose(got[finite], want[finite], rtol=20 * eps, atol=near)
+    np.testing.assert_array_equal(got[~finite], want[~finite])
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 16, 33, 1000])
+def test_arrays_of_any_length_and_shape(count, monkeypatch):
+    monkeypatch.setattr(engine, "mode", lambda: "always")
+    x = np.random.default_rng(count).standard_normal(2 * count)
+    want = [ops.erf(v) for v in x.tolist()]
+    np.testing.assert_allclose(entrywise.compute_entrywise("erf", x), want, rtol=1e-15)
+    np.testing.assert_allclose(
+        entrywise.compute_entrywise("erf", x.reshape(2, count)), np.reshape(want, (2, -1))
+    )
+    assert entrywise.compute_entrywise("erf", x[::2]) is None or count == 1  # NumPy computes it
+    assert entrywise.compute_entrywise("erf", x.astype(complex)) is None
+    assert entrywise.compute_entrywise("no such function", x) is None
+
+
+def test_the_first_call_does_not_wait(monkeypatch):
+    monkeypatch.setattr(engine, "mode", lambda: "auto")
+    monkeypatch.setattr(entrywise, "_tiers", {})
+    asked = []
+    monkeypatch.setattr(entrywise, "compile_entrywise", lambda *key: asked.append(key))
+    assert entrywise.compute_entrywise("erf", np.ones(100)) is None
+    assert not asked
