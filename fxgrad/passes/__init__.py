@@ -22,7 +22,7 @@ is the last pass of the table: it finds everything else done.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core.graph import Equation, Graph
 from .algebra import simplify_algebra
@@ -33,7 +33,7 @@ from .contractions import simplify_contractions
 from .draft import Draft, rewrite
 from .factors import move_factors
 from .formulas import expand_formulas
-from .fusion import fuse
+from .fusion import fuse, map_graphs
 from .gather import gather_coefficients
 from .marks import drop_marks
 from .masks import join_masks
@@ -61,19 +61,10 @@ def optimize_params(equation: Equation, draft: Draft) -> Equation | None:
     primitive = equation.primitive
     if not primitive.multiple_results or primitive.identity_params:
         return None
-    params = {key: map_graphs(value) for key, value in equation.params.items()}
+    params = {key: map_graphs(value, optimize) for key, value in equation.params.items()}
     if all(params[key] is value for key, value in equation.params.items()):
         return None
     return Equation(primitive, equation.inputs, equation.outputs, params, equation.site, equation.quiet)
-
-
-def map_graphs(value: Any) -> Any:
-    """Optimize a Graph, and those in a tuple."""
-    if isinstance(value, Graph):
-        return optimize(value)
-    if type(value) is tuple and any(isinstance(v, Graph) for v in value):
-        return tuple([map_graphs(v) for v in value])
-    return value
 
 
 PASSES: dict[str, Callable[[Graph], Graph]] = {

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.graph import Literal
+from ..row_space import strides
 from ..space import REDUCTIONS
 from . import arrays, exceptions, lanes, math
 from .ir import I32, I64, PTR, Function, Type, Value, hide
@@ -337,11 +338,6 @@ class Vector:
         )
         total = combination.combine(lanes.from_memory(held, combination.dtype), value)
         self.store(lanes.to_memory(total), pointer, place, present)
-
-
-def strides(dims: Sequence[int]) -> list[int]:
-    """Return the steps of an array that lies in memory in the order of its dimensions."""
-    return [prod(dims[i + 1 :]) for i in range(len(dims))]
 
 
 def write_group(space: Space, work: Work, freedom: str = "") -> list[Function]:
