@@ -28,11 +28,17 @@ WORD = ctypes.sizeof(ctypes.c_void_p)
 def are_readable() -> bool:
     """Whether arrays lie in memory as NumPy's headers say: asked once, of an array about which all is known."""
     array = np.empty((3, 5, 7), np.float32)[::2, 1:]
-    words = (ctypes.c_ssize_t * 4).from_address(id(array) + HEAD)
-    if WORD != 8 or words[0] != array.ctypes.data or words[1] & 0xFFFFFFFF != array.ndim:
+    if WORD != 8:
         return False
-    ours = [tuple((ctypes.c_ssize_t * 3).from_address(at)) for at in words[2:]]
-    return ours == [array.shape, array.strides]
+    data, axes, *lists = words(id(array) + HEAD, 4)
+    if data != array.ctypes.data or axes & 0xFFFFFFFF != array.ndim:
+        return False
+    return [words(at, array.ndim) for at in lists] == [array.shape, array.strides]
+
+
+def words(place: int, count: int) -> tuple[int, ...]:
+    """Return the words that lie in memory from a place on. An array type of ctypes would be a cycle of references."""
+    return tuple(ctypes.c_ssize_t.from_address(place + WORD * k).value for k in range(count))
 
 
 def address(function: Function, array: Value) -> Value:
