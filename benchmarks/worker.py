@@ -22,6 +22,9 @@ from .libraries import leaves
 from .line import LINES, OURS, Line, Run, role_of
 
 BURST = 4e-3  # seconds of calls that are timed together, so that the clock is a small part
+# Seconds of calls before a contender is timed: some compilers finish in the first call, others in the background once
+# a program has run for a while.
+WARM = 1.0
 
 
 def prepare(line: Line, quick: bool, wanted: Callable[[str], bool]) -> tuple[dict[str, Run], dict[str, str]]:
@@ -70,6 +73,13 @@ def seconds(run: Run, calls: int) -> float:
     return (time.process_time() - start) / calls
 
 
+def warm_up(run: Run) -> None:
+    """Call until everything is compiled that will be."""
+    end = time.process_time() + WARM
+    while time.process_time() < end:
+        run()
+
+
 def say(answer: Any) -> None:
     """One line to the main process."""
     print(json.dumps(answer), flush=True)
@@ -89,6 +99,9 @@ def main() -> None:
         say([value, [float(np.linalg.norm(leaf)) for leaf in leaves(result)]])
         return
     runs, failures = prepare(line, quick == "True", chosen.__contains__)
+    if quick == "False":
+        for run in runs.values():
+            warm_up(run)
     calls = {name: max(1, int(BURST / max(seconds(run, 1), 1e-7))) for name, run in runs.items()}
     gc.collect()
     gc.freeze()  # what libraries hold is no work of whoever happens to start a collection

@@ -28,13 +28,14 @@ from ..core.graph import Equation, Graph, Var
 from ..core.observer import observed_code
 from ..core.primitive import HigherOrder
 from ..core.staging import stage
-from ..kernels.codegen.loops import compile_into, compile_scan, inline_groups
+from ..kernels.codegen.loops import compile_into, inline_groups
 from ..kernels.contraction import parse_spec
 from ..ops.contraction import LETTERS
 from ..ops.kinds import ensure_batched
 from ..passes import optimize
 from ..transforms.subgraphs import Flags, batch_avals, cached_on_graph, negate_flags, select_list, split_list
 from ..transforms.vmap import vmap_flat
+from .recurrence import Recurrence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -227,7 +228,7 @@ def sum_term(spec: str | None, operands: Sequence[Any], found: Sequence[bool], s
 
 @cached_on_graph
 def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callable[..., list[Any]] | None:
-    """Compile a loop to a function like that of `compile_scan`, for all `length` steps; return None where the
+    """Compile a loop to a function like a `Recurrence`, for all `length` steps; return None where the
     body is better left in one."""
     split = split_body(body, consts, carry) if length >= MIN_ROWS else None
     if split is None:
@@ -259,7 +260,7 @@ def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callab
             compile_batch(split.before, consts, size, stack_early),
             compile_batch(split.after, single, size, sum_terms, count),
         )
-    loop = compile_scan(split.loop, single, carry - sum(split.summed))
+    loop = Recurrence(split.loop, single, carry - sum(split.summed))
     late_avals = split.loop.out_avals[carry - sum(split.summed) :]
 
     def run(steps: range, *operands: Any) -> list[Any]:
@@ -278,7 +279,7 @@ def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callab
             known, early = split_list(observed_code(before)(*constants, *given), fixed)
             known, stacks = [*constants, *known], [*given, *early]
             late = [ys[k][here] if array is None else array[:size] for k, array in zip(split.late_rows, kept)]
-            stepwise = observed_code(loop)(
+            stepwise = loop(
                 range(size)[:: part.step], *known, *stepwise, *select_list(stacks, split.stacks), *late
             )
             targets = [y[here] for k, y in enumerate(ys) if k not in split.late_rows]

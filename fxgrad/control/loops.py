@@ -23,7 +23,7 @@ from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..core.snapshot import snapshot_constants
 from ..core.staging import stage
-from ..kernels.codegen.loops import compile_scan, compile_while, run_steps, step_rows
+from ..kernels.codegen.loops import compile_while, run_steps, step_rows
 from ..passes import optimize
 from ..transforms.subgraphs import (
     Flags,
@@ -49,12 +49,13 @@ from ..transforms.subgraphs import (
     zeros_of_aval,
 )
 from .hoisting import compile_hoisted
+from .recurrence import Recurrence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-scan_function = cached_on_graph(compile_scan)
+scan_function = cached_on_graph(Recurrence)
 
 
 @cached_on_graph
@@ -70,7 +71,7 @@ def scan_kernel(xp: Any) -> Any:
         if xp is np and not is_stepwise():
             body = optimize(body)
             run = compile_hoisted(body, consts, carry, length) if len(steps) == length else None
-            run = observed_code(run or scan_function(body, consts, carry))
+            run = run or scan_function(body, consts, carry)
             return run_steps(run, [(a.shape, a.dtype) for a in body.out_avals[carry:]], length, steps, args)
         fixed, state, xs = split_list(args, consts, carry)
         rows: list[Any] = [[None] * length for _ in body.out_avals[carry:]]

@@ -2,7 +2,9 @@
 
 CPython locks a module while it is imported, and `import package.part` locks the part before the package. So a package
 that imports its parts would wait for one thread, which waits for the package, while another waits for the part. The
-names of a lazy package are loaded from its module `_surface` when the first of them is used; by then nothing is locked.
+names of a lazy package are loaded from its parts, most often a module `_surface`, when they are used; by then nothing
+is locked. Several parts are loaded one after another, until one has the name; where it is said in which module a name
+has its home, only that is loaded.
 """
 
 from __future__ import annotations
@@ -10,27 +12,44 @@ from __future__ import annotations
 import sys
 from functools import partial
 from importlib import import_module
-from pkgutil import iter_modules
+from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 class LazyPackage(ModuleType):
-    """A package that has the names of its module `_surface`, and its submodules.
+    """A package that has the names of its parts, and its submodules.
 
-    `_shadowed` are the submodules that have the name of a function: as an attribute it is the function. `_submodules`
-    are the names of all, once they were looked for.
+    `_parts` are the modules whose public names it has, in the order in which they are looked through, `_homes` says of
+    further names in which module each of them is, and `_listed` are names that it has beside them. `_shadowed` are the
+    submodules that have the name of a function: as an attribute it is the function. `_find_otherwise` is asked for a
+    name that is nowhere.
     """
 
+    _parts: tuple[str, ...] = ()
+    _homes: Mapping[str, str] = {}
+    _listed: tuple[str, ...] = ()
     _shadowed: tuple[str, ...] = ()
-    _submodules: frozenset[str]
+    _find_otherwise: Callable[[str], Any] | None = None
 
     @staticmethod
-    def of(package: str, shadowed: tuple[str, ...] = ()) -> None:
-        """Make a package lazy."""
+    def of(
+        package: str,
+        shadowed: tuple[str, ...] = (),
+        parts: tuple[str, ...] = ("_surface",),
+        homes: Mapping[str, str] | None = None,
+        listed: tuple[str, ...] = (),
+        find_otherwise: Callable[[str], Any] | None = None,
+    ) -> None:
+        """Make a package lazy; `homes` are modules, with the names that are there as one text."""
         module: Any = sys.modules[package]
         module.__class__ = LazyPackage
-        module._shadowed = shadowed
+        module._shadowed, module._parts, module._listed = shadowed, parts, listed
+        module._homes = {name: home for home, names in (homes or {}).items() for name in names.split()}
+        module._find_otherwise = find_otherwise
         # A class that defines these would make every attribute three times as slow.
         module.__getattr__, module.__dir__ = partial(load_attribute, module), partial(list_names, module)
 
@@ -43,35 +62,45 @@ class LazyPackage(ModuleType):
 def load_attribute(package: LazyPackage, name: str) -> Any:
     """Load the attribute of this name, which the package has not had yet."""
     if name == "__all__":
-        return public_names(load_surface(package))
+        names = (name for part in package._parts for name in public_names(load(package, part)))
+        return [*package._listed, *package._homes, *names]
+    if name in package._homes:
+        home = import_module(f"{package.__name__}.{package._homes[name]}")
+        return vars(package).setdefault(name, getattr(home, name))
     if not name.startswith("__"):
-        if name not in package._shadowed and name in submodules(package):
+        if name not in package._shadowed and has_submodule(package, name):
             return import_module(f"{package.__name__}.{name}")
-        surface = load_surface(package)
-        if name in vars(surface):  # with an underscore, which nobody lists
-            return vars(package).setdefault(name, vars(surface)[name])
-        if hasattr(surface, name):
-            return getattr(surface, name)
+        for part in package._parts:
+            surface = load(package, part)
+            if name in vars(package):
+                return vars(package)[name]
+            if name.startswith("_") and name in vars(surface):  # which nobody lists
+                return vars(package).setdefault(name, vars(surface)[name])
+            if "__getattr__" in vars(surface) and hasattr(surface, name):
+                return getattr(surface, name)
+    if package._find_otherwise is not None:
+        return package._find_otherwise(name)
     raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}", name=name, obj=package)
 
 
 def list_names(package: LazyPackage) -> list[str]:
     """List the names of a lazy package."""
-    load_surface(package)
-    return sorted({*vars(package), *submodules(package)})
+    from pkgutil import iter_modules
+
+    for part in package._parts:
+        load(package, part)
+    submodules = (part.name for part in iter_modules(package.__path__))
+    return sorted({*vars(package), *package._homes, *submodules})
 
 
-def submodules(package: LazyPackage) -> frozenset[str]:
-    """Return the names of the modules in a package, whose folder is read once."""
-    found = vars(package).get("_submodules")
-    if found is None:
-        found = package._submodules = frozenset(part.name for part in iter_modules(package.__path__))
-    return found
+def has_submodule(package: LazyPackage, name: str) -> bool:
+    """Whether there is a module of this name in a package."""
+    return PathFinder.find_spec(f"{package.__name__}.{name}", package.__path__) is not None
 
 
-def load_surface(package: LazyPackage) -> ModuleType:
-    """Import the module `_surface` of a package, and give the package its names."""
-    surface = import_module(f"{package.__name__}._surface")
+def load(package: LazyPackage, part: str) -> ModuleType:
+    """Import a part of a package, and give the package its public names."""
+    surface = import_module(f"{package.__name__}.{part}")
     vars(package).update(
         {name: vars(surface)[name] for name in public_names(surface) if name in vars(surface)}
     )

@@ -47,3 +47,8 @@ ERROR_STATE: Any = (
     getattr(getattr(numpy_core, "_ufunc_config", None), "_extobj_contextvar", None) or NumPyErrorState()
 )
 DEFAULT, IGNORE = ERROR_STATE.get(), ignore_state(ERROR_STATE)  # as it was when the library was imported
+
+
+def is_silent() -> bool:
+    """Whether nothing warns here, as inside the torch surface. (There may be other states in which nothing does.)"""
+    return ERROR_STATE.get() is IGNORE

@@ -41,7 +41,11 @@ def key_of(value: Any) -> Any:
     if isinstance(value, complex | np.complexfloating):
         return kind, key_of(value.real), key_of(value.imag)
     if kind is slice:
-        return kind, key_of(value.start), key_of(value.stop), key_of(value.step)
+        bounds = value.start, value.stop, value.step
+        kinds = tuple(map(type, bounds))
+        if EXACT.issuperset(kinds):
+            return kind, kinds, bounds
+        return (kind, *map(key_of, bounds))
     if isinstance(value, frozenset):
         return kind, frozenset(map(key_of, value))
     if isinstance(value, np.generic):

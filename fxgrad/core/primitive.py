@@ -49,6 +49,11 @@ class Primitive:
     formula: Callable[..., Any] | None = (
         None  # (*operands, **params) → results, or None where the kernel is better
     )
+    formula_from: int | None = None  # entries from which on it is; None: as many as are worth machine code
+
+    computes: str | None = (
+        None  # the function of entries, by which machine code knows it whatever its derivative is
+    )
 
     # Traits, which interpreters heed whatever the rules are; `Equation.has_trait` looks in sub-graphs as well.
     effectful = False  # does something besides computing: an equation is kept though nobody needs its results
@@ -200,4 +205,6 @@ def register(primitive: Primitive, registry: dict[str, Primitive] = REGISTRY) ->
     if primitive.name in registry:
         raise ValueError(f"a primitive named {primitive.name!r} exists already")
     registry[primitive.name] = primitive
+    if registry is REGISTRY:
+        primitive.computes = primitive.name
     return primitive

@@ -16,8 +16,8 @@ from __future__ import annotations
 import abc
 import builtins
 import functools
-import threading
 import warnings
+from _thread import RLock  # `threading`, which has it of there, takes two milliseconds
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext
@@ -43,7 +43,7 @@ class _NodeType(NamedTuple):
 _registry: dict[type, _NodeType | None] = dict.fromkeys(
     [type(None), tuple, list, dict, OrderedDict, defaultdict, deque, getattr(builtins, "frozendict", dict)]
 )
-_registry_lock = threading.RLock()
+_registry_lock = RLock()
 
 
 class _Optree:

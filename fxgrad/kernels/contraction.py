@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 NUMBERS = frozenset("biufc")
+LARGE = 1 << 16  # entries of an outer product from which on machine code pays
+LONG = 64  # entries of a row from which on it does not matter that others are longer
 
 
 @lru_cache(4096)
@@ -36,6 +38,20 @@ def contract_kernel(xp: Any) -> Callable[..., Any]:
 
 def permutation(source: str, target: str) -> tuple[int, ...]:
     return tuple(source.index(c) for c in target)
+
+
+def multiply_outer(xp: Any, a: Any, b: Any, shared: int) -> Any:
+    """Return the products of each entry of a and each entry of b, which have the first `shared` axes in common, with
+    the axes of b last."""
+    own = b.shape[shared:]
+    if xp is np and a.size * element_count(own) >= LARGE:
+        from .native import outer  # loaded when first used
+
+        y = outer.multiply_outer(a, b, shared)
+        if y is not None:
+            return y
+    b = xp.reshape(b, (*b.shape[:shared], *(1,) * (len(a.shape) - shared), *own))
+    return xp.multiply(xp.reshape(a, (*a.shape, *(1,) * len(own))), b)
 
 
 class DotOrder(NamedTuple):
@@ -100,13 +116,18 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
         return run
 
     if not summed:
+        k, is_pair = len(shared), bool(own_left and own_right)
+        mirror = permutation(shared + own_right + own_left, out)
+        is_mirrored = mirror == tuple(range(len(out)))
 
         def outer_product(a: Any, b: Any) -> Any:
-            a, b = arrange(a, order_left), arrange(b, order_right)
-            k = len(shared)
-            a = xp.reshape(a, (*a.shape, *(1,) * len(own_right)))
-            b = xp.reshape(b, (*b.shape[:k], *(1,) * len(own_left), *b.shape[k:]))
-            return arrange(xp.multiply(a, b), order_out)
+            a, b, order = arrange(a, order_left), arrange(b, order_right), order_out
+            if is_pair:  # the order that is asked for, unless its rows are short
+                m, n = a.shape[-1], b.shape[-1]
+                if m >= min(LONG, n) if is_mirrored else n < min(LONG, m):
+                    a, b, order = b, a, mirror
+            y = multiply_outer(xp, a, b, k)
+            return y if order == tuple(range(len(out))) else transpose(y, order)
 
         return outer_product
 

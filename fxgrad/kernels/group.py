@@ -37,7 +37,8 @@ class Group:
         self.code = compile_graph(graph, True)
         self.tiles: Tiles | None = None
         self.native: Callable[..., list[Any]] | None = None
-        self.cost = len(graph.equations) * (OPERATION + ENTRY * self.space.size)
+        passes = sum(getattr(e.primitive.kernel, "passes", 1) for e in graph.equations)
+        self.cost = len(graph.equations) * OPERATION + passes * ENTRY * self.space.size
         self.tier: Tier | None = None
         if native:
             make = partial(compile_group, self.space, self.code, freedom)

@@ -93,7 +93,9 @@ class RowRules:
 
     def admit(self, e: Equation, numbers: Container[Any]) -> bool:
         """Whether an equation can be in the group, where `numbers` has the values with an entry for each row that the
-        group makes."""
+        group makes. Complex numbers have no rows."""
+        if any(v.aval.dtype.kind == "c" for v in (*e.inputs, *e.outputs)):
+            return False
         if e.primitive.name in REDUCTIONS:
             return e.inputs[0].aval.shape == self.shape and row_axes(e) == self.inner
         shapes = [(a, a.aval.shape) for a in e.inputs]

@@ -62,9 +62,8 @@ class Space:
     def __init__(self, graph: Graph):
         self.graph = graph
         reductions = {e.outputs[0]: e for e in graph.equations if e.primitive.name in REDUCTIONS}
-        self.shape: tuple[int, ...] = next(
-            e.outputs[0].aval.shape for e in graph.equations if e.outputs[0] not in reductions
-        )
+        whole = (e.outputs[0] for e in graph.equations if e.outputs[0] not in reductions)
+        self.shape: tuple[int, ...] = next(whole, graph.equations[0].inputs[0]).aval.shape
         rank = len(self.shape)
         axes = [a for a in range(rank) if self.shape[a] != 1]
         signatures = {

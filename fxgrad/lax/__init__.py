@@ -2,44 +2,33 @@
 
 Operations here take NumPy's liberties, where jax.lax insists on operands of one dtype and one shape: they broadcast
 and promote as `fxgrad.numpy` does. Sizes and axes are static, indices may be traced.
+
+The families of functions are loaded as they are used.
 """
 # ruff: noqa: F401, F403
 
-from ..numpy import methods, protocol  # traced values behave like arrays
-from . import (
-    associative,
-    collectives,
-    control,
-    convolution,
-    operations,
-    reductions,
-    shaping,
-    solves,
-    sorting,
-    special,
-    windows,
-)
-from .associative import *
-from .collectives import *
-from .control import *
-from .convolution import *
-from .operations import *
-from .reductions import *
-from .shaping import *
-from .solves import *
-from .sorting import *
-from .special import *
-from .windows import *
+from typing import TYPE_CHECKING
 
-__all__ = []
-__all__ += associative.__all__
-__all__ += collectives.__all__
-__all__ += control.__all__
-__all__ += convolution.__all__
-__all__ += operations.__all__
-__all__ += reductions.__all__
-__all__ += shaping.__all__
-__all__ += solves.__all__
-__all__ += sorting.__all__
-__all__ += special.__all__
-__all__ += windows.__all__
+from ..core.face import LazyPackage
+from ..numpy import methods, protocol  # traced values behave like arrays
+
+if TYPE_CHECKING:
+    from .associative import *
+    from .collectives import *
+    from .control import *
+    from .convolution import *
+    from .operations import *
+    from .reductions import *
+    from .shaping import *
+    from .solves import *
+    from .sorting import *
+    from .special import *
+    from .windows import *
+
+# Those that programs use most come first: a name is looked for in one after another.
+_FAMILIES = (
+    "control", "operations", "reductions", "shaping", "sorting", "convolution", "windows", "associative", "collectives",
+    "solves", "special",
+)  # fmt: skip
+
+LazyPackage.of(__name__, parts=_FAMILIES)

@@ -4,90 +4,69 @@
 
 On plain arrays a function here is NumPy's, with its values, dtypes and errors; on traced values it is made of
 primitives, so that it can be differentiated, mapped and staged. Nothing is done in place and there is no `out=`.
+
+The families of functions are loaded as they are used.
 """
-# ruff: noqa: F403
+# ruff: noqa: F401, F403
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from numpy import e, euler_gamma, inf, nan, newaxis, pi
 
-from . import (
-    contraction,
-    creation,
-    dtypes,
-    elementwise,
-    functional,
-    histograms,
-    indexing,
-    inspection,
-    manipulation,
-    padding,
-    polynomial,
-    reductions,
-    sets,
-    signal,
-    sorting,
-    statistics,
-    updates,
-)
-from .at_index import at
-from .contraction import *
-from .creation import *
-from .dtypes import *
-from .elementwise import *
-from .functional import *
-from .histograms import *
-from .indexing import *
-from .inspection import *
-from .manipulation import *
-from .missing import missing_name_error
-from .padding import *
-from .polynomial import *
-from .reductions import *
-from .sets import *
-from .signal import *
-from .sorting import *
-from .statistics import *
-from .updates import *
+from ..core.face import LazyPackage
 
 if TYPE_CHECKING:
     from . import fft, linalg
+    from .at_index import at
+    from .contraction import *
+    from .creation import *
+    from .dtypes import *
+    from .elementwise import *
+    from .functional import *
+    from .histograms import *
+    from .indexing import *
+    from .inspection import *
+    from .manipulation import *
+    from .padding import *
+    from .polynomial import *
+    from .reductions import *
+    from .sets import *
+    from .signal import *
+    from .sorting import *
+    from .statistics import *
+    from .updates import *
 
-__all__ = ["at", "e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis", "pi"]
-__all__ += contraction.__all__
-__all__ += creation.__all__
-__all__ += dtypes.__all__
-__all__ += elementwise.__all__
-__all__ += functional.__all__
-__all__ += histograms.__all__
-__all__ += indexing.__all__
-__all__ += inspection.__all__
-__all__ += manipulation.__all__
-__all__ += padding.__all__
-__all__ += polynomial.__all__
-__all__ += reductions.__all__
-__all__ += sets.__all__
-__all__ += signal.__all__
-__all__ += sorting.__all__
-__all__ += statistics.__all__
-__all__ += updates.__all__
-
-# For doctest, which does not look behind decorators.
-__test__ = {
-    name: f.__doc__
-    for name in __all__
-    if getattr(f := globals().get(name), "__module__", "").startswith(__name__)
-}
+# Those that programs use most come first: a name is looked for in one after another.
+_FAMILIES = (
+    "elementwise", "reductions", "creation", "manipulation", "contraction", "dtypes", "indexing", "at_index", "sorting",
+    "statistics", "signal", "updates", "padding", "sets", "histograms", "polynomial", "functional", "inspection",
+)  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """Load what is loaded only when first used: the submodules, and bfloat16, which is another library's; for
-    NumPy's other names, say why they are not here."""
-    if name in ("fft", "linalg"):
-        return import_module(f".{name}", __name__)
+def _find_otherwise(name: str) -> Any:
+    """Find what is in no family: what is asked about the namespace itself, and bfloat16, which is another library's.
+    For NumPy's other names, say why they are not here."""
+    from .missing import missing_name_error
+
+    if name in ("__array_api_version__", "__array_namespace_info__"):
+        return getattr(import_module(f"{__name__}.inspection"), name)
+    if name == "__test__":  # for doctest, which does not look behind decorators
+        namespace = import_module(__name__)
+        functions = {name: getattr(namespace, name) for name in namespace.__all__}
+        return {
+            n: f.__doc__ for n, f in functions.items() if getattr(f, "__module__", "").startswith(__name__)
+        }
     if name != "bfloat16":
         raise missing_name_error(name)
     import ml_dtypes
 
     return ml_dtypes.bfloat16
+
+
+LazyPackage.of(
+    __name__,
+    parts=_FAMILIES,
+    listed=("e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis", "pi"),
+    find_otherwise=_find_otherwise,
+)

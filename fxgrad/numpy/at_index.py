@@ -24,6 +24,8 @@ from ..ops.indexing import array_axes_position, parse_entry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+__all__ = ["at"]
+
 MODES = (None, "promise_in_bounds", "clip", "drop", "fill")
 
 

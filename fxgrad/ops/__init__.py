@@ -1,17 +1,18 @@
 """The primitives: one file a family, each operation declared once with all its rules.
 
 The package itself is the vocabulary of whoever computes with them (`ops.where`, `ops.reshape`); rules of the families
-have it as `vocabulary`.
+have it as `vocabulary`. Families that few programs use are loaded with the first of their names.
 """
+# ruff: noqa: F403
 
+from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from . import operators, vocabulary  # rules are written with Python's operators
 from .activation import relu, sigmoid, silu, softplus
 from .bits import bitcast, reduce_precision
 from .contraction import contract
-from .convolution import correlate
-from .determinants import adjugate, adjugate_slope, det, slogdet
 from .elementwise import (
     absolute,
     add,
@@ -105,8 +106,6 @@ from .elementwise import (
     where,
     with_derivative_of,
 )
-from .fourier import fft, irfft, rfft
-from .hermitian import cholesky, cholesky_slope, cholesky_slope_transpose, mirror_triangle
 from .indexing import (
     ARRAY,
     getitem,
@@ -115,16 +114,6 @@ from .indexing import (
     scatter_add,
     take_along,
     update,
-)
-from .linalg import qr
-from .random import (
-    fold_in,
-    multiply_high,
-    random_binomial,
-    random_bits,
-    random_log_gamma,
-    random_poisson,
-    random_real,
 )
 from .reduction import (
     argmax,
@@ -144,9 +133,6 @@ from .reduction import (
     restore_axes,
     shift_right,
 )
-from .sequence import (
-    convolve,
-)
 from .shaping import (
     broadcast_to,
     concatenate,
@@ -162,52 +148,54 @@ from .shaping import (
     zeros_like,
 )
 from .slicing import dynamic_slice, dynamic_update_slice
-from .sliding import (
-    col2im,
-    deposit,
-    pick,
-    spread_windows,
-    window_max,
-    window_min,
-    window_places,
-    window_sum,
-    windows,
-)
-from .sorting import argsort, searchsorted, sort
-from .special import (
-    bessel_moment,
-    erf,
-    erf_inv,
-    erfc,
-    erfcx,
-    gamma_density,
-    gamma_moment,
-    incomplete_gamma,
-    log_gamma,
-    log_normal_cdf,
-    normal_cdf,
-    normal_quantile,
-    polygamma,
-    zeta,
-)
-from .spectral import (
-    eig,
-    eigh,
-    eigvalsh,
-    singular_quotient,
-    spectral_perturbation,
-    svd,
-    svdvals,
-)
-from .systems import (
-    factorization,
-    factors_of,
-    inv,
-    lstsq,
-    singular_factors_of,
-    solve,
-    triangular_solve,
-)
+
+if TYPE_CHECKING:
+    from .convolution import *
+    from .determinants import *
+    from .fourier import *
+    from .hermitian import *
+    from .linalg import *
+    from .random import *
+    from .sequence import *
+    from .sliding import *
+    from .sorting import *
+    from .special import *
+    from .spectral import *
+    from .systems import *
+
+# Families that are not loaded with the package, and their names.
+_RARE = {
+    "convolution": "correlate",
+    "determinants": "adjugate adjugate_slope det slogdet",
+    "fourier": "fft irfft rfft",
+    "hermitian": "cholesky cholesky_slope cholesky_slope_transpose mirror_triangle",
+    "linalg": "qr",
+    "random": "fold_in multiply_high random_binomial random_bits random_log_gamma random_poisson random_real",
+    "sequence": "convolve",
+    "sliding": "col2im deposit pick spread_windows window_max window_min window_places window_sum windows",
+    "sorting": "argsort searchsorted sort",
+    "special": "bessel_moment erf erf_inv erfc erfcx gamma_density gamma_moment "
+    "incomplete_gamma log_gamma log_normal_cdf normal_cdf normal_quantile polygamma zeta",
+    "spectral": "eig eigh eigvalsh singular_quotient spectral_perturbation svd svdvals",
+    "systems": "factorization factors_of inv lstsq singular_factors_of solve triangular_solve",
+}
+_FAMILY = {name: family for family, names in _RARE.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a family that is not loaded yet, for one of its names."""
+    if name not in _FAMILY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_FAMILY[name]}", __name__), name)
+    setattr(vocabulary, name, value)
+    return value
+
+
+def load_families() -> None:
+    """Declare every primitive of this room, as who lists them needs it."""
+    for family in _RARE:
+        import_module(f".{family}", __name__)
+
 
 vocabulary.ops.__dict__.update(
     {k: v for k, v in globals().items() if not (k.startswith("_") or isinstance(v, ModuleType | type))}

@@ -310,17 +310,32 @@ def general_pullback(
         return None
     operands = [aval_of(v) for v in values]
     positions = differentiable_positions(operands, [n is not None for n in needed])
-    forward = stage_tangent_rule(primitive, [out], operands, positions, params)
+    if primitive.cotangent_rule is not None:
+        pullback = written_pullback(primitive, positions, params)
+    else:
+        forward = stage_tangent_rule(primitive, [out], operands, positions, params)
 
-    def pullback(ct: Any, *known: Any) -> list[Any]:
-        cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
-        return [cts.get(i) for i in range(len(operands))]
+        def pullback(ct: Any, *known: Any) -> list[Any]:
+            cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
+            return [cts.get(i) for i in range(len(operands))]
 
     rule = compile_pullback(pullback, [out, out, *operands], needed, [], None, primitive.name, True)
     rule.primitive, rule.params, rule.operands = primitive, params, operands
     if primitive.reach is not None:
         rule.reach = lambda mask: primitive.reach(mask, *operands, **params)
     return rule
+
+
+def written_pullback(primitive: Any, positions: Sequence[int], params: dict) -> Callable[..., list[Any]]:
+    """Return the function (ct, y, *operands) → cotangents of the operands, None but for those at `positions`, that a
+    primitive's cotangent rule is."""
+
+    def pullback(ct: Any, *known: Any) -> list[Any]:
+        y, *operands = known
+        found = primitive.cotangent_rule(y, operands, ct, params)
+        return [v if i in positions else None for i, v in enumerate(found)]
+
+    return pullback
 
 
 def joint_pullback(
@@ -411,6 +426,29 @@ class JointPullback(PullbackRule):
             code = self.compiled_pulls[key] = self.compile_pull(present, further)
         return code(*[densify(cts[i]) for i in present], *residuals, *further)
 
+    def pull_plain(self, cts: dict[int, Any], residuals: Sequence[Any]) -> list[Any]:
+        """See `PullbackRule`."""
+        return self.pull(cts, *residuals)
+
+    def written_pullback(self) -> Graph | None:
+        """Return the Graph (ct of the first result, *residuals) → cotangents that the primitive's cotangent rule is, or
+        None where there is none, or where it reads more than is kept."""
+        count, rule = len(self.out_avals), self.primitive.cotangent_rule
+        if rule is None:
+            return None
+
+        def pullback(ct: Any, *known: Any) -> list[Any]:
+            found = rule(known[:count], known[count:], ct, self.params)
+            return [found[p] for p in self.positions]
+
+        avals = [self.out_avals[0], *self.out_avals, *self.operands]
+        graph = stage(pullback, avals, self.primitive.name, sites=False).prune()
+        first, *known = graph.inputs
+        if any(read and i not in self.saved_positions for i, read in enumerate(graph.used_inputs()[1:])):
+            return None
+        inputs = [first, *(known[i] for i in self.saved_positions)]
+        return Graph(inputs, graph.equations, graph.outputs, graph.captured, graph.name)
+
     def compile_pull(self, present: Sequence[int], extra_operands: Sequence[Any]) -> Callable[..., list[Any]]:
         """Compile the function (*cotangents present, *residuals, *extra operands) → a cotangent or None for every
         operand."""
@@ -430,7 +468,11 @@ class JointPullback(PullbackRule):
             return [densify(ct) for ct in found if ct is not None]
 
         given = [*[avals[i] for i in (*present, *self.saved_positions)], *map(aval_of, extra_operands)]
-        graph = stage(pullback, given, self.primitive.name, sites=False)
+        graph = self.written_pullback() if present == (0,) and not extra_operands else None
+        if graph is None:
+            graph = stage(pullback, given, self.primitive.name, sites=False)
+        else:
+            places[:] = positions
         plain = compile_graph(simplify_values(graph, True), True, quiet=True)
         traced = compile_graph(graph, False, quiet=True)
 

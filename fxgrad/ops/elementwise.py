@@ -19,6 +19,7 @@ import numpy as np
 from ..core import arrays
 from ..core.aval import aval_of
 from ..core.errors import NotDifferentiableError
+from ..kernels.power import real_power
 from ..kernels.selection import where_kernel
 from .kinds import elementwise, namespace_function
 from .masked import Masked
@@ -56,11 +57,13 @@ fmod = elementwise("fmod", lambda t, y, a, b: t, lambda t, y, a, b: negative(t *
 
 def static_power_kernel(xp: Any) -> Any:
     def static_power(x: Any, *, p: Any) -> Any:
-        if p == 3 and type(x) is np.ndarray and x.dtype.kind == "f":
-            return x * x * x  # NumPy's own multiplies for squares only, and then takes ten times as long
+        if type(x) is np.ndarray and x.dtype.kind == "f":
+            return real_power(x, p)
         try:
             return x**p
         except (ZeroDivisionError, OverflowError):  # of Python's numbers, where a derivative may be infinite
+            if isinstance(x, (np.ndarray, np.generic)):
+                raise
             with np.errstate(all="ignore"):
                 return np.power(x * 1.0, p).item()
 

@@ -258,13 +258,16 @@ class Elementwise(Primitive):
     def batch(
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
-        ranks = [0 if type(v) in SCALARS else len(v.shape) - b for v, b in zip(values, is_batched)]
-        rank = max(ranks)
-        if min(ranks) < rank:  # axes that are broadcast come after the batch axis
-            values = [
-                v if not b or r == rank else ops.reshape(v, shape=(size, *(1,) * (rank - r), *v.shape[1:]))
-                for v, b, r in zip(values, is_batched, ranks)
-            ]
+        if len(values) > 1:
+            ranks = [0 if type(v) in SCALARS else len(v.shape) - b for v, b in zip(values, is_batched)]
+            if ranks.count(ranks[0]) < len(ranks):  # axes that are broadcast come after the batch axis
+                rank = max(ranks)
+                values = [
+                    v
+                    if not b or r == rank
+                    else ops.reshape(v, shape=(size, *(1,) * (rank - r), *v.shape[1:]))
+                    for v, b, r in zip(values, is_batched, ranks)
+                ]
         return self.call(*values, **params), True
 
 
@@ -453,9 +456,13 @@ class General(Primitive):
     `multiple`: the kernel and the rules (abstract, batch, tangent) give sequences, and y and ct are sequences.
     forward_mode(primals, tangents, params) → (results, tangents), both sequences, may stand for the tangent rule in the
     derivation of the pullback, which reads the results that are kept where this would read its own.
+    cotangent_rule(y, operands, ct, params) → cotangents of all operands, for a cotangent of the result, or of the first
+    of several and of no other, may stand for the transposed tangent rule: the same values in fewer steps, of what that
+    reads as well.
     """
 
     forward_mode: Any = None
+    cotangent_rule: Any = None
 
     def __init__(
         self,

@@ -37,6 +37,7 @@ from .fusion import fuse, map_graphs
 from .gather import gather_coefficients
 from .marks import drop_marks
 from .masks import join_masks
+from .repeats import repeat_cheap_steps
 from .stacking import stack_products
 from .ties import scale_rare_entries
 
@@ -114,7 +115,7 @@ def simplify(graph: Graph) -> Graph:
 
 def compact(graph: Graph) -> Graph:
     """Return the Graph of an operation, for arrays of these very shapes, with groups as single equations."""
-    return fuse(expand_formulas(simplify(graph)))
+    return fuse(repeat_cheap_steps(expand_formulas(simplify(graph))))
 
 
 def simplify_any_shapes(graph: Graph) -> Graph:

@@ -28,7 +28,9 @@ def expand_formulas(graph: Graph) -> Graph:
 def expand(e: Equation, draft: Draft) -> Sequence[Any] | None:
     """Emit the equations of a formula."""
     formula = e.primitive.formula
-    if formula is None or (max(a.aval.size for a in e.inputs) < LARGE and engine.mode() != "always"):
+    size = max((a.aval.size for a in e.inputs), default=0)
+    least = LARGE if e.primitive.formula_from is None else e.primitive.formula_from
+    if formula is None or (size < least and engine.mode() != "always"):
         return None
 
     def results(*values: Any) -> Sequence[Any]:

@@ -16,6 +16,7 @@ entries, which machine code does in the time of two. What machine code does not 
 from __future__ import annotations
 
 from collections import Counter
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 LARGE = 1 << 14  # entries from which on machine code pays for any group
+NARROW = 64  # columns up to which NumPy's sums over rows take several times as long
 SHORT = 5  # operations from which on it pays for any number of entries
 MOST = 400  # equations of a group: the time of compilation grows faster
 REPEATS = frozenset({"broadcast_to", "full_like"})  # what only repeats entries
@@ -39,9 +41,14 @@ FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product 
 
 def fuse(graph: Graph) -> Graph:
     """Return the Graph with its groups as single equations."""
-    if not pays([e for e in graph.equations if is_candidate(e) or e.primitive.name in REDUCTIONS]):
+    if not is_worth_fusing([e for e in graph.equations if is_candidate(e) or e.primitive.name in REDUCTIONS]):
         return graph
     return Fusion(graph).run()
+
+
+def gather_groups(graph: Graph) -> Graph:
+    """Return the Graph with every elementwise equation in a group, whether that pays or not."""
+    return Fusion(graph, lambda group: any(e.primitive.name not in REDUCTIONS for e in group)).run()
 
 
 def relax(graph: Graph) -> Graph:
@@ -103,10 +110,11 @@ class Kind(NamedTuple):
 
 class Fusion:
     """A Graph on its way to another. `open` are the groups that may still grow, by their kind; `waiting` the equations
-    that need one of them, in their order; `blockers` tells for a variable which groups it is made in or waits for."""
+    that need one of them, in their order; `blockers` tells for a variable which groups it is made in or waits for.
+    `pays` says of the equations of a group whether they become one."""
 
-    def __init__(self, graph: Graph):
-        self.graph = graph
+    def __init__(self, graph: Graph, pays: Callable[[Sequence[Equation]], bool] | None = None):
+        self.graph, self.pays = graph, pays or is_worth_fusing
         self.equations: list[Equation] = []
         self.open: dict[Kind, list[Equation]] = {}
         self.waiting: list[Equation] = []
@@ -161,8 +169,8 @@ class Fusion:
         kind = self.member.get(e.inputs[0])
         size = e.inputs[0].aval.size
         if (
-            kind is None and size > 1 and row_axes(e) and engine.mode() != "never"
-        ):  # what follows may read rows
+            kind is None and size > 1 and engine.mode() != "never"
+        ):  # what follows may read rows, or reduce as well
             kind = Kind(e.inputs[0].aval.shape, True)
         return (
             kind if kind is not None and kind.shape == e.inputs[0].aval.shape and fits_in(e, kind) else None
@@ -223,7 +231,7 @@ class Fusion:
 
     def settle(self, group: Sequence[Equation], native: bool) -> Sequence[Equation]:
         """Return a group as one equation, or its equations as they are where that is better."""
-        if not pays(group):
+        if not self.pays(group):
             return group
         inside = Counter(v for e in group for v in sources(e))
         made = dict.fromkeys(e.outputs[0] for e in group)
@@ -245,18 +253,26 @@ def fits_in(reduction: Equation, kind: Kind) -> bool:
     return groups.admits(reduction)
 
 
-def pays(group: Sequence[Equation]) -> bool:
+def is_worth_fusing(group: Sequence[Equation]) -> bool:
     """Whether equations are carried out faster as one than step by step."""
     steps = [e for e in group if e.primitive.name not in MOVES | REPEATS]
-    size = max((e.outputs[0].aval.size for e in group), default=0)
+    size = max((v.aval.size for e in group for v in (*e.inputs, *e.outputs)), default=0)
     if all(e.primitive.name in REDUCTIONS or e.outputs[0].aval.size < size for e in steps):
-        return False
+        return size >= LARGE and any(reduces_columns(e) for e in steps)
     if engine.mode() == "always":
         return bool(steps)
     if size >= LARGE:
         return len(steps) > 1
     # Functions of NumPy's that are no ufuncs take twice as long.
     return sum(1 + (type(e.primitive.kernel) is not np.ufunc) for e in steps) >= SHORT
+
+
+def reduces_columns(e: Equation) -> bool:
+    """Whether an equation reduces leading axes of an array with few columns, each of which costs NumPy a call."""
+    shape = e.inputs[0].aval.shape
+    return (
+        e.primitive.name in REDUCTIONS and not row_axes(e) and e.outputs[0].aval.size <= NARROW < prod(shape)
+    )
 
 
 def components(group: Sequence[Equation]) -> list[list[Equation]]:

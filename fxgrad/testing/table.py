@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import ops  # noqa: F401 (declares the operations)
+from .. import ops
 from ..core.primitive import REGISTRY, Primitive
 from ..ops.kinds import Bilinear, Elementwise, General, Linear
 
@@ -66,6 +66,7 @@ def coverage() -> Coverage:
     >>> {row.name: row.jvp for row in fx.testing.coverage() if row.name in ("sin", "floor", "where")}
     {'floor': '—', 'sin': 'rule', 'where': 'rule for 1, 2'}
     """
+    ops.load_families()
     namespaces = dict(installed_libraries())
     return Coverage(make_row(primitive, namespaces) for _, primitive in sorted(REGISTRY.items()))
 

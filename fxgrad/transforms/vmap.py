@@ -48,6 +48,7 @@ class BatchTracer(Tracer):
 
 
 STRONG.add(BatchTracer)
+new_tracer = object.__new__
 
 
 class BatchInterpreter(Interpreter):
@@ -85,7 +86,13 @@ class BatchInterpreter(Interpreter):
                 MAPPED_AXIS.reset(axis_token)
         if primitive.multiple_results:
             return [BatchTracer(self, v) if b else v for v, b in zip(out, flags)]
-        return BatchTracer(self, out) if flags else out
+        if not flags:
+            return out
+        if type(out) not in STRONG:
+            return BatchTracer(self, out)
+        tracer = new_tracer(BatchTracer)  # without __init__, for speed
+        tracer.interpreter, tracer.value, tracer.shape, tracer.dtype = self, out, out.shape[1:], out.dtype
+        return tracer
 
     def has_collectives(self, primitive: Any, args: Sequence[Any], params: dict) -> bool:
         """Whether an operation on values that are not batched runs Graphs with collectives over this axis."""

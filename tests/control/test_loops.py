@@ -237,12 +237,11 @@ def test_what_is_written_later_does_not_reach_a_pullback():
 
 def test_an_equal_body_is_derived_once(monkeypatch):
     """A call stages its functions anew; a Graph that says the same finds what was made before."""
-    from fxgrad.control import loops
+    from fxgrad.control import loops, recurrence
 
     made = []
-    compile_scan = loops.compile_scan
     monkeypatch.setattr(
-        loops, "scan_function", loops.cached_on_graph(lambda *a: made.append(a) or compile_scan(*a))
+        loops, "scan_function", loops.cached_on_graph(lambda *a: made.append(a) or recurrence.Recurrence(*a))
     )
 
     def run(factor):

@@ -144,7 +144,9 @@ WORK = {
 def test_memory_is_released_by_reference_counting(call):
     """Nothing is left for the garbage collector, neither of the work nor of its arrays."""
     for _ in range(2):  # what is kept on purpose: derived rules, and from the second call on machine code, of
-        with suppress(Exception):  # which each piece leaves a pointer of ctypes that llvmlite has made a cycle
+        with suppress(
+            Exception
+        ):  # which each piece leaves a pointer of ctypes that llvmlite has made a cycle
             call(X.copy())
     gc.collect()
     gc.disable()

@@ -16,7 +16,10 @@ BINARY = (fnp.add, fnp.subtract, fnp.multiply, fnp.arctan2, fnp.maximum, fnp.hyp
 @given(broadcastable(2).flatmap(lambda pair: st.tuples(*map(arrays, pair))), st.sampled_from(BINARY))
 def test_broadcasting(operands, function):
     a, b = operands
-    np.testing.assert_array_equal(fx.jit(function)(a, b), getattr(np, function.__name__)(a, b))
+    expected = getattr(np, function.__name__)(a, b)
+    # arctan2 and hypot as machine code are right to two units in the last place.
+    room = 4 * np.finfo(expected.dtype).eps if expected.dtype.kind == "f" else 0
+    np.testing.assert_allclose(fx.jit(function)(a, b), expected, rtol=room)
     assume(not np.any(np.subtract(a, b) == 0))  # ties of maximum
     agree(function, a, b)
 

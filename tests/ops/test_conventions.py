@@ -149,3 +149,9 @@ def test_norms_of_other_dtypes_and_of_infinity():
     assert np.isnan(fx.jit(fnp.linalg.norm)(np.array([np.nan, np.inf])))
     assert fx.jit(fnp.linalg.norm)(np.zeros(0)) == 0
     assert fx.grad(fnp.std)(np.float64(1e200)) == 0
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_power_that_a_dtype_has_not_is_refused_as_in_numpy(size):
+    with pytest.raises(OverflowError, match="out of bounds for uint8"):
+        fx.jit(lambda x: x**-1)(np.ones(size, np.uint8))

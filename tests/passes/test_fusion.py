@@ -89,6 +89,13 @@ def test_a_reduction_in_the_middle_stays_outside():
     assert names(graph) == ["fused", "reduce_sum"]
 
 
+def test_sums_over_rows_of_few_columns_are_groups():
+    alone = ["reduce_sum"] if engine.mode() == "never" else ["fused"]
+    assert names(fused(lambda x: fnp.sum(x, axis=0), np.ones((300, 5)))) == alone
+    assert names(fused(lambda x: fnp.sum(x, axis=0), np.ones((5, 300)))) == ["reduce_sum"]
+    assert names(fused(lambda x: fnp.sum(x, axis=1), np.ones((300, 5)))) == ["reduce_sum"]
+
+
 def test_rows_that_are_read_again_end_a_group_of_tiles():
     def normalize(x):
         y = x * x + 1

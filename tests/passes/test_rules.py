@@ -9,7 +9,9 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
 from fxgrad.core.graph import Graph
+from fxgrad.kernels.native import engine
 from fxgrad.passes import PASSES, optimize
+from fxgrad.passes.repeats import repeat_cheap_steps
 from fxgrad.passes.ties import SCALE_WHERE, scale_rare_entries
 
 X = np.arange(1.0, 7).reshape(2, 3)
@@ -166,6 +168,29 @@ def test_what_warns_is_not_folded():
         compiled = fx.jit(f).lower(X)
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         assert np.all(compiled.compile()(X) == -np.inf)
+
+
+def deviation(x):
+    """Standardized columns: x − mean is read before the variance is known, and after."""
+    u = x - fnp.mean(x, axis=0)
+    return u / fnp.sqrt(fnp.sum(u * u, axis=0))
+
+
+@pytest.mark.skipif(engine.mode() == "never", reason="without machine code nothing is repeated")
+def test_a_later_loop_computes_a_cheap_value_again():
+    graph = fx.make_graph(deviation)(BIG)
+    done = repeat_cheap_steps(graph).check()
+    assert names(done).count("subtract") == names(graph).count("subtract") + 1
+    np.testing.assert_array_equal(done(BIG)[0], graph(BIG)[0])
+
+
+def test_what_is_not_cheap_is_kept():
+    def function(x):
+        e = fnp.exp(x - fnp.max(x, axis=0))
+        return e / fnp.sum(e, axis=0)
+
+    graph = fx.make_graph(function)(BIG)
+    assert names(repeat_cheap_steps(graph)) == names(graph)
 
 
 def test_effects_stay_where_they_are():

@@ -39,6 +39,7 @@ PACKAGE = __name__.partition(".")[0]
 WIDE = 100  # entries from which on an array is written as text of base 64
 # Functions that look for what is not there where there is NumPy only, and what they find then.
 STAND_INS = {
+    f"{PACKAGE}.core.fp_errors.is_silent": "lambda: False",
     f"{PACKAGE}.core.surface.SurfaceObject": "lambda value: False",  # is it one?
     f"{PACKAGE}.kernels.lapack.find_library": "lambda: None",
     f"{PACKAGE}.kernels.native.engine.mode": "lambda: 'never'",

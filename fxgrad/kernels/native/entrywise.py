@@ -24,19 +24,20 @@ from .tier import Tier
 LARGE = 1 << 14  # entries from which on machine code pays
 ENTRY = 3.0  # nanoseconds that NumPy takes about for an entry
 COMPILATION = 2e7
-_tiers: Cache = Cache(128)  # name of a primitive, dtype → Tier
+_tiers: Cache = Cache(128)  # name of a primitive, dtype, params → Tier
 
 
-def compute_entrywise(name: str, x: np.ndarray) -> np.ndarray | None:
+def compute_entrywise(name: str, x: np.ndarray, **params: Any) -> np.ndarray | None:
     """Return the function of a primitive of an array that is dense and large, or None where NumPy is to compute it."""
     if x.size < LARGE or not (x.flags.c_contiguous and x.flags.aligned):
         return None
-    key = name, x.dtype
+    key = name, x.dtype, *params.items()
     tier = _tiers.get(key)
     if tier is None:
-        if not (lanes.is_known(x.dtype) and math.covers(name, x.dtype)):
+        if x.dtype.kind == "c" or not (lanes.is_known(x.dtype) and math.covers(name, x.dtype, **params)):
             return None
-        tier = _tiers[key] = Tier(partial(compile_entrywise, *key), COMPILATION, name)
+        make = partial(compile_entrywise, name, x.dtype, params)
+        tier = _tiers[key] = Tier(make, COMPILATION, name)
     native = tier.ask(ENTRY * x.size)
     if native is None:
         return None
@@ -45,7 +46,7 @@ def compute_entrywise(name: str, x: np.ndarray) -> np.ndarray | None:
     return None if raised and concerns_somebody(raised) else y
 
 
-def compile_entrywise(name: str, dtype: np.dtype) -> Any:
+def compile_entrywise(name: str, dtype: np.dtype, params: dict[str, Any]) -> Any:
     """Compile the function of the primitive of this name for a dtype."""
     width = vector_bytes() // dtype.itemsize
     type = Type(lanes.memory_element(dtype), width)
@@ -56,11 +57,11 @@ def compile_entrywise(name: str, dtype: np.dtype) -> Any:
         rest = (last - first) & (width - 1)
         whole = last - rest
         with function.loop(whole, first, step=width) as loop:
-            function.store(math.apply(name, function.load(x, type, loop.index)), y, loop.index)
+            function.store(math.apply(name, function.load(x, type, loop.index), **params), y, loop.index)
         with function.when(rest > 0):
             present = function.lanes_below(rest, width)
             one = function.splat(function.load(x, type._replace(width=1), whole), width)
-            value = math.apply(name, function.load_masked(x, present, type, whole, one))
+            value = math.apply(name, function.load_masked(x, present, type, whole, one), **params)
             function.store_masked(value, y, present, whole)
     function.return_value(raised.value)
     code = compile_functions([function])

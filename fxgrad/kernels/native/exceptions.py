@@ -14,6 +14,7 @@ from .ir import I32, I64, PTR, Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ...core.graph import Equation
     from .ir import Function
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
@@ -26,10 +27,11 @@ BITS = (
 )
 ALL = 0x3F if X86 else 0x9F
 NOTHING = frozenset({
-    "absolute", "broadcast_to", "copysign", "equal", "fabs", "full_like", "greater", "greater_equal", "isfinite",
-    "isinf", "isnan", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "negative", "not_equal", "permute", "positive", "reduce_all", "reduce_any", "reduce_max", "reduce_min",
-    "relu", "reshape", "signbit", "stop_gradient", "where", "with_derivative_of",
+    "absolute", "broadcast_to", "conjugate", "copysign", "equal", "fabs", "full_like", "greater", "greater_equal",
+    "imag", "isfinite", "isinf", "isnan", "less", "less_equal", "log_gamma", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "make_complex", "maximum", "minimum", "negative", "not_equal", "permute", "polygamma", "positive",
+    "real", "reduce_all", "reduce_any", "reduce_max", "reduce_min", "relu", "reshape", "signbit", "stop_gradient",
+    "where", "with_derivative_of",
 })  # fmt: skip
 NO_DIVISION = frozenset({
     "add", "convert", "cos", "erf", "exp", "multiply", "reduce_sum", "sigmoid", "sin", "sqrt", "square", "subtract",
@@ -37,9 +39,10 @@ NO_DIVISION = frozenset({
 })  # fmt: skip
 
 
-def possible(name: str) -> int:
-    """Return the exceptions that NumPy's function for a primitive may tell of."""
-    if name in NOTHING:
+def possible(equation: Equation) -> int:
+    """Return the exceptions that NumPy's function for an equation may tell of."""
+    name = equation.primitive.computes
+    if name in NOTHING and (name != "absolute" or equation.inputs[0].aval.dtype.kind != "c"):
         return 0
     every = sum(BITS.values())
     return every & ~BITS["divide"] if name in NO_DIVISION else every

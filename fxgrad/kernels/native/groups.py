@@ -24,7 +24,6 @@ from ..row_space import strides
 from ..space import REDUCTIONS
 from . import arrays, exceptions, lanes, math
 from .ir import I32, I64, PTR, Function, Type, Value, hide
-from .processor import vector_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,11 +47,7 @@ class Work:
     """
 
     def __init__(self, space: Space):
-        dtypes = {
-            v.aval.dtype for e in space.graph.equations for v in (*e.inputs, *e.outputs) if not v.aval.weak
-        }
-        sizes = [d.itemsize for d in dtypes if d.kind != "b"] or [1]
-        self.space, self.width = space, vector_bytes() // max(sizes)
+        self.space, self.width = space, lanes.vector_width(space.graph)
         dims, reductions = space.dims, space.reductions.values()
         last, trailing = dims[-1], [r for r in reductions if not r.leading]
         leading = [r for r in reductions if r.leading]
@@ -80,7 +75,8 @@ class Work:
 
 
 class Combination:
-    """How two vectors of partial results become one, and the lanes of a vector one number."""
+    """How two vectors of partial results become one, and the lanes of a vector one number. Sums of complex numbers are
+    sums of their parts, which alternate in a vector as they do in memory."""
 
     def __init__(self, reduction: Reduction):
         self.name = reduction.equation.primitive.name.removeprefix("reduce_")
@@ -88,6 +84,10 @@ class Combination:
         if self.dtype == lanes.BOOL:
             self.name = {"max": "any", "min": "all"}.get(self.name, self.name)
         self.element = math.ELEMENTS[self.dtype.name]
+
+    def type(self, width: int) -> Type:
+        """The type of partial results for a vector of `width` entries."""
+        return Type(self.element, width * lanes.parts_of(self.dtype))
 
     @property
     def neutral(self) -> Any:
@@ -110,14 +110,22 @@ class Combination:
     def across(self, vector: Value) -> Value:
         """Combine the lanes of a vector."""
         f = vector.function
+        if self.dtype.kind == "c":
+            return f.interleave(*map(self.add_lanes, f.deinterleave(vector)))
         if self.dtype == lanes.BOOL:
             return f.reduce(vector, "or" if self.name == "any" else "and")
-        kind = "f" if self.dtype.kind == "f" else ""
         if self.name in ("max", "min"):
+            kind = "f" if self.dtype.kind == "f" else ""
             return f.reduce(vector, kind + self.name + "imum" if kind else f"s{self.name}")  # which knows NaN
-        name = kind + {"sum": "add", "prod": "mul"}[self.name]
-        start = Type(self.element).constant(self.neutral) if kind else ""
-        return f.reduce(vector, name, start, " reassoc" if kind else "")  # in halves
+        return self.add_lanes(vector)
+
+    def add_lanes(self, vector: Value) -> Value:
+        """Add or multiply the lanes of a vector, floating ones in halves."""
+        name = {"sum": "add", "prod": "mul"}[self.name]
+        if not vector.type.is_float:
+            return vector.function.reduce(vector, name)
+        start = Type(self.element).constant(self.neutral)
+        return vector.function.reduce(vector, f"f{name}", start, " reassoc")
 
 
 UFUNCS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
@@ -129,9 +137,9 @@ def admits(reduction: Equation) -> bool:
     if result == lanes.BOOL:
         return source == lanes.BOOL
     name = UFUNCS.get(reduction.primitive.name.removeprefix("reduce_"), "")
-    return (
-        lanes.is_known(source) and result.kind in "if" and result.itemsize > 2 and math.covers(name, result)
-    )
+    kinds = "ifc" if name == "add" else "if"
+    known = lanes.is_known(source) and result.kind in kinds and result.itemsize > 2
+    return known and lanes.converts(source, result) and math.covers(name, result)
 
 
 class Writer:
@@ -159,11 +167,11 @@ class Writer:
     def number(self, value: int) -> Value:
         return self.function.constant(value, I64)
 
-    def repeated(self, operand: Any, place: Value | int) -> Value:
+    def repeated(self, operand: Any, place: Value | int) -> Any:
         """Load one entry of an operand into all lanes."""
-        dtype, f = operand.aval.dtype, self.function
-        one = f.load(self.operands[operand], Type(lanes.memory_element(dtype)), place)
-        return lanes.from_memory(f.splat(one, self.width), dtype)
+        return lanes.load_repeated(
+            self.function, self.operands[operand], operand.aval.dtype, place, self.width
+        )
 
     def write(self) -> Function:
         """Write the loop over units and rows."""
@@ -190,16 +198,18 @@ class Writer:
 
     def neutral(self, i: int) -> Value:
         combination = self.combinations[i]
-        return self.function.constant(combination.neutral, Type(combination.element, self.width))
+        return self.function.constant(combination.neutral, combination.type(self.width))
 
     def store_number(self, i: int, vector: Value, place: Value) -> None:
         """Combine the lanes of a partial result and store it."""
-        self.function.store(lanes.to_memory(self.combinations[i].across(vector)), self.targets[i], place)
+        combination = self.combinations[i]
+        at = lanes.part_number(place, combination.dtype)
+        self.function.store(lanes.to_memory(combination.across(vector)), self.targets[i], at)
 
     def clear(self, i: int, reduction: Reduction, unit: Value) -> None:
         """Set the partial results of a leading reduction in a unit to the neutral value."""
         f, combination = self.function, self.combinations[i]
-        count = self.work.partial_shape(reduction)[1]
+        count = self.work.partial_shape(reduction)[1] * lanes.parts_of(combination.dtype)
         value = lanes.to_memory(f.constant(combination.neutral, Type(combination.element)))
         with f.loop(count) as loop:
             f.store(value, self.targets[i], unit * count + loop.index)
@@ -291,14 +301,14 @@ class Vector:
         values = dict(self.values)
         for v, base in self.bases.items():
             if v not in values:
-                values[v] = self.load(v, base + place, present)
+                values[v] = lanes.load(f, writer.operands[v], v.aval.dtype, base + place, width, present)
         for e in writer.graph.equations:
             if e.outputs[0] not in values and e.primitive.name not in REDUCTIONS:
                 operands = [a.value if type(a) is Literal else values[a] for a in e.inputs]
                 values[e.outputs[0]] = lanes.write(e, operands, f, width)
         for i in writer.space.results:
-            value = lanes.to_memory(values[writer.graph.outputs[i]])
-            self.store(value, writer.targets[i], self.dense + place, present)
+            v = writer.graph.outputs[i]
+            lanes.store(f, values[v], writer.targets[i], v.aval.dtype, self.dense + place, present)
         for i, reduction in writer.leading.items():
             self.accumulate(i, self.counted(i, reduction, values, fresh), self.parts[i] + place, present)
         return [
@@ -310,34 +320,29 @@ class Vector:
         """Return what a reduction counts in: entries that are present and not counted before, neutral ones else."""
         operand, combination = reduction.equation.inputs[0], self.writer.combinations[i]
         value = lanes.convert(values[operand], operand.aval.dtype, combination.dtype)
-        return value if fresh is None else fresh.select(value, combination.neutral)
-
-    def load(self, operand: Any, place: Value, present: Value | None) -> Value:
-        writer, dtype = self.writer, operand.aval.dtype
-        type = Type(lanes.memory_element(dtype), writer.width)
-        pointer, f = writer.operands[operand], writer.function
-        if present is None:
-            return lanes.from_memory(f.load(pointer, type, place), dtype)
-        # What is not there is like the first entry: nothing is computed of which NumPy would not have warned.
-        first = f.splat(f.load(pointer, type._replace(width=1), place), writer.width)
-        return lanes.from_memory(f.load_masked(pointer, present, type, place, first), dtype)
-
-    def store(self, value: Value, pointer: Value, place: Value, present: Value | None) -> None:
-        if present is None:
-            self.writer.function.store(value, pointer, place)
-        else:
-            self.writer.function.store_masked(value, pointer, present, place)
+        if combination.dtype.kind == "c":
+            value = lanes.to_memory(value)
+        if fresh is None:
+            return value
+        return lanes.mask_parts(fresh, combination.dtype).select(value, combination.neutral)
 
     def accumulate(self, i: int, value: Value, place: Value, present: Value | None) -> None:
         """Combine a vector with partial results in memory."""
-        writer, combination = self.writer, self.writer.combinations[i]
-        f, pointer = writer.function, writer.targets[i]
-        type = Type(lanes.memory_element(combination.dtype), writer.width)
-        held = (
-            f.load(pointer, type, place) if present is None else f.load_masked(pointer, present, type, place)
-        )
-        total = combination.combine(lanes.from_memory(held, combination.dtype), value)
-        self.store(lanes.to_memory(total), pointer, place, present)
+        f, combination = self.writer.function, self.writer.combinations[i]
+        pointer, place = self.writer.targets[i], lanes.part_number(place, combination.dtype)
+        type = value.type.of(lanes.memory_element(combination.dtype))
+        if present is None:
+            held = f.load(pointer, type, place)
+        else:
+            present = lanes.mask_parts(present, combination.dtype)
+            held = f.load_masked(pointer, present, type, place)
+        if combination.dtype == lanes.BOOL:
+            held = lanes.from_memory(held, combination.dtype)
+        total = lanes.to_memory(combination.combine(held, value))
+        if present is None:
+            f.store(total, pointer, place)
+        else:
+            f.store_masked(total, pointer, present, place)
 
 
 def write_group(space: Space, work: Work, freedom: str = "") -> list[Function]:

@@ -302,6 +302,32 @@ class Function:
         lanes = f"<{width} x i32> zeroinitializer"
         return self.emit(f"shufflevector {type} {one.text}, {type} poison, {lanes}", type)
 
+    def interleave(self, even: Value, odd: Value) -> Value:
+        """Return the vector of twice as many lanes in which those of two vectors alternate."""
+        width = even.type.width
+        order = ", ".join(f"i32 {k + half * width}" for k in range(width) for half in (0, 1))
+        return self._shuffle(even, odd, order, 2 * width)
+
+    def deinterleave(self, value: Value) -> tuple[Value, Value]:
+        """Return the lanes of even numbers and those of odd ones."""
+        width = value.type.width // 2
+        even, odd = (
+            self._shuffle(value, value, ", ".join(f"i32 {2 * k + half}" for k in range(width)), width)
+            for half in (0, 1)
+        )
+        return even, odd
+
+    def _shuffle(self, first: Value, second: Value, order: str, width: int) -> Value:
+        """Return lanes of two vectors in an order, a vector of `width` of them."""
+        type = Type(first.type.element, width)
+        if first.type.width == 1:  # numbers are no vectors for LLVM
+            first, second = (self.splat(v, 2) for v in (first, second))
+            order = "i32 0, i32 2"
+        pair = f"{first.type} {first.text}, {second.type} {second.text}"
+        if width == 1:
+            return self.emit(f"extractelement {first.type} {first.text}, {order}", type)
+        return self.emit(f"shufflevector {pair}, <{width} x i32> <{order}>", type)
+
     def place(self, pointer: Value, index: Value | int, element: str) -> Value:
         """Return the address of the entry number `index` of an array of `element`s."""
         return self.emit(f"getelementptr {element}, ptr {pointer.text}, i64 {self.operand(index, I64)}", PTR)
@@ -315,6 +341,19 @@ class Function:
         at = self.place(pointer, index, value.type.element)
         align = max(value.type.bits // 8, 1)
         self.lines.append(f"  store {value.type} {value.text}, ptr {at.text}, align {align}")
+
+    def stream(self, value: Value, pointer: Value, index: Value | int = 0) -> None:
+        """Store a vector past the caches, at a place that is a multiple of its size. Other threads see it after
+        `wait_for_stores`."""
+        at = self.place(pointer, index, value.type.element)
+        align = value.type.width * value.type.bits // 8
+        self.lines.append(
+            f"  store {value.type} {value.text}, ptr {at.text}, align {align}, !nontemporal !{{i32 1}}"
+        )
+
+    def wait_for_stores(self) -> None:
+        """Let what was streamed be seen by other threads before anything that is stored from here on."""
+        self.lines.append("  fence seq_cst")
 
     def load_masked(
         self, pointer: Value, mask: Value, type: Type, index: Value | int = 0, other: Value | None = None
@@ -424,15 +463,26 @@ class Function:
 
     def rarely(self, mask: Value, usual: Value, write: Callable[[], Value]) -> Value:
         """Return `usual`, but write() in the lanes set in the mask: a block entered only where there are any."""
+        (value,) = self.rarely_all(mask, [usual], lambda: [write()])
+        return value
+
+    def rarely_all(
+        self, mask: Value, usual: Sequence[Value], write: Callable[[], Sequence[Value]]
+    ) -> list[Value]:
+        """Return several values that are computed in the same block where lanes of the mask are set."""
         number, before = next(self._serial), self._block
         some = mask if mask.type.width == 1 else self.reduce(mask, "or")
         weights = '!prof !{!"branch_weights", i32 1, i32 2000}'
         self.lines.append(f"  br i1 {some.text}, label %rare{number}, label %usual{number}, {weights}")
         self._begin(f"rare{number}")
-        value, last = mask.select(write(), usual), self._block
+        rare = [mask.select(new, old) for new, old in zip(write(), usual)]
+        last = self._block
         self.lines.append(f"  br label %usual{number}")
         self._begin(f"usual{number}")
-        return self.emit(f"phi {usual.type} [{usual.text}, %{before}], [{value.text}, %{last}]", usual.type)
+        return [
+            self.emit(f"phi {old.type} [{old.text}, %{before}], [{new.text}, %{last}]", old.type)
+            for old, new in zip(usual, rare)
+        ]
 
     def __str__(self) -> str:
         arguments = ", ".join(f"{v.type}{' noalias' * (v.type == PTR)} {v.text}" for v in self.arguments)

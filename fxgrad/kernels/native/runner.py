@@ -116,7 +116,7 @@ class Settlement:
         self.possible = 0
         for e in graph.equations:
             if not e.quiet:
-                self.possible |= exceptions.possible(e.primitive.name)
+                self.possible |= exceptions.possible(e)
 
     def __call__(self, raised: int, operands: list[Any], outputs: list[Any]) -> bool:
         if raised == MISFIT:

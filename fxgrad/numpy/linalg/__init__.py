@@ -4,18 +4,18 @@ Everything is differentiable to any order in both modes. Matrices that NumPy tak
 it reads from one triangle; the derivative is that of a function of Hermitian matrices, so gradients are Hermitian.
 What a derivative is where eigenvalues or singular values repeat: `fxgrad.ops.spectral`.
 """
-# ruff: noqa: F403
+# ruff: noqa: F401, F403
+
+from typing import TYPE_CHECKING
 
 from numpy.linalg import LinAlgError
 
-from . import decompositions, norms, products, solving
-from .decompositions import *
-from .norms import *
-from .products import *
-from .solving import *
+from ...core.face import LazyPackage
 
-__all__ = ["LinAlgError"]
-__all__ += decompositions.__all__
-__all__ += norms.__all__
-__all__ += products.__all__
-__all__ += solving.__all__
+if TYPE_CHECKING:
+    from .decompositions import *
+    from .norms import *
+    from .products import *
+    from .solving import *
+
+LazyPackage.of(__name__, parts=("norms", "solving", "products", "decompositions"), listed=("LinAlgError",))

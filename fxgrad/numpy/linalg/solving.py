@@ -29,9 +29,12 @@ from .matrices import (
 )
 
 
-def solve_broadcast(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
-    """Apply `primitive` to matrices and right-hand sides whose batch axes broadcast. Each matrix is factored once."""
-    ndim, factors = b.ndim, ops.factors_of(a) if primitive is ops.solve else ()
+def solve_broadcast(primitive: Any, a: Any, b: Any, factors: Any = None, **params: Any) -> Any:
+    """Apply `primitive` to matrices and right-hand sides whose batch axes broadcast. Each matrix is factored once,
+    unless its factors are given."""
+    ndim = b.ndim
+    if factors is None:
+        factors = ops.factors_of(a) if primitive is ops.solve else ()
     if a.ndim == 2 and ndim > 2:
         wide = ops.permute(b, axes=(ndim - 2, ndim - 1, *range(ndim - 2)))
         x = primitive(

@@ -1,18 +1,13 @@
 """Groups of elementwise equations: machine code, tiles and NumPy's functions one after the other give the same."""
 
-import math
-import operator
-
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.kernels import tiles
 from fxgrad.kernels.native import engine
-from fxgrad.passes import fusion
+
+from .random_programs import set_way
 
 WAYS = ["always", "never"] if engine.mode() != "never" else ["never"]
 
@@ -21,81 +16,6 @@ WAYS = ["always", "never"] if engine.mode() != "never" else ["never"]
 def way(request, monkeypatch):
     """Every group is fused, however small: carried out by machine code, or in tiles of a few entries."""
     return set_way(monkeypatch, request.param)
-
-
-def set_way(patch, mode):
-    patch.setattr(engine, "mode", lambda: mode)
-    for place in (fusion, tiles):
-        patch.setattr(place, "TILE", 16)
-        patch.setattr(place, "FEWEST", 1)
-    patch.setattr(fusion, "LARGE", 1)
-    return mode
-
-
-SPECIAL = [0.0, -0.0, 1.0, -1.5, math.inf, -math.inf, math.nan, 5e-324, -1e-310, 1e300, -1e38, 3e-45, 0.5]
-LENGTHS = st.sampled_from([1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 130, 257, 1000])
-
-
-@st.composite
-def shapes(draw):
-    """A shape, and one that broadcasts to it."""
-    shape = tuple(draw(st.lists(LENGTHS, min_size=1, max_size=3)))
-    while math.prod(shape) > 20_000:
-        shape = shape[1:] if len(shape) > 1 else (100,)
-    other = tuple(n if draw(st.booleans()) else 1 for n in shape)
-    return shape, other[draw(st.integers(0, len(other))) :]
-
-
-@st.composite
-def arrays(draw, shape, dtype):
-    """An array with any layout in memory and some special values."""
-    random = np.random.default_rng(draw(st.integers(0, 99)))
-    wide = tuple(2 * n for n in shape)
-    layout = draw(
-        st.sampled_from(["dense", "dense", "every other", "backwards", "Fortran", "unaligned", "read-only"])
-    )
-    data = np.asarray(random.standard_normal(wide) * 3)
-    if draw(st.booleans()):
-        places = random.random(wide) < 0.2
-        data[places] = random.choice(SPECIAL, int(places.sum()))
-    with np.errstate(all="ignore"):
-        if np.dtype(dtype).kind in "iub":
-            data = np.asarray(np.nan_to_num(data, posinf=99, neginf=-99).clip(-99, 99))
-        if np.dtype(dtype).kind == "u":
-            data = np.asarray(np.abs(data))
-        data = data.astype(dtype)
-    part = np.array(data[tuple(slice(0, n) for n in shape)])
-    if layout == "every other":
-        part = np.asarray(data[tuple(slice(None, None, 2) for _ in shape)])
-    elif layout == "backwards":
-        part = part[::-1] if part.ndim else part
-    elif layout == "Fortran":
-        part = np.asfortranarray(part)
-    elif layout == "unaligned" and part.ndim:
-        memory = np.empty(part.nbytes + 1, np.uint8)
-        moved = memory[1:].view(part.dtype).reshape(part.shape)
-        moved[...] = part
-        part = moved
-    elif layout == "read-only":
-        part.flags.writeable = False
-    return part
-
-
-# Operations whose results are the same to the bit.
-ONE = [
-    operator.neg, abs, lambda x: x * x, lambda x: x + 1, lambda x: 2 * x - 0.5, lambda x: fnp.sqrt(abs(x)),
-    lambda x: fnp.where(x > 0.5, x, 0), lambda x: 1 / x, fnp.floor, lambda x: x.astype(float) * 0.25,
-    lambda x: x.astype(np.float32), lambda x: fnp.isnan(x) | (x < 0), lambda x: fnp.isfinite(x) & (x != 1),
-]  # fmt: skip
-TWO = [
-    operator.add, operator.sub, operator.mul, operator.truediv, fnp.maximum, fnp.minimum,
-    lambda x, y: fnp.where(x < y, x, y), lambda x, y: fnp.where(x == y, y, -1.5), fnp.copysign,
-]  # fmt: skip
-ENDS = [
-    lambda y: (fnp.max(y),), lambda y: (fnp.max(y, axis=-1), y), lambda y: (fnp.min(y, axis=0),),
-    lambda y: (fnp.any(y > 1, axis=-1),), lambda y: (fnp.all(y > -5),), lambda y: (y, y * 2),
-    lambda y: (fnp.sum(y > 0),), lambda y: (fnp.sum(y > 0, axis=0), fnp.sum(y < 1, axis=-1)),
-]  # fmt: skip
 
 
 def run(function, *operands):
@@ -109,34 +29,6 @@ def check_same(got, want, exact=True):
         assert (np.shape(a), np.asarray(a).dtype, type(a)) == (np.shape(b), np.asarray(b).dtype, type(b))
         if exact:
             np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("mode", WAYS)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_programs_give_what_numpy_gives(mode, data):
-    dtypes = st.sampled_from(["f8", "f8", "f4", "f4", "f2", "i8", "i4", "i2", "u4", "?"])
-    shape, other = data.draw(shapes())
-    operands = [data.draw(arrays(s, data.draw(dtypes))) for s in (shape, other)]
-    steps = data.draw(st.lists(st.one_of(st.sampled_from(ONE), st.sampled_from(TWO)), min_size=1, max_size=6))
-    end = data.draw(st.sampled_from(ENDS))
-
-    def program(x, y):
-        for step in steps:
-            try:
-                z = step(x) if step in ONE else step(x, y)
-            except TypeError:  # of bools
-                continue
-            if fnp.shape(z) == shape:
-                x = z
-        return end(x + 0 * y if fnp.shape(x) != shape else x)
-
-    *_, before, _ = fx.jit(program).lower(*operands).passes.values()  # others may change the order of factors
-    want = run(before, *operands)
-    with pytest.MonkeyPatch.context() as patch:
-        set_way(patch, mode)
-        got = run(fx.jit(program), *operands)
-    check_same(got, want)
 
 
 FUNCTIONS = {

@@ -5,8 +5,8 @@
 
 Names are the primitives'. `covers(name, dtype, **params)` asks about the common dtype of the operands, to which NumPy
 would convert them (of `where`, that of what is chosen from). `apply(name, *operands, **params)` takes Values of that
-dtype, truth values as i1 (memory has i8), and returns what the primitive returns on one entry. Half precision is
-computed in float32 and rounded once an operation, as NumPy and ml_dtypes do.
+dtype, truth values as i1 (memory has i8), complex ones as two vectors, and returns what the primitive returns on one
+entry. Half precision is computed in float32 and rounded once an operation, as NumPy and ml_dtypes do.
 
 Each function is a Python function of Values: `@function` makes one that is called in machine code, once for a type, and
 `@inline` one whose instructions stand where it is used. Results agree with exact ones to 2 ulp or what docstrings say.
@@ -17,12 +17,14 @@ compute with harmless numbers.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....core.cache import Cache
 from ..ir import Function, Type, Value
+from . import complex_numbers
+from .complex_numbers import Complex
 from .declare import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ ELEMENTS = {
     "uint16": "i16",
     "uint8": "i8",
     "bool": "i1",
+    "complex128": "double",  # of each part
+    "complex64": "float",
 }
 
 
@@ -57,6 +61,8 @@ def covers(name: str, dtype: np.dtype | type | str, **params: object) -> bool:
     load_all()
     dtype = np.dtype(dtype)
     kind = kind_of_element(dtype)
+    if kind == "c":
+        return complex_numbers.covers(name, **params)
     if dtype.name not in ELEMENTS or (dtype.name == "float16" and not converts_half()):
         return False
     rule = FUNCTIONS.get(name)
@@ -66,9 +72,11 @@ def covers(name: str, dtype: np.dtype | type | str, **params: object) -> bool:
     return check is None or check(dtype, **params)
 
 
-def apply(name: str, *operands: Value, **params: object) -> Value:
+def apply(name: str, *operands: Any, **params: object) -> Any:
     """Append the code of a primitive to the function of its operands; return the result."""
     load_all()
+    if type(operands[-1]) is Complex:
+        return complex_numbers.apply(name, *operands, **params)
     write, _, stands_there = FUNCTIONS[name]
     elements = {x.type.element for x in operands}
     short = elements & {"half", "bfloat"}
@@ -155,6 +163,7 @@ def load_all() -> None:
         arithmetic,
         division,
         exponential,
+        gamma,
         inverse_trigonometric,
         logarithm,
         normal,

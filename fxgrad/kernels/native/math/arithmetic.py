@@ -79,6 +79,12 @@ def fabs(x: Value) -> Value:
     return x.intrinsic("fabs")
 
 
+@inline("f")
+def unit_vector(x: Value, length: Value) -> Value:
+    """x/length, 0 where the length is."""
+    return x / length.equals(0.0).select(math.inf, length)
+
+
 @inline("if")
 def sign(x: Value) -> Value:
     """−1, 0 or 1; NaN for NaN."""
@@ -204,6 +210,12 @@ def logical_not(x: Value) -> Value:
 
 
 # -- rounding ------------------------------------------
+@inline("f", "round")
+def round_(x: Value, *, decimals: int) -> Value:
+    return x.intrinsic("rint")
+
+
+round_.covers = lambda dtype, *, decimals: decimals == 0  # type: ignore[attr-defined]
 declare(
     {name: name for name in ("floor", "ceil", "trunc", "rint")},
     "f",

@@ -81,10 +81,10 @@ def extreme(x: Value, above: float, below: float, compute: Callable[[Value], Val
 def exp(x: Value) -> Value:
     """eˣ, to 1 ulp."""
     element = x.type.element
-    rare = exceeds(x, NORMAL[element])
-    y = scale(*power(guard(rare, 0.0, x)))
+    rare, gone = exceeds(x, NORMAL[element]), x.equals(-math.inf)  # which is what masks put into scores
+    y = gone.select(0.0, scale(*power(guard(rare, 0.0, x))))
     return x.function.rarely(
-        rare, y, lambda: extreme(x, ABOVE[element], BELOW[element], lambda x: scale_far(*power(x)))
+        rare & ~gone, y, lambda: extreme(x, ABOVE[element], BELOW[element], lambda x: scale_far(*power(x)))
     )
 
 

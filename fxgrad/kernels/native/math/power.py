@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..ir import Value, fma, polynomial
-from .declare import function, in_double, inline
+from .declare import function, inline
 from .exponential import LN2, bend, reduce, scale_far
 from .formats import (
     exceeds,
@@ -169,15 +169,15 @@ static_power.covers = covers_static_power  # type: ignore[attr-defined]
 
 
 @function
-@in_double
 def cbrt(x: Value) -> Value:
     """The cube root, to 1 ulp: from an inverse root, improved once, and corrected by what the cube of it lacks."""
-    rare = (size_bits(x) >= format_of(x).infinity) | (size_bits(x) < format_of(x).least_normal)
+    number = format_of(x)
+    rare = (size_bits(x) >= number.infinity) | (size_bits(x) < number.least_normal)
     size = x.intrinsic("fabs")
 
     def root(size: Value) -> Value:
-        exponent = (size_bits(size) >> 52) - 1023
-        m = with_bits(size_bits(size) - (exponent << 52))
+        exponent = (size_bits(size) >> number.digits) - number.bias
+        m = with_bits(size_bits(size) - (exponent << number.digits))
         whole = number_of(exponent)
         third, third_bits = round_to_integer((whole - 1.0) * (1 / 3))
         left = fma(third, -3.0, whole)
@@ -194,7 +194,7 @@ def cbrt(x: Value) -> Value:
         return scale(fma(lacks, slope * (1 / 3), y), third_bits)
 
     def far() -> Value:
-        passing = (size_bits(x) >= format_of(x).infinity) | x.equals(0.0)
+        passing = (size_bits(x) >= number.infinity) | x.equals(0.0)
         y = root(guard(passing, 1.0, size * 2.0**54)) * 2.0**-18
         return passing.select(x, y.intrinsic("copysign", x))
 
