@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 
 import fxgrad.numpy as fnp
+from fxgrad import ops
 from fxgrad.core.aval import is_differentiable
 from fxgrad.core.graph import Graph
 from fxgrad.core.primitive import REGISTRY
+
+ops.load_families()
 
 
 def magnitude(low: float, high: float) -> Callable:

@@ -3,12 +3,16 @@ package."""
 
 from math import e, inf, nan, pi
 
+from ..numpy import methods as _methods  # traced values behave like arrays
+from ..numpy import protocol as _protocol
 from ._core.backward import saved_tensors as _saved_tensors
 from ._core.dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
+from ._core.storage import TypedStorage, UntypedStorage
 from ._core.tensor import Size, Tensor
 from ._declare.spaces import SPACES
-from ._make import attributes, creation, devices, sampling, strided, windows
-from ._read import conversion, numpy_protocol, printing, python_protocols, settings
+from ._make import attributes, creation, devices, other_devices, sampling, strided, windows
+from ._read import conditions, control_flow, conversion, numpy_protocol, printing, python_protocols, settings
+from .amp import autocast_mode as _autocast_mode
 from .autograd import anomaly_mode as _anomaly_mode
 from .autograd import grad_mode as _grad_mode
 from .autograd import gradients as _gradients
@@ -16,24 +20,40 @@ from .autograd import members as _members
 from .autograd import node as _node
 from .func import vectorize as _vectorize
 from .ops import _surface as _operations
+from .sparse import members as _sparse_members
 
 newaxis = None
 Tensor.attach(**SPACES["method"])
 globals().update(SPACES["function"] | PUBLIC)
 
 NAMESPACES = [
+    "accelerator",
+    "amp",
     "autograd",
     "backends",
+    "compiler",
     "cuda",
+    "distributed",
+    "distributions",
     "fft",
     "func",
+    "jit",
     "linalg",
+    "multiprocessing",
     "nn",
     "optim",
+    "overrides",
     "profiler",
     "random",
+    "serialization",
+    "signal",
+    "sparse",
     "special",
+    "storage",
+    "testing",
+    "types",
     "utils",
+    "version",
 ]
 __all__ = [*(name for name in globals() if not name.startswith("_")), *NAMESPACES]
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.integrate
 import scipy.linalg
 import scipy.special
 
@@ -18,7 +20,7 @@ import fxgrad.compat._surface  # noqa: F401 - which declares them
 from fxgrad.compat._core.primitives import PRIMITIVES
 from fxgrad.compat._make.devices import CPU
 from fxgrad.core.primitive import REGISTRY
-from tests.sample import DOMAINS, Sample, written
+from tests.sample import DOMAINS, Sample, drawn, written
 from tests.samples import SAMPLES as REGISTERED
 
 
@@ -83,6 +85,8 @@ ELEMENTWISE = [
     made("entr", ("positive", (2, 3)), reference=scipy.special.entr),
     made("lower_exponent", ("positive", (2, 3)), reference=lambda p: p - 1),
     made("lower_exponent", ("complex", (3,)), reference=lambda p: p - 1),
+    made("log_base", ("positive", (2, 3)), ("real", (3,)), reference=lambda x, p: np.log(x) + 0 * p),
+    made("log_base", ("complex", (3,)), ("complex", (3,)), reference=lambda x, p: np.log(x) + 0 * p),
     made("logit", ("interior", (2, 3)), reference=scipy.special.logit),
     made(
         "binary_entropy",
@@ -179,7 +183,7 @@ NORMALIZATION = [
             eps=0.1,
             reference=lambda x, a=axes: normalized(x, a, 0.1),
         )
-        for shape, axes in [((3, 4), (1,)), ((4, 2, 3), (0, 2)), ((2, 3, 2), (1, 2))]
+        for shape, axes in [((3, 4), (1,)), ((4, 2, 3), (2,)), ((2, 3, 2), (1, 2))]
     ),
     *(
         made(
@@ -188,7 +192,7 @@ NORMALIZATION = [
             axes=axes,
             reference=lambda *xs, a=axes: deflated(*xs, a),
         )
-        for before, after, axes in [((3, 1), (4,), (1,)), ((1, 4), (1, 4), (0,))]
+        for before, after, axes in [((3, 1), (4,), (1,)), ((1, 4), (3, 1), (1,))]
     ),
 ]
 DOMAINS["classes3"] = lambda rng, shape: rng.permutation(np.arange(math.prod(shape)) % 3).reshape(shape)
@@ -210,4 +214,89 @@ CLASSES = [
     )
     for ignored in (-100, 1)
 ]
-SAMPLES = [*ELEMENTWISE, *STRIDES, *DIAGNOSES, *MATRICES, *NORMALIZATION, *CLASSES]
+REFERENCES = {"J": scipy.special.jv, "Y": scipy.special.yv, "K": scipy.special.kv}
+SPECIAL = [
+    *(
+        made(
+            "bessel",
+            ("positive", (2, 3)),
+            family=family,
+            order=order,
+            scaled=False,
+            reference=lambda x, f=REFERENCES[family], n=order: f(n, x),
+        )
+        for family, order in [("J", 0), ("Y", 1), ("K", 0)]
+    ),
+    made(
+        "bessel",
+        ("positive", (3,)),
+        family="K",
+        order=1,
+        scaled=True,
+        reference=lambda x: scipy.special.kve(1, x),
+    ),
+    *(
+        made(
+            "airy",
+            ("nonzero", (2, 3)),
+            slope=slope,
+            reference=lambda x, i=int(slope): scipy.special.airy(x)[i],
+        )
+        for slope in (False, True)
+    ),
+    *(
+        made(
+            "orthogonal_polynomial",
+            ("real", (2, 3)),
+            ("count", (3,)),
+            family=family,
+            order=0,
+            reference=lambda x, n, f=reference: f(n, x),
+        )
+        for family, reference in [
+            ("shifted_chebyshev_polynomial_t", scipy.special.eval_sh_chebyt),
+            ("laguerre_polynomial_l", scipy.special.eval_laguerre),
+        ]
+    ),
+]
+
+
+def keep_rank(a: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """The logarithm of a gamma variable of another shape with the rank that it has for the shape that was drawn."""
+    drawn_a, z = drawn(FOLLOWING)[1][0], np.exp(logs)
+    p, q = scipy.special.gammainc(drawn_a, z), scipy.special.gammaincc(drawn_a, z)
+    return np.log(np.where(p < q, scipy.special.gammaincinv(a, p), scipy.special.gammainccinv(a, q)))
+
+
+def beta_tail(a: np.ndarray, b: np.ndarray, u: np.ndarray, upper: np.ndarray, m: int, n: int) -> np.ndarray:
+    """The integral over a tail of the log odds of a beta variable, entry by entry."""
+    sigmoid = scipy.special.log_expit
+
+    def integrate(a: float, b: float, u: float, sign: float) -> float:
+        def value(s: float) -> float:
+            left, right = sigmoid(u + sign * s) - sigmoid(u), sigmoid(-u - sign * s) - sigmoid(-u)
+            return np.exp(a * left + b * right) * left**m * right**n
+
+        return scipy.integrate.quad(value, 0, 200, epsabs=1e-11, epsrel=1e-11, limit=200)[0]
+
+    return np.vectorize(integrate)(a, b, u, 2.0 * upper - 1)
+
+
+FOLLOWING = replace(made("follow_shape", ("positive", (2, 3)), ("real", (2, 3))), model=keep_rank)
+GAMMA = [
+    FOLLOWING,
+    *(
+        made(
+            "beta_moment",
+            ("positive", (3,)),
+            ("positive", (3,)),
+            ("real", (3,)),
+            ("bool", (3,)),
+            m=m,
+            n=n,
+            reference=partial(beta_tail, m=m, n=n),
+        )
+        for m, n in [(0, 0), (1, 0), (0, 2)]
+    ),
+]
+SAMPLES = [*ELEMENTWISE, *STRIDES, *DIAGNOSES, *MATRICES, *NORMALIZATION, *CLASSES, *SPECIAL, *GAMMA]

@@ -15,6 +15,12 @@ OPTIMIZERS = {
     "AdamW": {},
     "RMSprop": {"momentum": 0.9, "centered": True},
     "Adagrad": {"lr_decay": 0.1},
+    "Adadelta": {},
+    "Adamax": {"weight_decay": 0.1},
+    "NAdam": {},
+    "RAdam": {"betas": (0.5, 0.6)},
+    "ASGD": {"t0": 1},
+    "Rprop": {},
 }
 LAYOUTS = {
     "rows": lambda x: x,

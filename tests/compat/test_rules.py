@@ -44,7 +44,7 @@ del OPERATIONS["probe"], OPERATIONS["probes"]  # no part of torch
 EXTREME = np.array([[0.0, 0.0, 1.0], [800.0, -800.0, 3.0], [2.0, 2.0, 2.0]])
 IMAGE = np.array([[[1.0, 1.0, 0.5, 2.0, 2.0, 2.0]]])  # maxima that are not the only ones
 HEADS = np.array([[[0.0, 1.0], [60.0, -60.0], [0.0, 0.0]]])
-GENERATED = {"bernoulli", "normal", "poisson", "binomial"}
+GENERATED = {"bernoulli", "normal", "poisson", "binomial", "_sample_dirichlet"}
 
 PROGRAMS = {
     "gelu": (lambda x: F.gelu(x * 1e-2) + F.gelu(x, approximate="tanh"), EXTREME / 100),

@@ -41,22 +41,27 @@ FACES = {"__init__", "compat"} | PROGRAMS
 # The same for the rooms of the torch surface, which may import the whole house. Its other modules are torch's own
 # names: faces, which nothing imports but what `_surface` fills, and what has Tensors with all their methods.
 COMPAT_FLOORS = [
-    "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "nn", "optim", "utils"
+    "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "sparse", "nn", "optim", "amp", "utils",
+    "testing", "cuda", "door", "serialization", "distributions",
 ]  # fmt: skip
 COMPAT_FACES = {
-    "__init__", "_surface", "backends", "cuda", "fft", "linalg", "profiler", "random", "return_types",
-    "special",
+    "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "distributed", "fft",
+    "functorch", "jit", "linalg", "multiprocessing", "overrides", "profiler", "random", "return_types",
+    "signal", "special", "storage", "types", "version",
 }  # fmt: skip
 
 LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}
 DEPENDENCIES = {"attrs", "ml_dtypes", "opt_einsum", "tqdm"}
-IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite"}
+IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite", "safetensors"}
 FORBIDDEN = {"pickle", "marshal", "socket", "ssl", "urllib", "http", "requests"}
+# Classes of errors, by which users catch what a broken file raises.
+ERRORS_OF_PICKLE = {"pickle.PicklingError", "pickle.UnpicklingError"}
 HEAVY = DEPENDENCIES | IMPORTED_IN_ONE_FILE | {"graphviz", "matplotlib", "scipy"}
 LONGEST = 600
 # Modules that the reader of torch's names finds a function under, as there.
 TORCH_HAS_A_FUNCTION = {
-    "fxgrad.compat.autograd.gradcheck", "fxgrad.compat.autograd.variable"
+    "fxgrad.compat.autograd.gradcheck", "fxgrad.compat.autograd.variable",
+    "fxgrad.compat.nn.utils.spectral_norm", "fxgrad.compat.nn.utils.weight_norm",
 }  # fmt: skip
 
 
@@ -193,7 +198,8 @@ def test_an_accelerator_library_is_imported_in_one_file(library):
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_nothing_unpickles_or_touches_the_network(module):
-    assert {name for name, _ in imports(module) if name.split(".")[0] in FORBIDDEN} == set()
+    names = {name for name, _ in imports(module)} - ERRORS_OF_PICKLE
+    assert {name for name in names if name.split(".")[0] in FORBIDDEN} == set()
 
 
 @pytest.mark.parametrize(

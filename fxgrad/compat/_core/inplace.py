@@ -35,6 +35,7 @@ from .memory import (
     restride,
     shares_memory,
 )
+from .meta import is_meta, refuse_entries, without_entries
 from .modes import DEFAULT_MODES, with_modes
 from .tape import (
     FREED,
@@ -188,6 +189,10 @@ def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) 
     """Give `target` the value and the history of `result`, converted to its dtype. With `overwrites` that is not
     computed from the target, whose former value then has a gradient of zeros; it may be a number without axes."""
     have, want = result.value, refresh(target).value
+    if is_meta(want) and not is_meta(have):
+        result = make_tensor(result.tape, without_entries(have), result.node)
+    elif is_meta(have) and is_array(want):
+        refuse_entries()
     tangent = None if result.view_meta is None else duals.tangent_cell(result)
     if have.shape != want.shape and not (overwrites and have.shape == () and is_array(want)):
         raise TensorError(

@@ -127,7 +127,7 @@ def is_contiguous_in(array, order: Sequence[int] | None = None) -> bool:
     """Whether the entries are contiguous in memory, with the last dimension of `order` fastest."""
     if order is not None and len(order) != array.ndim:
         return False
-    if not array.size:
+    if not array.size or (order is None and array.flags.c_contiguous):
         return True
     wanted = contiguous_strides(array.shape, order)
     return all(n == 1 or s == w for n, s, w in zip(array.shape, element_strides(array), wanted))

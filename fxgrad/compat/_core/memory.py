@@ -200,6 +200,11 @@ def strided_view(
 def restride(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift: int = 0) -> np.ndarray:
     """Return the array of these strides whose first entry is `shift` behind that of x, all in bytes. One without
     entries is in the memory of x as well."""
+    if x.size and not shift and x.flags.c_contiguous and x.dtype.kind != "V":
+        try:
+            return np.ndarray(tuple(shape), x.dtype, x, 0, tuple(strides))
+        except ValueError:  # they lead out of x, though perhaps not out of what it is a view of
+            pass
     start = memory_address(x) - memory_address(memory_owner(x))
     return strided_view(x, shape, strides, start if 0 in shape else start + shift)
 

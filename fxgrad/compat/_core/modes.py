@@ -20,7 +20,8 @@ class Modes(NamedTuple):
     tangent stands in. `anomaly`: nodes keep the stacks of their forward calls, and backward reports errors with them;
     with `check_nan` NaN is one. `packing`: the hooks that what nodes save goes through, the pair in force last, or, as
     `packing_refusal`, the words in which further ones are refused. `handlers`: what is told of each operation before it
-    is computed, the innermost last (see `_declare.handlers`)."""
+    is computed, the innermost last (see `_declare.handlers`). `overriding`: the TorchFunctionModes in force, the
+    innermost last (see `overriding`)."""
 
     grad: bool = True
     inference: bool = False
@@ -34,6 +35,7 @@ class Modes(NamedTuple):
     packing_refusal: str | None = None
     mutations: Any = None
     handlers: tuple[Any, ...] = ()
+    overriding: tuple[Any, ...] = ()
 
     @property
     def is_recording(self) -> bool:
@@ -81,6 +83,8 @@ def with_modes(context: Context, **changes) -> Context:
             return EVAL
     elif outermost and modes == NO_GRAD.modes:
         return NO_GRAD
+    elif outermost and modes == QUIET.modes:
+        return QUIET
     return Context(context.interpreter, context.observer, modes)
 
 
@@ -100,5 +104,7 @@ class use_user_context(use_context):
         ERROR_STATE.set(self.error_state)
 
 
-# Outside all transforms, recording and not: the Contexts that fast paths know by identity are EVAL and this one.
+# Outside all transforms the Contexts that fast paths know by identity are EVAL, where operations are recorded, and two
+# where they are not: under no_grad, and in the forward of a Function, where there are no tangents either.
 NO_GRAD = Context(EVAL.interpreter, None, DEFAULT_MODES._replace(grad=False))
+QUIET = Context(EVAL.interpreter, None, DEFAULT_MODES._replace(grad=False, forward=False))

@@ -1,8 +1,8 @@
 """The primitives that torch's operations need beside those of `fxgrad.ops`: they follow its conventions, or use its
 memory.
 
-They are in a registry of their own, from which tests are generated as from that of the others. Some have a namesake
-there, whose derivative is another one.
+They are in a registry of their own, from which tests are generated as from that of the others. Some compute what one
+of those computes, and have another derivative.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 PRIMITIVES: dict[str, Primitive] = {}
 
 
-def declare_primitive(kind: type[Primitive], name: str, *args, **options) -> Callable[..., Any]:
-    """Declare a primitive of a kind (see `ops.kinds`) and return its binding function."""
-    return register(kind(name, *args, **options), PRIMITIVES).call
+def declare_primitive(
+    kind: type[Primitive], name: str, *args, computes: str | None = None, **options
+) -> Callable[..., Any]:
+    """Declare a primitive of a kind (see `ops.kinds`) and return its binding function. What `computes` names is the
+    primitive of `fxgrad.ops` whose values it has, with another derivative."""
+    primitive = register(kind(name, *args, **options), PRIMITIVES)
+    primitive.computes = computes
+    return primitive.call

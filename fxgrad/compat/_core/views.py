@@ -63,29 +63,39 @@ class ViewMeta:
         "arrays",
         "base",
         "base_version",
-        "chain",
         "creation",
         "history_version",
         "is_inherited",
+        "made_by",
         "tangent",
     )
     base: Any
-    chain: Any
+    made_by: Any  # (ViewMeta before it or None, arguments of its ViewStep); the chain once somebody asked
     arrays: tuple[Any, Any] | None
     bits = 0  # see `LazyMeta`
 
     def __init__(
         self,
         base: Tensor | None,
-        chain: ViewChain | None = None,
+        made_by: Any = None,
         creation: str = "default",
         tangent=None,
         is_inherited: bool = False,
     ):
-        self.base, self.chain, self.creation, self.tangent = base, chain, creation, tangent
+        self.base, self.made_by, self.creation, self.tangent = base, made_by, creation, tangent
         self.is_inherited, self.arrays = is_inherited, None
         self.history_version = 0 if base is None else base.history_version
         self.base_version = tensor_version(base) if base is not None and creation in NO_REBASE_MESSAGES else 0
+
+    @property
+    def chain(self) -> Any:
+        """The ViewChain from the base, None where there is none."""
+        chain = self.made_by
+        if type(chain) is tuple:
+            before, arguments = chain
+            chain = ViewChain(None if before is None else before.chain, ViewStep(*arguments))
+            self.made_by = chain
+        return chain
 
     def refresh_history(self, view: Tensor) -> None:
         """Refresh the view before its history is asked for. Raise if it would need another history and cannot have
@@ -320,10 +330,9 @@ class ViewStep:
 
     __slots__ = ("index", "operands", "operation", "params", "pullback")
 
-    def __init__(self, operation, operands: Sequence[Any], params: dict, index: int | None, node):
+    def __init__(self, operation, operands: Sequence[Any], params: dict, index: int | None, pullback):
         self.operation, self.operands, self.params, self.index = operation, operands, params, index
-        recordable = type(node) is Node and len(node.next_edges) == 1 and node.rule.saved_from == ()
-        self.pullback = (node.rule, node.residuals, node.pull_plain) if recordable else None
+        self.pullback = pullback
 
     def __call__(self, tensor: Tensor) -> Tensor:
         made = self.operation((tensor, *self.operands), dict(self.params))
@@ -373,17 +382,26 @@ def record_view(
         "inference" if modes.inference else "no_grad" if not modes.grad else "multiple" if index is not None
         else "default"
     )  # fmt: skip
-    step = ViewStep(operation, operands[1:], params, index, result.node)
+    node, pullback = result.node, None
+    if type(node) is Node and len(node.next_edges) == 1 and node.rule.saved_from == ():
+        pullback = node.rule, node.residuals, node.pull_plain
+    arguments = operation, operands[1:], params, index, pullback
     if not shares and operation.bit:
-        toggle_bit(result, first, step, creation, operation.bit)
+        toggle_bit(result, first, ViewStep(*arguments), creation, operation.bit)
         return
-    result.view_meta = meta = make_view_meta(first, step, creation)
     above = first.view_meta
+    if above is None:
+        meta = ViewMeta(first, (None, arguments), creation)
+    elif type(above) is ViewMeta and above.base is not None and creation == "default":
+        meta = ViewMeta(above.base, (above, arguments), above.creation, is_inherited=True)
+    else:
+        meta = above.extend(first, ViewStep(*arguments), creation)
+    result.view_meta = meta
     if not has_memory:
         meta.history_version = view_history_version(meta.base, result)
     elif meta.base is first:
         meta.arrays = source, made
-    elif above.arrays is not None and above.arrays[1] is source:
+    elif above is not None and above.arrays is not None and above.arrays[1] is source:
         meta.arrays = above.arrays[0], made
 
 
@@ -400,7 +418,7 @@ def make_chain_meta(first: Tensor, chain: ViewChain, creation: str) -> ViewMeta:
     step, *rest = chain.steps()
     meta = make_view_meta(first, step, creation)
     for step in rest:
-        meta.chain = ViewChain(meta.chain, step)
+        meta.made_by = ViewChain(meta.chain, step)
     return meta
 
 

@@ -16,6 +16,8 @@ from ...core.interpreter import CURRENT
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace
+from .._core.overriding import NOT_OVERRIDDEN, OVERRIDERS, call_override
+from .._core.tensor import TENSOR_CLASSES, Tensor
 from .fast_path import format_fast_path, format_inplace_path, format_path, indent_text
 from .observed import run_function
 
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 UNSET: Any = object()  # the default of what is not given
 OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+# Where operands of another class may say what is done: see `_core.overriding`.
+OVERRIDE = """\
+if OVERRIDERS and (found := call_override({function}, ({args}), {{{kwargs}}})) is not NOT_OVERRIDDEN:
+    return found
+"""
 OPERATOR = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", "other")])
 
 
@@ -60,8 +67,8 @@ def format_parameters(op, namespace: dict[str, Any], out: bool = False) -> tuple
 
 
 def format_preparation(op, namespace: dict[str, Any]) -> str:
-    """Return the statements that give parameters the values that were given under NumPy's names, or among the
-    operands."""
+    """Return the statements that give parameters the values that were given under NumPy's names, as Tensors, or among
+    the operands."""
     text = ""
     for other, name in NUMPY_NAMES.items():
         if f"default_{name}" in namespace:
@@ -71,10 +78,36 @@ def format_preparation(op, namespace: dict[str, Any]) -> str:
     if required:
         text += f"if {' or '.join(f'{name} is UNSET' for name in required)}:\n"
         text += f"    raise missing_error(op, {', '.join(f'{name}={name}' for name in required)})\n"
+    for p in op.parameters if op.arguments is None else ():
+        if p.name not in op.names and type(p.default) in (int, float):
+            text += f"if {p.name} is not default_{p.name} and type({p.name}) in TENSOR_CLASSES:\n"
+            text += f"    {p.name} = take_number(op, {p.name!r}, {p.name})\n"
     if op.mixed:
         operands, keywords = ("".join(f"{name}, " for name in names) for names in (op.names, op.defaults))
         text += f"if more:\n    {operands}{keywords}= separate_numbers(op, ({operands}*more), ({keywords}))\n"
     return text
+
+
+def format_override(op, out: bool) -> str:
+    """Return the statements that ask operands whether they override the operation: see `_core.overriding`."""
+    args: list[str] = []
+    kwargs: list[str] = []
+    for p in op.parameters:
+        star = "*" if p.kind is p.VAR_POSITIONAL else ""
+        if star or (p.default is p.empty and p.kind is not p.KEYWORD_ONLY):
+            args.append(f"{star}{p.name}")
+        else:
+            kwargs.append(f"{p.name!r}: {p.name}")
+    kwargs += ["'out': out"] * out
+    return OVERRIDE.format(function="made", args="".join(f"{x}, " for x in args), kwargs=", ".join(kwargs))
+
+
+def call_declared_override(made: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call what operands have in the place of a declared operation, with the keywords that were given."""
+    if kwargs:
+        defaults = {"out": None} | {p.name: p.default for p in made.operation.parameters}  # type: ignore[attr-defined]
+        kwargs = {n: x for n, x in kwargs.items() if x is not defaults[n] and x is not UNSET}
+    return call_override(made, args, kwargs)
 
 
 def take_renamed(op, name: str, given, default, value) -> Any:
@@ -82,6 +115,16 @@ def take_renamed(op, name: str, given, default, value) -> Any:
     if given is not default:
         raise TypeError(f"{op.name}() got multiple values for argument {name!r}")
     return value
+
+
+def take_number(op, name: str, given: Tensor) -> Any:
+    """Return the entry of a Tensor that stands for a number."""
+    if given.requires_grad or given.shape:
+        raise ArgumentError(
+            f"{op.name}(): argument '{name}' must be Number, not Tensor",
+            hint="a Tensor without axes that does not require a gradient would do: multiply by the others",
+        )
+    return given.item()
 
 
 def missing_error(op, **given) -> TypeError:
@@ -97,8 +140,14 @@ def missing_error(op, **given) -> TypeError:
 def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:
     """Return (operands…, keywords…) of a call with numbers among its operands, as torch once had them: add(x, alpha,
     y)."""
-    numbers = [x for x in given if type(x) in SCALARS]
-    operands = [x for x in given if type(x) not in SCALARS]
+    excess = len([x for x in given if type(x) not in SCALARS]) - len(op.names)
+    numbers: list[Any] = []
+    operands: list[Any] = []
+    for x in given:
+        is_number = type(x) in SCALARS
+        if operands and excess > 0 and isinstance(x, Tensor) and not x.shape:
+            x, is_number, excess = x.item(), True, excess - 1
+        (numbers if is_number else operands).append(x)
     names = list(op.defaults)[: len(numbers)]
     unset = all([x is op.defaults[name] for name, x in zip(names, keywords)])
     if len(operands) != len(op.names) or len(numbers) > len(keywords) or not unset:
@@ -120,7 +169,9 @@ def make_user_function(op) -> Callable[..., Any]:
     def write(namespace: dict[str, Any]) -> tuple[list[str], str]:
         signature, call = format_parameters(op, namespace, op.out)
         given = [p.name for p in op.parameters if p.name in op.names]
-        body = format_preparation(op, namespace) + format_fast_path(op, namespace)
+        body = (
+            format_preparation(op, namespace) + format_fast_path(op, namespace) + format_override(op, op.out)
+        )
         if given and given[0] == "input" and not op.numbers:
             body += "if type(input) in SCALARS:\n    raise not_a_tensor_error(op.name, 'input', 1, input)\n"
         body += f"return op({call}{', out' if op.out else ''})\n"
@@ -139,6 +190,7 @@ def inplace_method(op) -> Callable[..., Any]:
         body = format_preparation(op, namespace)
         path = format_inplace_path(op, op.names, namespace)
         body += reword_errors(path, op.names) if path else ""
+        body += format_override(op, False)
         return signature, f"{body}return apply_inplace(op, {call})\n"
 
     made = make_entry_point(op, op.name + "_", write, EntrySignature(op, False))
@@ -164,6 +216,8 @@ def make_operator(
             namespace |= {f"default_{p}": default for p, default in op.defaults.items()}
             call = f"op(({given}), {{{', '.join(f'{p!r}: default_{p}' for p in op.defaults)}}})"
         body = reword_errors(body, ["self", "other"]) if body else ""
+        plain = not swapped and not name.startswith("__i")  # torch's operators call its methods
+        body += OVERRIDE.format(function="function" if plain else "made", args="self, other", kwargs="")
         body += "if not isinstance(other, operands):\n    return NotImplemented\n"
         return ["self", "other"], f"{body}return {call}\n"
 
@@ -233,6 +287,8 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if kwargs:
                 kwargs = {NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
+            if OVERRIDERS and (found := call_override(call_renamed, args, kwargs)) is not NOT_OVERRIDDEN:
+                return found
             if context.observer is not None:
                 return run_function(context.observer, function, args, kwargs)
             return function(*args, **kwargs)
@@ -250,6 +306,8 @@ def make_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
     def enter(*args, **kwargs) -> Any:
         context = CURRENT.get()
         try:
+            if OVERRIDERS and (found := call_override(enter, args, kwargs)) is not NOT_OVERRIDDEN:
+                return found
             if context.observer is not None:
                 return run_function(context.observer, function, args, kwargs)
             return function(*args, **kwargs)
@@ -283,15 +341,20 @@ COMPLETE_AND_CALL = compile_text("lambda *args, **kwargs: complete() or made(*ar
 
 # What the text of every entry point refers to.
 COMMON: dict[str, Any] = {
+    "NOT_OVERRIDDEN": NOT_OVERRIDDEN,
+    "OVERRIDERS": OVERRIDERS,
     "REWORDED_ERRORS": REWORDED_ERRORS,
     "SCALARS": SCALARS,
+    "TENSOR_CLASSES": TENSOR_CLASSES,
     "UNSET": UNSET,
     "apply_inplace": apply_inplace,
+    "call_override": call_declared_override,
     "current": CURRENT.get,
     "leave": leave_torch,
     "missing_error": missing_error,
     "not_a_tensor_error": not_a_tensor_error,
     "reword_error": reword_error,
     "separate_numbers": separate_numbers,
+    "take_number": take_number,
     "take_renamed": take_renamed,
 }

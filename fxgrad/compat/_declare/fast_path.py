@@ -20,7 +20,7 @@ from ...ops.kinds import Elementwise
 from .._core import views
 from .._core.dtypes import _default_dtype
 from .._core.memory import VERSIONS
-from .._core.modes import NO_GRAD
+from .._core.modes import NO_GRAD, QUIET
 from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator, next_serial, no_copy
 from .._core.tensor import TENSOR_CLASSES, Tensor, allocate_tensor, give_memory
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # of edges. The values of an operation on two are in the order of its primitive.
 FIRST_TEXT = """\
 if (
-    (context is EVAL or context is NO_GRAD)
+    (context is EVAL or context is NO_GRAD or context is QUIET)
     and type({0}) in TENSOR_CLASSES
     and ({0}.view_meta is None or is_plain_view({0})){unset}
 ):
@@ -123,7 +123,7 @@ else:
 PLANNED_TEXT = """\
 is_known = False
 if (
-    (context is EVAL or context is NO_GRAD)
+    (context is EVAL or context is NO_GRAD or context is QUIET)
     and type({0}) in TENSOR_CLASSES
     and ({0}.view_meta is None or is_plain_view({0})){unset}
 ):
@@ -224,6 +224,7 @@ NAMES: dict[str, Any] = {
     "LEAF": LEAF,
     "NO_GRAD": NO_GRAD,
     "NO_PARAMS": {},
+    "QUIET": QUIET,
     "Node": Node,
     "Site": source_info.Site,
     "TENSOR_CLASSES": TENSOR_CLASSES,

@@ -40,8 +40,9 @@ from .._core.error_messages import (
     reword_error,
 )
 from .._core.memory import VERSIONS
-from .._core.modes import NO_GRAD, current_modes
+from .._core.modes import NO_GRAD, QUIET, current_modes
 from .._core.precision import compute_in_single, tangent_rule_in_single, value_dtype
+from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE, LEAF, Edge, Node, TapeTracer, current_tape, grad_accumulator, node_name
 from .._core.tensor import TENSOR_CLASSES, Tensor, gradient_edge, make_tensor, to_open_tape, to_outer, wrap
 from .composite import Composite, InplacePlan, Plan, PrivateComposite, needs_gradient
@@ -85,6 +86,7 @@ class Operation:
     keeps_results: bool = False
     copies_operands: InitVar[bool] = False
     tangent: Any = None
+    cotangent: Any = None
     numbers: bool = False
     mixed: bool = False
     by_value: bool | None = None
@@ -138,6 +140,8 @@ class Operation:
             found.shares = found.shares or bool(self.view)
             if self.keeps_results:
                 found.keep_results()
+            if self.cotangent is not None:
+                found.cotangent_rule = self.cotangent_for(pattern)
         return found
 
     def tangent_for(self, pattern: tuple) -> Any:
@@ -153,6 +157,17 @@ class Operation:
             return rule(ys, *zip(*[next(given) if p else (None, None) for p in pattern]), params)
 
         return tangent
+
+    def cotangent_for(self, pattern: tuple) -> Callable[..., list[Any]]:
+        """Return the cotangent rule for a pattern: operands that are not given are None."""
+        rule = tangent_rule_in_single(self.cotangent) if self.computes_in_single else self.cotangent
+
+        def cotangent(ys, operands: Sequence[Any], ct, params: dict) -> list[Any]:
+            given = iter(operands)
+            found = rule(ys, [next(given) if p else None for p in pattern], ct, params)
+            return [v for v, p in zip(found, pattern) if p]
+
+        return cotangent
 
     def function_for(self, pattern: tuple) -> Callable[..., Any]:
         """Return the function of a flat sequence of the values that are given."""
@@ -197,6 +212,8 @@ class Operation:
         silence = ERROR_STATE.set(IGNORE)
         try:
             found = self.run_plan(operands, params, target)
+            if found is None and (sparse := find_sparse(self, operands)) is not None:
+                return sparse.operate(self, operands, params, out)
             if found is None:
                 observer = CURRENT.get().observer
                 if observer is None:
@@ -231,7 +248,7 @@ class Operation:
         """Compute on plain arrays outside all transforms by the plan for such operands: (tape, first operand, result,
         Node or None, None). Return None where there is more to decide."""
         context = CURRENT.get()
-        if context is not EVAL and context is not NO_GRAD:
+        if context is not EVAL and context is not NO_GRAD and context is not QUIET:
             return None
         recording = context is EVAL and self.differentiable
         key: list[Any] = [_default_dtype[0]]
@@ -349,7 +366,12 @@ class Operation:
         """Finish the results as the metadata and classes of the operands, and the modes, require."""
         modes = current_modes()
         subclass = next(
-            (type(x) for x in flat if isinstance(x, Tensor) and type(x) not in TENSOR_CLASSES), None
+            (
+                type(x)
+                for x in flat
+                if isinstance(x, Tensor) and type(x) not in TENSOR_CLASSES and x.gives_its_class
+            ),
+            None,
         )
         if subclass is not None:
             for result in results:
@@ -411,6 +433,16 @@ class Operation:
         raise not_a_tensor_error(self.name, self.names[place], place + 1, x)
 
 
+def find_sparse(op: Operation, operands: Sequence[Any]) -> SparseTensor | None:
+    """Find a sparse Tensor among operands."""
+    for x in operands:
+        if type(x) is SparseTensor:
+            return x
+    if op.has_sequences:
+        return next((x for x in op.arrange(operands)[1] if type(x) is SparseTensor), None)
+    return None
+
+
 def share_float_dtype(values: Sequence[Any], dtypes: set[Any]) -> bool:
     """Whether all values have one floating dtype, or are numbers of it: an elementwise primitive then does what torch
     does."""
@@ -446,6 +478,8 @@ def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]
             afterwards, and results may not.
         copies_operands: its nodes keep copies of operands, where its derivative reads them: see `PrivateComposite`.
         tangent: (ys, primals, tangents, params) → tangents, where the function's own would not be stable.
+        cotangent: (ys, operands, ct, params) → cotangents of all operands, for one of the (first) result, where that
+            takes fewer steps than the tangent rule transposed; it reads no more than that.
         spaces: where it is to be found: "function" (torch.name), "method", "linalg" (there without the prefix
             `linalg_` of its name), "nn.functional", …
         out: it takes `out=`.

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ... import ops
 from ...core.aval import Aval, aval_of, is_differentiable
 from ...ops.masked import densify
 from ...ops.slicing import zeros_of_shape
 from .._core.memory import is_array
+from .._core.strides import basic_view
 from .._core.tape import StatelessPullback
 from .composite import Composite, Plan
 
@@ -77,10 +80,21 @@ def copy_if_view(value) -> Any:
 
 
 class Partition(StatelessPullback, Composite):
-    """An operation that splits its operand along the dimension `dim`, a static parameter of that name. Parts without
-    that dimension are single entries."""
+    """An operation that splits its operand along the dimension `dim`, a static parameter of that name. Its function
+    returns the indices of the parts instead of these. Parts without that dimension are single entries."""
 
     shares = True
+
+    def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent=None):
+        def take_parts(value, **params) -> list[Any]:
+            return [basic_view(value, index=index) for index in function(value, **params)]
+
+        self.find_parts = function
+        super().__init__(name, take_parts, multiple, tangent)
+
+    def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
+        """Return the plan for plain operands like these."""
+        return PartitionPlan(self, values[0], next_edges, params)
 
     def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         parts = apply(*values, **params)
@@ -97,3 +111,35 @@ class Partition(StatelessPullback, Composite):
                 ct = ops.reshape(ct, shape=(*part.shape[:dim], 1, *part.shape[dim:]))
             joined.append(ct)
         return (ops.concatenate(*joined, axis=dim),)
+
+    def pull_plain(self, cts: dict, residuals: tuple[Aval, Sequence[Aval], int]) -> tuple[Any]:
+        """See `PullbackRule`."""
+        whole, parts, dim = residuals
+        dim %= whole.ndim
+        allocate = np.empty if len(cts) == len(parts) else np.zeros
+        joined, start = allocate(whole.shape, next(iter(cts.values())).dtype), 0
+        for i, part in enumerate(parts):
+            is_entry = part.ndim < whole.ndim
+            stop = start + (1 if is_entry else part.shape[dim])
+            if i in cts:
+                joined[(*(slice(None),) * dim, start if is_entry else slice(start, stop))] = cts[i]
+            start = stop
+        return (joined,)
+
+
+class PartitionPlan:
+    """The Plan of a Partition of arrays of one shape."""
+
+    __slots__ = ("indices", "residuals", "rule")
+
+    def __init__(self, partition: Partition, value, next_edges: Sequence[Any], params: dict):
+        self.indices = [(*index, ...) for index in partition.find_parts(value, **params)]
+        parts = [aval_of(value[index]) for index in self.indices]
+        is_wanted = next_edges[0] is not None
+        self.rule = partition if is_wanted else None
+        self.residuals = (aval_of(value), parts, params["dim"]) if is_wanted else ()
+
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return (list of parts, pullback or None, residuals)."""
+        (value,) = values
+        return [value[index] for index in self.indices], self.rule, self.residuals

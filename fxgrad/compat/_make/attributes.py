@@ -6,7 +6,8 @@ from typing import Any
 
 from .._core.dtypes import dtype as torch_dtype
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
-from .._core.errors import ArgumentError, DimensionError
+from .._core.errors import ArgumentError, DimensionError, TensorError
+from .._core.meta import is_meta
 from .._core.tensor import Tensor, unwrap
 from .._declare.spaces import expose
 from .devices import device_of
@@ -69,6 +70,12 @@ def is_signed(input: Tensor) -> bool:
     return input.dtype.is_signed
 
 
+@expose("function method")
+def is_distributed(input: Tensor) -> bool:
+    """Whether the Tensor is spread over several processes: never."""
+    return False
+
+
 @expose()
 def result_type(tensor1, tensor2) -> torch_dtype:
     """The dtype in which arithmetic on two Tensors or numbers is done.
@@ -88,9 +95,43 @@ def get_device(input: Tensor) -> int:
     return -1 if index is None else index
 
 
+@expose("method")
+def is_pinned(self: Tensor, device=None) -> bool:
+    """Whether the entries are in memory that a device can read directly: False, all are in ordinary memory."""
+    return False
+
+
+@expose("method")
+def pin_memory(self: Tensor, device=None) -> Tensor:
+    """Raise RuntimeError, as torch does where there is no accelerator to pin memory for."""
+    raise TensorError(
+        "Cannot access accelerator device when none is available.",
+        hint="the Tensor as it is, in ordinary memory",
+    )
+
+
+@expose("method")
+def record_stream(self: Tensor, stream) -> None:
+    """Do nothing: memory is freed by reference counting, whatever stream used it."""
+
+
+@expose("method")
+def dim_order(self: Tensor, ambiguity_check=False) -> tuple[int, ...]:
+    """The dimensions by how far apart their entries are in memory, the farthest first.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.ones(2, 3).T.dim_order()
+    (1, 0)
+    """
+    strides = self.stride()
+    return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
+
+
 @expose(name="layout")
 class MemoryLayout:
-    """How the entries of a Tensor are stored: `torch.strided` is the only one here."""
+    """How the entries of a Tensor are stored: `torch.strided`; of sparse Tensors it is a subclass."""
+
+    compressed = False  # whether by compressed rows
 
     def __repr__(self) -> str:
         return "torch.strided"
@@ -109,9 +150,16 @@ ATTRIBUTES = {
     "is_cuda": lambda self: device_of(self.value).type == "cuda",
     "layout": lambda self: strided,
     "is_sparse": lambda self: False,
+    "is_sparse_csr": lambda self: False,
     "is_quantized": lambda self: False,
-    "is_meta": lambda self: False,
+    "is_meta": lambda self: is_meta(self.value),
     "names": lambda self: (None,) * len(self.shape),
+    "name": lambda self: None,
+    # Places and layouts of torch's that are not here.
+    **dict.fromkeys(
+        ["is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_vulkan", "is_xla", "is_xpu"],
+        lambda self: False,
+    ),
 }
 for name, get in ATTRIBUTES.items():
     expose("method", name)(property(get))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import ops
-from ...core.aval import aval_of, is_differentiable, kind_of
+from ...core.aval import Aval, aval_of, is_differentiable, kind_of
 from ...core.interpreter import Tracer
 from .._core import views
 from .._core.dtypes import (
@@ -26,13 +27,17 @@ from .._core.dtypes import dtype as torch_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.layout import contiguous_format, copy_in_order, layout_array, preserve_format
 from .._core.memory import alias_memory, is_array
+from .._core.meta import MetaTracer
 from .._core.modes import current_modes
+from .._core.sparse_tensor import SparseTensor
 from .._core.tape import current_tape
 from .._core.tensor import Size, Tensor, as_subclass, make_tensor, refresh
 from .._declare.out import write_out_result
 from .._declare.spaces import expose
+from .attributes import strided
 from .data import as_shareable, copy_data
 from .devices import as_device, import_cupy, move_array
+from .sparse import create_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +85,7 @@ def create_with_options(
     make_array: Callable[[Any], Any],
     name: str,
     default,
+    shape: tuple[int, ...] | None = None,
     *,
     dtype=None,
     device=None,
@@ -87,15 +93,29 @@ def create_with_options(
     out: Tensor | None = None,
     layout=None,
     pin_memory: bool = False,
+    sparse_dim: int | None = None,
 ) -> Tensor:
-    """Make the Tensor of make_array(NumPy's dtype), or write its entries into `out`.
+    """Make the Tensor of make_array(NumPy's dtype), or write its entries into `out`. Where the shape is known, nothing
+    is made for the device "meta".
 
-    `layout_array` and `pin_memory` are accepted and mean nothing here: all Tensors are strided, and in ordinary memory.
+    A sparse `layout` gives Tensors without entries, with places in the first `sparse_dim` dimensions: see
+    `create_sparse`. `pin_memory` is accepted and means nothing here: all memory is ordinary.
     """
+    if layout is not None and layout is not strided:
+        own = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+
+        def make_entries(size: tuple[int, ...]) -> Tensor:
+            return create_with_options(partial(np.zeros, size), name, default, size, **own)
+
+        return create_sparse(layout, name, shape, sparse_dim, make_entries, out)
     if out is not None:
+        if isinstance(out, SparseTensor):
+            raise TensorError("layout Strided does not match layout of out parameter (Sparse)")
         write_out_result(name, make_array(parse_dtype(dtype, aval_of(out.value).dtype, name)), None, out)
         return out
     target = as_device(device)
+    if target.type == "meta" and shape is not None:
+        return create_tensor(MetaTracer(Aval(shape, parse_dtype(dtype, default, name))), requires_grad)
     value = make_array(parse_dtype(dtype, default, name))
     return create_tensor(value if target.type == "cpu" else move_array(value, target), requires_grad)
 
@@ -241,6 +261,7 @@ def zeros(*size, **options) -> Tensor:
     Args:
         size: its sizes, as several arguments or as one tuple.
         options: `dtype` (the default one), `device`, `requires_grad`, `out`; as for all functions that make Tensors.
+            `layout=torch.sparse_coo` or `torch.sparse_csr` gives a sparse Tensor without entries.
 
     >>> import fxgrad.compat as torch
     >>> torch.zeros(2, 3, dtype=torch.int64)
@@ -272,7 +293,8 @@ def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size, 
     if not size and name != "empty":
         raise ArgumentError(f'{name}() missing 1 required positional arguments: "size"')
     shape = parse_size(size, name)
-    return create_with_options(lambda numpy: fill(shape, numpy), name, default_numpy_dtype("f"), **options)
+    default = default_numpy_dtype("f")
+    return create_with_options(lambda numpy: fill(shape, numpy), name, default, shape, **options)
 
 
 @expose()
@@ -284,7 +306,8 @@ def full(size, fill_value, **options) -> Tensor:
         )
     value, default = parse_fill_value(fill_value, "full")
     shape = parse_size((size,), "full")
-    return create_with_options(lambda numpy: fill_array(value, shape, numpy), "full", default, **options)
+    make_array = partial(fill_array, value, shape)
+    return create_with_options(make_array, "full", default, shape, **options)
 
 
 def parse_fill_value(given, name: str) -> tuple[Any, Any]:
@@ -313,6 +336,11 @@ def create_like(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
     order = options.pop("memory_format", None) or preserve_format
+    if isinstance(input, SparseTensor) and options.get("layout") is not strided:
+        if order is not preserve_format:
+            raise TensorError("memory format option is only supported by strided tensors")
+        options["layout"] = options.get("layout") or input.layout
+        options["sparse_dim"] = len(input.places)
     options["device"] = options.get("device") or input.device
 
     def make_array(numpy) -> Any:
@@ -323,7 +351,8 @@ def create_like(
             return copy_in_order(value, order.order)
         return match_strides(value, layout_array(input))
 
-    return create_with_options(make_array, name, aval_of(input.value).dtype, **options)
+    aval = aval_of(input.value)
+    return create_with_options(make_array, name, aval.dtype, aval.shape, **options)
 
 
 def match_strides(value: np.ndarray, other) -> np.ndarray:
@@ -365,9 +394,10 @@ def make_new_method(name: str) -> Callable[..., Tensor]:
 
 
 def options_like(tensor: Tensor, options: dict) -> dict:
-    """Return the options, with the dtype and device of a Tensor where they do not name others."""
+    """Return the options, with the dtype, device and sparse layout of a Tensor where they do not name others."""
     given = {name: value for name, value in options.items() if value is not None}
-    return {"dtype": tensor.dtype, "device": tensor.device} | given
+    own = {"layout": tensor.layout} if isinstance(tensor, SparseTensor) else {}
+    return {"dtype": tensor.dtype, "device": tensor.device} | own | given
 
 
 zeros_like, ones_like, empty_like = map(make_like_function, ARRAY_MAKERS)
@@ -390,7 +420,9 @@ def new_full(self: Tensor, size, fill_value, **options) -> Tensor:
 @expose("method", "new_tensor")
 def new_from_data(self: Tensor, data, **options) -> Tensor:
     """`tensor` in the dtype and on the device of this Tensor, where options do not say otherwise."""
-    return tensor(data, **options_like(self, options))
+    options = options_like(self, options)
+    options.pop("layout", None)  # the data is dense
+    return tensor(data, **options)
 
 
 # -- sequences ------------------------------------------

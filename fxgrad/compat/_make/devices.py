@@ -1,4 +1,4 @@
-"""Devices: where the memory of a Tensor is. "cpu" is NumPy's arrays, "cuda" CuPy's."""
+"""Devices: where the memory of a Tensor is. "cpu" is NumPy's arrays, "cuda" CuPy's, "meta" nowhere."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ...core.interpreter import Tracer
 from ...ops import kinds
 from .._core.errors import ArgumentError, DeviceError, TensorError
 from .._core.memory import is_array
+from .._core.meta import MetaTracer, refuse_entries, without_entries
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .._declare.spaces import expose
 
-DEVICE_TYPES = ("cpu", "cuda")
+DEVICE_TYPES = ("cpu", "cuda", "meta")
 
 
 @expose()
@@ -87,7 +88,7 @@ class device:
         DEFAULT_DEVICE.reset(self.tokens.pop())
 
 
-CPU = device("cpu")
+CPU, META = device("cpu"), device("meta")
 # That of new Tensors; each thread and async task has its own.
 DEFAULT_DEVICE: ContextVar[device] = ContextVar("fxgrad default device", default=CPU)
 
@@ -132,13 +133,17 @@ def device_of(value) -> device:
     while isinstance(value, Tracer):
         inside = value.contents()
         if not inside:
-            return CPU
+            return META if type(value) is MetaTracer else CPU
         value = inside[0]
     return device("cuda", value.device.id) if hasattr(value, "__cuda_array_interface__") else CPU
 
 
 def move_array(value, target: device) -> Any:
     """Return an array on a device: itself where it is there already."""
+    if target.type == "meta":
+        return without_entries(value)
+    if type(value) is MetaTracer:
+        refuse_entries()
     if target.type == "cpu":
         return value.get() if hasattr(value, "__cuda_array_interface__") else value
     library = import_cupy()
@@ -160,7 +165,9 @@ device_put = declare_primitive(
 def to_device(input, target: device) -> Any:
     """A copy of a Tensor on another device."""
     source = device_of(input)
-    return move_array(input, target) if is_array(input) else device_put(input, target=target, source=source)
+    if is_array(input) or META in (source, target):
+        return move_array(input, target)
+    return device_put(input, target=target, source=source)
 
 
 def put_new_array(value: np.ndarray, given) -> Any:

@@ -106,6 +106,12 @@ class Generator:
             }
         return self
 
+    def __reduce__(self) -> Any:
+        return Generator, (self.device,), self.get_state()
+
+    def __setstate__(self, state: Tensor) -> None:
+        self.set_state(state)
+
     def clone_state(self) -> Generator:
         """Another generator in the same state."""
         return Generator(self.device).set_state(self.get_state())

@@ -16,6 +16,7 @@ from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable
+from .._core.meta import is_meta
 from .._core.tensor import Tensor, refresh
 from .._declare.composite import zero_tangent_rule
 from .._declare.operation import operation
@@ -366,6 +367,8 @@ def multinomial(input, noise, num_samples: int, replacement: bool) -> Any:
 def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[..., Any]) -> Tensor:
     """Fill a Tensor with sample(NumPy's generator, shape, dtype)."""
     ensure_modifiable(tensor)
+    if is_meta(tensor.value):
+        return tensor
     numpy = aval_of(tensor.value).dtype
     made = draw_tensor(
         lambda rng, s: np.asarray(sample(rng, s, numpy)).astype(numpy, copy=False), tensor.shape, generator

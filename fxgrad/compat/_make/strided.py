@@ -9,6 +9,7 @@ import numpy as np
 
 from ...transforms.vmap import BatchTracer
 from .._core.dtypes import default_numpy_dtype
+from .._core.errors import TensorError
 from .._core.layout import batch_levels, contiguous_strides, first_entry
 from .._core.memory import strided_view
 from .._declare.spaces import expose
@@ -29,6 +30,28 @@ def empty_strided(size, stride, **options) -> Tensor:
         return allocate(shape, stride, numpy)
 
     return create_with_options(make_array, "empty_strided", default_numpy_dtype("f"), **options)
+
+
+@expose()
+def empty_permuted(size, physical_layout, **options) -> Tensor:
+    """A Tensor of arbitrary numbers whose dimensions lie in memory in this order, the last one next to one another.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
+    (12, 1, 3)
+    """
+    shape = parse_size((size,), "empty_permuted")
+    if sorted(physical_layout) != [*range(len(shape))]:
+        raise TensorError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(shape)} is not equal to len(physical_layout) = {len(physical_layout)}"
+            if len(physical_layout) != len(shape)
+            else f"physical_layout has to name each dimension once, not {tuple(physical_layout)}"
+        )
+    stride = [0] * len(shape)
+    for d, step in zip(physical_layout, contiguous_strides([shape[d] for d in physical_layout])):
+        stride[d] = step
+    return empty_strided(shape, tuple(stride), **options)
 
 
 @expose("method")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.dtypes import default_numpy_dtype
-from .._core.errors import TensorError
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._declare.spaces import expose
 from .creation import create_with_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .._core.tensor import Tensor
 
@@ -77,3 +77,130 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
         return np.i0(beta * np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))) / np.i0(beta)
 
     return make_window("kaiser_window", window_length, periodic, shape, options)
+
+
+# -- torch.signal.windows ------------------------------------------
+def make_signal_window(
+    name: str, M: int, sym: bool, shape: Callable[[Any, int], Any], *, dtype=None, **options
+) -> Tensor:
+    """Make the Tensor of shape(0 … M - 1, N), of windows with N = M places, or where they are not symmetric with one
+    more, which the period leaves out."""
+    if M < 0:
+        raise ArgumentValueError(f"{name} requires non-negative window length, got M={M}")
+    if dtype is not None and str(dtype) not in ("torch.float32", "torch.float64"):
+        raise ArgumentValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
+
+    def make_array(numpy) -> np.ndarray:
+        if M <= 1:
+            return np.ones(M, numpy)
+        return shape(np.arange(M), M + (not sym)).astype(numpy)
+
+    return create_with_options(make_array, name, default_numpy_dtype("f"), dtype=dtype, **options)
+
+
+@expose("signal.windows")
+def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options) -> Tensor:
+    """The window Σₖ (-1)ᵏ·a[k]·cos(2πk·n/(N - 1)), for n = 0 … M - 1, with N = M places, or N = M + 1 if it is one
+    period (`sym=False`).
+
+    Args:
+        M: the length.
+        a: the weights of the cosines.
+        sym: whether it ends where it began.
+        options: dtype (float32 or float64), device, requires_grad.
+
+    Raises:
+        ValueError: M is negative, `a` empty, or the dtype another one.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.signal.windows.general_cosine(5, a=[0.5, 0.5])
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    if not isinstance(a, list | tuple):
+        raise ArgumentError("Coefficients must be a list/tuple")
+    if not a:
+        raise ArgumentValueError("Coefficients cannot be empty")
+    weighted = cosine_sum(*[-factor if k % 2 else factor for k, factor in enumerate(a)])
+    return make_signal_window("general_cosine", M, sym, lambda n, count: weighted(n / (count - 1)), **options)
+
+
+@expose("signal.windows")
+def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options) -> Tensor:
+    """The window alpha - (1 - alpha)·cos(2π·n/(N - 1)): see `general_cosine`."""
+    return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
+
+
+@expose("signal.windows")
+def hamming(M: int, *, sym: bool = True, **options) -> Tensor:
+    """The window 0.54 - 0.46·cos(2π·n/(N - 1)): see `general_cosine`."""
+    return general_hamming(M, sym=sym, **options)
+
+
+@expose("signal.windows")
+def hann(M: int, *, sym: bool = True, **options) -> Tensor:
+    """The window sin²(π·n/(N - 1)): see `general_cosine`."""
+    return general_hamming(M, alpha=0.5, sym=sym, **options)
+
+
+@expose("signal.windows")
+def blackman(M: int, *, sym: bool = True, **options) -> Tensor:
+    """Blackman's window of three cosines: see `general_cosine`."""
+    return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
+
+
+@expose("signal.windows")
+def nuttall(M: int, *, sym: bool = True, **options) -> Tensor:
+    """Nuttall's window of four cosines with the least side lobes: see `general_cosine`."""
+    return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
+
+
+@expose("signal.windows")
+def bartlett(M: int, *, sym: bool = True, **options) -> Tensor:
+    """The triangle 1 - |2n/(N - 1) - 1|."""
+    return make_signal_window(
+        "bartlett", M, sym, lambda n, count: 1 - np.abs(2 * n / (count - 1) - 1), **options
+    )
+
+
+@expose("signal.windows")
+def cosine(M: int, *, sym: bool = True, **options) -> Tensor:
+    """The window sin(π·(n + ½)/N)."""
+    return make_signal_window("cosine", M, sym, lambda n, count: np.sin(np.pi * (n + 0.5) / count), **options)
+
+
+@expose("signal.windows")
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options
+) -> Tensor:
+    """The window exp(-|n - center|/tau), whose center is its middle if it is symmetric."""
+    if tau <= 0:
+        raise ArgumentValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ArgumentValueError("Center must be None for symmetric windows")
+
+    def shape(n, count: int) -> Any:
+        return np.exp(-np.abs(n - ((count - 1) / 2 if center is None else center)) / tau)
+
+    return make_signal_window("exponential", M, sym, shape, **options)
+
+
+@expose("signal.windows")
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options) -> Tensor:
+    """The window exp(-½·((n - (N - 1)/2)/std)²)."""
+    if std <= 0:
+        raise ArgumentValueError(f"Standard deviation must be positive, got: {std} instead.")
+    return make_signal_window(
+        "gaussian", M, sym, lambda n, count: np.exp(-0.5 * ((n - (count - 1) / 2) / std) ** 2), **options
+    )
+
+
+@expose("signal.windows")
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options) -> Tensor:
+    """The window I₀(beta·√(1 - (2n/(N - 1) - 1)²)) / I₀(beta)."""
+    if beta < 0:
+        raise ArgumentValueError(f"beta must be non-negative, got: {beta} instead.")
+
+    def shape(n, count: int) -> Any:
+        return np.i0(beta * np.sqrt(np.maximum(1 - (2 * n / (count - 1) - 1) ** 2, 0))) / np.i0(beta)
+
+    return make_signal_window("kaiser", M, sym, shape, **options)

@@ -20,6 +20,7 @@ from .._declare.spaces import expose
 from .._make.creation import TENSOR_TYPES, TensorType
 from .._make.devices import as_device, device_of, to_device
 from ..ops.casting import to_copy
+from ..ops.slicing import alias
 
 
 def convert_tensor(tensor: Tensor, dtype=None, target=None, copy: bool = False, order=None) -> Tensor:
@@ -170,4 +171,20 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def as_instance(self: Tensor, cls: type) -> Tensor:
     """Return the same Tensor as an instance of a subclass of Tensor; operations on it return instances of that class as
     well."""
-    return as_subclass(self, cls)
+    return as_subclass(alias(self) if self.is_leaf and self.requires_grad else self, cls)
+
+
+@expose("method", "_make_subclass")
+@staticmethod
+def make_instance(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
+    """Make a leaf of a subclass of Tensor on the memory of another Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> class Point(torch.Tensor):
+    ...     pass
+    >>> type(torch.Tensor._make_subclass(Point, torch.ones(2)) + 1).__name__
+    'Point'
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise ArgumentError(f"_make_subclass(): a subclass of Tensor is needed, not {cls!r}")
+    return as_subclass(data.detach(), cls).requires_grad_(require_grad)

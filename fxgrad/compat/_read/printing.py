@@ -14,7 +14,8 @@ from .._core.dtypes import get_default_dtype
 from .._core.duals import get_tangent
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
-from .._core.tensor import Tensor, refresh
+from .._core.meta import MetaTracer
+from .._core.tensor import TENSOR_CLASSES, Tensor, refresh
 from .._declare.spaces import expose
 from .._make.devices import device_of
 
@@ -211,11 +212,27 @@ def history_texts(tensor: Tensor) -> list[str]:
 def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
     """The text of a Tensor, as `repr` gives it."""
     value = refresh(tensor).value
+    if type(value) is MetaTracer:
+        dtype = [] if tensor.dtype is get_default_dtype() else [f"dtype={tensor.dtype}"]
+        size = f"size={tuple(value.shape)}"
+        return join_parts(
+            f"{prefix}...", ["device='meta'", size, *dtype, *history_texts(tensor)], len(prefix)
+        )
     if not is_array(value):
         return tracer_text(value, history_texts(tensor))
     array = value if type(value) is np.ndarray else value.get()
     body = entries_text(array, len(prefix)) if array.size else "[]"
     return join_parts(prefix + body, [*suffix_texts(tensor, array), *history_texts(tensor)], len(prefix))
+
+
+def classified_text(tensor: Tensor) -> str:
+    """The text of a Tensor of any class: one of the user's says which it is, and whether it is a Parameter."""
+    kind = type(tensor)
+    if kind in TENSOR_CLASSES:
+        return tensor_text(tensor)
+    text = tensor_text(tensor, f"{kind.__name__}(")
+    base = next(c for c in kind.__mro__ if c in TENSOR_CLASSES)
+    return f"{base.__name__}({text})" if base is not Tensor else text
 
 
 def join_parts(start: str, parts: Sequence[str], indent: int) -> str:
@@ -258,4 +275,4 @@ def representation(self: Tensor, *, tensor_contents=None) -> str:
     >>> torch.tensor([1.0, 2.0], requires_grad=True) * 2
     tensor([2., 4.], grad_fn=<MulBackward0>)
     """
-    return tensor_text(self)
+    return classified_text(self)

@@ -7,8 +7,13 @@ import os
 import warnings
 from typing import Any
 
-from .._core.errors import TensorError
+from .._core.dtypes import set_default_dtype
+from .._core.errors import ArgumentError, TensorError
+from .._core.storage import UntypedStorage
+from .._core.tensor import Tensor
 from .._declare.spaces import expose
+from .._make.creation import TENSOR_TYPES
+from .._make.devices import device_count, set_default_device
 
 SETTINGS: dict[str, Any] = {
     "threads": os.cpu_count() or 1,
@@ -16,6 +21,7 @@ SETTINGS: dict[str, Any] = {
     "deterministic": False,
     "warn_only": False,
     "precision": "highest",
+    "warn_always": False,
 }
 
 
@@ -86,3 +92,96 @@ def set_float32_matmul_precision(precision: str) -> None:
         )
         return
     SETTINGS["precision"] = precision
+
+
+# -- what is only remembered, or asked ------------------------------------------
+@expose()
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Remember whether operations must be deterministic: 0 or "default", 1 or "warn", 2 or "error".
+
+    Raises:
+        TensorError: there is no such mode.
+    """
+    mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode)  # type: ignore[call-overload]
+    if mode not in (0, 1, 2):
+        modes = "one of `default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
+        raise TensorError(f"invalid value of debug_mode, expected {modes}, but got {debug_mode}")
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
+
+
+@expose()
+def get_deterministic_debug_mode() -> int:
+    """What `set_deterministic_debug_mode` has set."""
+    return SETTINGS["deterministic"] + (SETTINGS["deterministic"] and not SETTINGS["warn_only"])
+
+
+@expose()
+def set_warn_always(b: bool) -> None:
+    """Remember whether torch's warnings are to come more than once; Python's filters decide that here."""
+    SETTINGS["warn_always"] = bool(b)
+
+
+@expose()
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` has set."""
+    return SETTINGS["warn_always"]
+
+
+@expose()
+def set_flush_denormal(mode: bool) -> bool:
+    """Say whether subnormal numbers can be taken for zero: not here, so False, as torch says on such processors."""
+    return False
+
+
+@expose()
+def is_vulkan_available() -> bool:
+    """Whether there is a Vulkan device for Tensors: never."""
+    return False
+
+
+@expose()
+def compiled_with_cxx11_abi() -> bool:
+    """Whether torch's C++ has the newer of two ABIs: there is no C++ here; True, which is usual."""
+    return True
+
+
+@expose()
+def is_storage(obj: Any) -> bool:
+    """Whether an object is the memory of a Tensor."""
+    return isinstance(obj, UntypedStorage)
+
+
+@expose()
+def typename(obj: Any) -> str:
+    """Return the name of an object's type, with the module: of a Tensor that of its dtype, "torch.FloatTensor".
+
+    >>> import fxgrad.compat as torch
+    >>> torch.typename(torch.ones(2)), torch.typename(3)
+    ('torch.FloatTensor', 'int')
+    """
+    if isinstance(obj, Tensor):
+        return obj.type()
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None)
+    return named.__qualname__ if module in (None, "builtins") else f"{module}.{named.__qualname__}"
+
+
+@expose()
+def set_default_tensor_type(t: Any) -> None:
+    """Deprecated: `set_default_dtype`, by a type such as `torch.DoubleTensor` or its name.
+
+    Raises:
+        ArgumentError: no type of floating Tensors, or one of CUDA's without a device.
+    """
+    name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"
+    place, _, last = name.removeprefix("torch.").rpartition(".")
+    found = TENSOR_TYPES.get(last)
+    if found is None or not found.dtype.is_floating_point or place not in ("", "cuda"):
+        raise ArgumentError(
+            "invalid type object: only floating-point types are supported as the default type",
+            hint="torch.set_default_dtype(torch.float64)",
+        )
+    if place and not device_count():
+        raise ArgumentError(f"type {name} not available. Torch not compiled with CUDA enabled.")
+    set_default_dtype(found.dtype)
+    set_default_device(place or "cpu")

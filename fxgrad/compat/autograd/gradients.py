@@ -14,6 +14,7 @@ from .._core.backward.engine import run_backward
 from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent, scalar_seeds
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes
+from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE, LEAF, current_tape, node_and_index
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from .._declare.spaces import expose
@@ -47,7 +48,7 @@ def edge_at(given) -> Any:
     """The gradient edge of an output or input, or None: see `Node.next_edges`."""
     if isinstance(given, GradientEdge):
         return given.edge()
-    return gradient_edge(refresh(given))
+    return gradient_edge(refresh(given.entries if isinstance(given, SparseTensor) else given))
 
 
 def aval_at(given, gradient: Tensor | None = None, is_grads_batched: bool = False) -> Aval:
@@ -243,7 +244,8 @@ def grad(
     held = memory_ids([*outputs, *inputs, *given])
     for i, x in enumerate(inputs):
         if i in captured:
-            found.append(separate_memory(take_tensor([captured.pop(i)]), held, sole_owner=False))
+            taken = separate_memory(take_tensor([captured.pop(i)]), held, sole_owner=False)
+            found.append(x.with_entries(taken) if isinstance(x, SparseTensor) else taken)
         elif materialize_grads:
             found.append(zero_gradient(x, create_graph))
         elif allow_unused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._core.backward.queued import ExecutionEngine
 from .._core.errors import ArgumentError
 from .._core.tensor import Tensor
 from .._make.creation import tensor
@@ -25,6 +26,8 @@ class Variable(metaclass=VariableMeta):
     >>> v, isinstance(torch.tensor(1), torch.autograd.Variable)
     (tensor([1.], requires_grad=True), True)
     """
+
+    _execution_engine = ExecutionEngine()
 
     def __new__(cls, data=None, requires_grad: bool = False, volatile=None) -> Any:
         if volatile:

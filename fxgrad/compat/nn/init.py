@@ -50,7 +50,7 @@ def calculate_gain(nonlinearity: str, param=None) -> float:
     return GAINS[nonlinearity]
 
 
-def fan_in_and_out(tensor: Tensor) -> tuple[int, int]:
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """Return (fan in, fan out): the numbers that go into each output of a layer, and the outputs of each number."""
     shape = tensor.shape
     if len(shape) < 2:
@@ -61,13 +61,13 @@ def fan_in_and_out(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def fan_by_mode(tensor: Tensor, mode: str) -> int:
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     """The fan that is named "fan_in" or "fan_out"."""
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ArgumentValueError(
             f"Mode {mode.lower()} not supported, please use one of ['fan_in', 'fan_out']"
         )
-    return fan_in_and_out(tensor)[mode.lower() == "fan_out"]
+    return _calculate_fan_in_and_fan_out(tensor)[mode.lower() == "fan_out"]
 
 
 # -- one distribution ------------------------------------------
@@ -88,6 +88,12 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator=None
 ) -> Tensor:
     """Fill a Tensor with normal numbers truncated to [a, b], by the inverse of the distribution function."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=3,
+        )
     low, high = (math.erf((bound - mean) / (std * math.sqrt(2))) for bound in (a, b))
     tensor.uniform_(low, high, generator=generator).erfinv_()
     return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(a, b)
@@ -113,19 +119,19 @@ def zeros_(tensor: Tensor) -> Tensor:
 @initializer
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     """Fill a Tensor with uniform numbers of the variance 2 · gain² / (fan_in + fan_out)."""
-    bound = math.sqrt(3) * gain * math.sqrt(2 / sum(fan_in_and_out(tensor)))
+    bound = math.sqrt(3) * gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 @initializer
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     """Fill a Tensor with normal numbers of the variance 2 · gain² / (fan_in + fan_out)."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fan_in_and_out(tensor))), generator)
+    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     """The standard deviation gain / √fan."""
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan_by_mode(tensor, mode))
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 
 
 @initializer
@@ -210,3 +216,26 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) 
     for column in range(columns):
         tensor[randperm(rows, generator=generator)[: math.ceil(sparsity * rows)], column] = 0
     return tensor
+
+
+# -- older names ------------------------------------------
+def under_older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function under its name without the underscore, which warns of that."""
+    new = function.__name__
+    old = new.removesuffix("_")
+
+    def wrapper(*args, **kwargs) -> Tensor:
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2
+        )
+        return function(*args, **kwargs)
+
+    wrapper.__name__ = wrapper.__qualname__ = old
+    wrapper.__doc__ = f"The older name of `{new}`."
+    return wrapper
+
+
+uniform, normal, constant = map(under_older_name, (uniform_, normal_, constant_))
+eye, dirac, orthogonal, sparse = map(under_older_name, (eye_, dirac_, orthogonal_, sparse_))
+xavier_uniform, xavier_normal = map(under_older_name, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(under_older_name, (kaiming_uniform_, kaiming_normal_))

@@ -6,10 +6,12 @@ from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.bits import has_bit
+from .._core.errors import TensorError
+from .._core.overriding import call_plainly
 from .._core.tensor import TENSOR_CLASSES, Tensor, as_subclass, make_tensor, refresh
 from .._core.views import mark_inference
 from .._make.creation import empty
-from .._read.printing import tensor_text
+from .._read.printing import classified_text
 from .._read.python_protocols import copy_leaf
 
 
@@ -39,7 +41,7 @@ class Parameter(Tensor):
         return made
 
     def __repr__(self, *, tensor_contents=None) -> str:
-        return f"Parameter containing:\n{tensor_text(self)}"
+        return f"Parameter containing:\n{classified_text(self)}"
 
     def __deepcopy__(self, memo: dict) -> Parameter:
         """A copy without the gradient: that belongs to the original."""
@@ -58,6 +60,96 @@ class Buffer(Tensor):
 
 
 TENSOR_CLASSES.update({Parameter, Buffer})
+for _member in (Parameter, Buffer):  # operations on their subclasses give Tensors
+    _member.attach(__torch_function__=classmethod(call_plainly), gives_its_class=False)
+
+
+class UninitializedTensorMixin:
+    """What a parameter or buffer without a shape is besides; `cls_to_become` is its class once it has one."""
+
+    cls_to_become: type
+
+    def materialize(self, shape, device=None, dtype=None) -> None:
+        """Give it a shape, with arbitrary entries.
+
+        Args:
+            shape: the shape.
+            device, dtype: those it was made with, where none are given.
+        """
+        tensor: Any = self
+        held = tensor.data
+        made = empty(shape, device=held.device if device is None else device, dtype=dtype or held.dtype)
+        tensor.data = made
+        tensor.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        raise TensorError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        raise TensorError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
+    def __repr__(self, *, tensor_contents=None) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol) -> Any:
+        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        tensor: Any = self
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(tensor.requires_grad, tensor.data.device, tensor.data.dtype)  # type: ignore
+        return memo[id(self)]
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet: `materialize` makes it a Parameter.
+
+    Args:
+        requires_grad: whether it will require a gradient.
+        device, dtype: those that it will have.
+
+    >>> import fxgrad.compat as torch
+    >>> p = torch.nn.UninitializedParameter()
+    >>> p.materialize((2, 3))
+    >>> type(p).__name__, p.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device=None, dtype=None) -> Any:
+        return super().__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet: `materialize` makes it a Tensor.
+
+    Args:
+        requires_grad: whether it will require a gradient.
+        device, dtype: those that it will have.
+        persistent: whether it is in the `state_dict` of its module.
+    """
+
+    cls_to_become = Tensor
+    persistent: bool
+
+    def __new__(cls, requires_grad: bool = False, device=None, dtype=None, persistent: bool = True) -> Any:
+        made = as_member(empty(0, device=device, dtype=dtype), cls)
+        made.persistent = persistent
+        return made.requires_grad_() if requires_grad else made
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether this is a parameter or buffer whose shape is not known yet."""
+    return isinstance(param, UninitializedTensorMixin)
 
 
 def create_parameters(module, device, dtype, **sizes) -> None:
@@ -68,4 +160,11 @@ def create_parameters(module, device, dtype, **sizes) -> None:
     module.reset_parameters()
 
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]

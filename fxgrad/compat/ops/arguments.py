@@ -76,10 +76,10 @@ def add_variadic_method(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def method(self, *sizes, **options) -> Any:
+        if options and not sizes:
+            return function(self, **options)
         if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
-            sizes = (tuple(sizes[0]),)
-        elif sizes or not options:
-            sizes = (sizes,)
-        return function(self, *sizes, **options)
+            sizes = tuple(sizes[0])
+        return function(self, sizes, **options)
 
     return expose("method", function.__name__)(method)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import ops
 from ...core.aval import SCALARS, aval_of
+from ...kernels.power import real_power
 from ...ops.kinds import Elementwise, namespace_function
 from ...ops.masked import Masked
 from .._core.errors import TensorError
@@ -155,6 +157,7 @@ atan2_primitive = declare_primitive(
         )
         for rule in ops.arctan2.primitive.partials
     ),
+    computes="arctan2",
 )
 atan2 = binary(
     "atan2", atan2_primitive, "The angle of the point (other, input), 0 at the origin.", promote="float"
@@ -184,7 +187,11 @@ fmin = binary(
 
 # -- division ------------------------------------------
 floor_divide_primitive = declare_primitive(
-    Elementwise, "floor_divide", namespace_function("floor_divide"), (zero_partial, zero_partial)
+    Elementwise,
+    "floor_divide",
+    namespace_function("floor_divide"),
+    (zero_partial, zero_partial),
+    computes="floor_divide",
 )
 
 
@@ -259,8 +266,14 @@ def fmod(input, other) -> Any:
 # -- powers ------------------------------------------
 def power_kernel(xp) -> Any:
     def power(x, p) -> Any:
-        if type(p) is int and p == 3:
-            return x * x * x  # a tenth of the time
+        if type(x) is np.ndarray and x.dtype.kind == "f":
+            # torch's powers by a Tensor without dimensions are those by its number.
+            is_number = type(p) is np.ndarray and not p.ndim and p.dtype is x.dtype
+            number = p.item() if is_number else p
+            if type(number) is int or type(number) is float:
+                return 1 / np.sqrt(x) if number == -0.5 else real_power(x, number)
+        if type(x) in (int, float) and x == 2 and type(p) is np.ndarray and p.dtype.kind == "f":
+            return np.exp2(p)
         return x**p
 
     return power
@@ -271,24 +284,37 @@ def has_zero_slope(x, p) -> Any:
     return ops.logical_and(ops.equal(x, 0), ops.greater_equal(ops.real(p), 0))
 
 
-def log_as(x, y) -> Any:
-    """log(x) in the dtype of y: complex powers have it of negative numbers as well."""
-    return ops.log(ops.convert(x, dtype=value_dtype(y)) if kind(y) == "c" else x)
+def log_base_kernel(xp: Any) -> Callable[[Any, Any], Any]:
+    def log_base(x, p) -> Any:
+        if type(x) in (int, float) and x > 0 and kind(p) == "f":
+            return p.dtype.type(math.log(x))
+        zero = xp.logical_and(xp.equal(x, 0), xp.greater_equal(xp.real(p), 0))
+        return xp.where(zero, 0, xp.log(xp.where(zero, 1, x)))
+
+    return log_base
 
 
-def lower_exponent_kernel(xp: Any) -> Callable[[Any], Any]:
-    def lower_exponent(p) -> Any:
-        if type(p) in SCALARS:  # and stays one: powers with an array of another dtype would be of a wider one
-            return p - 1 if p else 1
-        return xp.where(p == 0, 1, p - 1)
-
-    return lower_exponent
-
-
-# The exponent of the derivative of a power; 1 where that is 0 anyway.
-lower_exponent = declare_primitive(
-    Elementwise, "lower_exponent", lower_exponent_kernel, (lambda t, y, p: ops.where(ops.equal(p, 0), 0, t),)
+# log x, and 0 where x is 0 and the exponent p is not negative.
+log_base = declare_primitive(
+    Elementwise,
+    "log_base",
+    log_base_kernel,
+    (lambda t, y, x, p: ops.where(has_zero_slope(x, p), 0, t / ops.where(has_zero_slope(x, p), 1, x)), None),
 )
+# The exponent of the derivative of a power; 0 where that is 0 anyway, whatever x is.
+lower_exponent = declare_primitive(
+    Elementwise,
+    "lower_exponent",
+    lambda xp: lambda p: (p - 1 if p else 0) if type(p) in SCALARS else xp.where(p == 0, 0, p - 1),
+    (lambda t, y, p: ops.where(ops.equal(p, 0), 0, t),),
+)
+
+
+def as_kind_of(y, x) -> Any:
+    """Convert x to the dtype of y where that is complex: negative numbers have a logarithm then."""
+    return ops.convert(x, dtype=value_dtype(y)) if kind(y) == "c" else x
+
+
 # As `ops.pow_primitive`, but ∂xᵖ/∂p = 0 at x = 0 also for p = 0, as torch has it.
 pow_primitive = declare_primitive(
     Elementwise,
@@ -296,7 +322,7 @@ pow_primitive = declare_primitive(
     power_kernel,
     (
         lambda t, y, x, p: t * (p * pow_primitive(x, lower_exponent(p))),
-        lambda t, y, x, p: t * (y * log_as(ops.where(has_zero_slope(x, p), 1, x), y)),
+        lambda t, y, x, p: t * (y * log_base(as_kind_of(y, x), p)),
     ),
     symbol="**",
 )
@@ -370,6 +396,7 @@ copysign_primitive = declare_primitive(
         ),
         zero_partial,
     ),
+    computes="copysign",
 )
 copysign = binary(
     "copysign",

@@ -286,7 +286,7 @@ def linalg_vander(x, *, N: int | None = None) -> Any:
     count = N if N is not None else x.shape[-1] if x.ndim else 0
     if count <= 1:
         raise TensorError("N must be greater than 1.")
-    return powers_of(x, count)
+    return powers_of(x if x.ndim else ops.reshape(x, shape=(1,)), count)
 
 
 def powers_of(x, count: int) -> Any:

@@ -153,6 +153,12 @@ def fill_(self: Tensor, value) -> Tensor:
 expose("function")(fill_)
 
 
+@expose()
+def fill(input: Tensor, value) -> Tensor:
+    """A Tensor of the same shape and dtype with one number, or a Tensor without dimensions, in every entry."""
+    return fill_(clone(input), value)
+
+
 @operation("input", spaces="", inplace=True, out=False)
 def fill_diagonal(input, fill_value, wrap: bool = False) -> Any:
     """The Tensor with a number on its diagonal, which with `wrap` begins again below the end of a tall matrix."""
@@ -202,6 +208,13 @@ add_variadic_method(resize_)
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format=contiguous_format) -> Tensor:
     """`resize_` to the shape of another Tensor."""
     return resize_(self, tuple(the_template.shape), memory_format=memory_format)
+
+
+@expose("method")
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What a parameter becomes when `Module.load_state_dict` gives it another's entries: a copy into its own memory, or
+    with `assign` the other itself."""
+    return other.detach() if assign else self.copy_(other).detach()
 
 
 @expose("method")
@@ -278,6 +291,9 @@ def data_ptr(self: Tensor) -> int:
     """The address of the first entry; 0 where there is none."""
     tensor_memory(self)
     return memory_address(memory_array(self)) if self.value.size else 0
+
+
+expose("method", "const_data_ptr")(data_ptr)
 
 
 @expose("method")

@@ -9,7 +9,6 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
-from ...lax import reductions
 from .._core.errors import TensorError
 from .._declare.operation import operation
 from .._declare.promotion import promote_values
@@ -22,7 +21,8 @@ from .reduction import declare_selection, sum_operand
 def accumulate_along(function, x, dim) -> Any:
     """Apply a cumulative primitive along a dimension; a Tensor without dimensions is its own result."""
     axis = normalize_dim(dim, aval_of(x).ndim)
-    return function(x, axis=axis) if aval_of(x).shape else ops.positive(x)
+    y = function(x, axis=axis) if aval_of(x).shape else ops.positive(x)
+    return y if aval_of(y).dtype == aval_of(x).dtype else ops.convert(y, dtype=aval_of(x).dtype)
 
 
 @operation("input", inplace=True)
@@ -45,9 +45,7 @@ def cumprod(input, dim: int, *, dtype=None) -> Any:
 @operation("input", kinds="fc")
 def logcumsumexp(input, dim: int) -> Any:
     """log Σ eˣ of all elements up to each."""
-    return accumulate_along(
-        running_logaddexp if kind(input) == "c" else reductions.running_logsumexp, input, dim
-    )
+    return accumulate_along(running_logaddexp, input, dim)
 
 
 def running_logaddexp(x, axis: int) -> Any:
@@ -95,6 +93,8 @@ def diff(input, n: int = 1, dim: int = -1, prepend=None, append=None) -> Any:
     if n < 0:
         raise TensorError(f"order must be non-negative but got {n}")
     axis = normalize_dim(dim, aval_of(input).ndim)
+    if n == 0:
+        return ops.positive(input)
     pieces = [v for v in (prepend, input, append) if v is not None]
     x = ops.concatenate(*promote_values(pieces, "arithmetic"), axis=axis) if len(pieces) > 1 else input
     return fnp.diff(x, min(n, x.shape[axis]), axis)

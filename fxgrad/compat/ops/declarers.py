@@ -96,7 +96,9 @@ def zero_partial(t, y, *xs, **params) -> Masked:
 
 
 step_primitives: dict[str, Any] = {
-    name: declare_primitive(Elementwise, name, getattr(ops, name).primitive.make_kernel, (zero_partial,))
+    name: declare_primitive(
+        Elementwise, name, getattr(ops, name).primitive.make_kernel, (zero_partial,), computes=name
+    )
     for name in ("floor", "ceil", "trunc", "rint", "sign")
 }
 
@@ -132,6 +134,7 @@ def with_partials(function: Callable[..., Any], *partials: Any) -> Callable[...,
         jointly=primitive.jointly,
         finite=primitive.finite,
         symbol=primitive.symbol,
+        computes=primitive.computes,
     )
 
 

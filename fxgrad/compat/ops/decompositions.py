@@ -18,6 +18,7 @@ from .._declare.out import with_out
 from .._declare.spaces import expose
 from .declarers import expose_with
 from .elimination import INFO, indefinite_minor, lu_primitive, lu_triangles, permutation, permuted_identity
+from .entries import by_entries
 from .linalg import (
     check_floating,
     check_info,
@@ -150,6 +151,45 @@ def linalg_householder_product(A, tau) -> Any:
 
 
 expose_with("input, tau, *, out=None", linalg_householder_product, "orgqr", "function method")
+
+
+@operation(
+    "input", results=make_result_type("geqrf", "a", "tau"), constant=(0, 1), by_value=True, own_precision=True
+)
+@by_entries
+def geqrf(input) -> Any:
+    """(R in the upper triangle and below it the vectors of the reflections whose product is Q, the factors τ of these):
+    see `orgqr` and `ormqr`. There is no derivative."""
+    if input.ndim < 2:
+        raise TensorError(f"torch.geqrf: input must have at least 2 dimensions, but has {input.ndim}")
+    check_floating("torch.geqrf", input)
+    (*batch, m, n), dtype = input.shape, input.dtype
+    packed, tau = np.empty((*batch, m, n), dtype), np.empty((*batch, min(m, n)), dtype)
+    for i in np.ndindex(*batch):
+        h, t = np.linalg.qr(input[i], mode="raw")
+        packed[i], tau[i] = h.T, t
+    return [packed, tau]
+
+
+@operation("input tau other")
+def ormqr(input, tau, other, left: bool = True, transpose: bool = False) -> Any:
+    """Q·other, or other·Q with `left=False`, for the product Q of reflections that `geqrf` gives; with `transpose` for
+    its adjoint."""
+    check_matrix("torch.ormqr", input)
+    if not left:  # (XQ)ᴴ = QᴴXᴴ
+        return adjoint(reflect(input, tau, adjoint(other), not transpose))
+    return reflect(input, tau, other, transpose)
+
+
+def reflect(packed, tau, other, is_adjoint: bool) -> Any:
+    """Apply the reflections 1 - τᵢvᵢvᵢᴴ, the last one first, or their adjoints, the first one first."""
+    below = ops.where(np.eye(*packed.shape[-2:], dtype=bool), 1, lower_part(packed, -1))
+    factors = ops.conjugate(tau) if is_adjoint else tau
+    order = range(tau.shape[-1])
+    for i in order if is_adjoint else reversed(order):
+        v = below[..., i : i + 1]
+        other = other - (factors[..., i : i + 1, None] * v) @ (adjoint(v) @ other)
+    return other
 
 
 # -- singular values ------------------------------------------

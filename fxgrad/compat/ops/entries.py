@@ -48,6 +48,13 @@ def without_tangent(value) -> Any:
     return value
 
 
+def entries_of_all(value, what: str) -> Any:
+    """Return the array of the entries of all batches that a value stands for; raise where they are not known yet."""
+    while isinstance(value, PrimalTracer | BatchTracer):
+        value = value.value if isinstance(value, BatchTracer) else value.primal
+    return concretize(value, what)
+
+
 def is_batch_of(level, value) -> bool:
     """Whether a value is a batch of this level."""
     return type(value) is BatchTracer and value.interpreter is level

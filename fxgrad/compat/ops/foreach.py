@@ -78,6 +78,11 @@ def ternary(name: str) -> Callable[..., Any]:
     return apply
 
 
+def sum_of_powers(self: Any, ord: float) -> Tensor:
+    """The sum of |x|^ord of all entries."""
+    return self.abs().pow(ord).sum()
+
+
 def declare_foreach_functions() -> None:
     """Declare them all, once the methods are there."""
     methods = SPACES["method"]
@@ -88,5 +93,6 @@ def declare_foreach_functions() -> None:
     for name in ("addcdiv", "addcmul"):
         declare_foreach(name, ternary(name))
         declare_foreach(f"{name}_", ternary(f"{name}_"))
-    for name in ("lerp", "lerp_", "copy_", "zero_", "norm", "clone", "max"):
+    for name in ("lerp", "lerp_", "copy_", "zero_", "norm", "clone", "max", "mm"):
         declare_foreach(name, methods[name])
+    declare_foreach("powsum", sum_of_powers)

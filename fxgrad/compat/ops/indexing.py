@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from itertools import repeat
 from math import prod
-from operator import index as as_index
 from operator import is_
 from typing import Any
 
@@ -20,9 +19,8 @@ from ... import ops
 from ...core.aval import aval_of, kind_of
 from ...core.errors import ConcretizationError, UnsupportedError
 from ...core.interpreter import Tracer, concretize
-from .._core import strides
 from .._core.dtypes import short_name
-from .._core.errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
+from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.inplace import fill_number, to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -31,28 +29,24 @@ from .._declare.out import with_out
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from .arguments import dim_index, normalize_dim
+from .basic_views import (
+    check_dimension_count,
+    find_basic_view,
+    normalize_slice,
+    position_in_dim,
+    select_view,
+    slice_view,
+)
 from .copying import copy_
 from .joining import cat
 from .slicing import alias
+from .sparse_gradient import choose_sparsely
 from .viewing import broadcast_shapes, expand_values, reshape, unsqueeze
 
 INDEXING_OPTIONS: dict[str, Any] = {"out": False, "composite": Rearrangement}
 
 
 # -- integers, slices, None ------------------------------------------
-def declare_basic_view(name: str) -> Any:
-    """Declare the view operation of an index of integers and slices, under one of torch's names for its node."""
-
-    @operation("input", name=name, spaces="", view=True, **INDEXING_OPTIONS)
-    def view_part(input, index) -> Any:
-        return strides.basic_view, (input,), {"index": index}
-
-    return view_part
-
-
-select_view, slice_view = declare_basic_view("select"), declare_basic_view("slice")
-
-
 @operation("input place", name="select", spaces="", view=True, **INDEXING_OPTIONS)
 def select_traced(input, place, dim: int) -> Any:
     """Select the part at a traced place, which may differ between the entries of a batch."""
@@ -82,6 +76,11 @@ def is_mask(entry) -> bool:
         return False
     dtype = aval_of(refresh(entry).value if isinstance(entry, Tensor) else entry).dtype
     return kind_of(dtype) == "b" or dtype == np.uint8
+
+
+def is_plain_index(value) -> bool:
+    """Whether a value is an array of positions with axes."""
+    return type(value) is np.ndarray and value.dtype.char in "lqi" and bool(value.shape)
 
 
 def is_unknown(entry) -> bool:
@@ -144,7 +143,7 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                 "convert a 0-dim tensor to a number"
             )
-        raise DimensionError(f"too many indices for tensor of dimension {len(shape)}")
+        check_dimension_count(used, shape)
     template: list[Any] = []  # for the dimensions of the input
     left: list[Any] = []  # for those of the result
     new: list[int] = []  # the places of dimensions of length one to be made there
@@ -162,10 +161,7 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
             left.append(None)
             last = None
         elif isinstance(e, slice):
-            if e.step is not None and as_index(e.step) <= 0:
-                raise ArgumentValueError("step must be greater than zero")
-            start, stop, step = e.indices(shape[d])
-            template.append(slice(start, max(start, stop), step))
+            template.append(normalize_slice(e, shape[d]))
             left.append(None)
             last, whole = slice_view, False
         elif type(e) is not int and is_truth_value(e):
@@ -183,7 +179,7 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
             last, whole = select_view, False
     if not whole or not left:
         template += [slice(None)] * (len(shape) - len(template))
-        input = (last or slice_view).operation((input,), {"index": tuple(template)})
+        input = (last or slice_view)(input, tuple(template))
     elif not has_indices(left) and not new and not taken:
         input = alias(input)
     for place, dim in taken:
@@ -191,20 +187,6 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
     for place in new:
         input = unsqueeze(input, place)
     return input, left
-
-
-def position_in_dim(entry, shape: tuple[int, ...], dim: int) -> int:
-    """Convert an integer of a key to a position along a dimension."""
-    try:
-        place = as_index(entry)
-    except TypeError:
-        raise DimensionError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{type(entry).__name__})"
-        ) from None
-    if not -shape[dim] <= place < shape[dim]:
-        raise DimensionError(f"index {place} is out of bounds for dimension {dim} with size {shape[dim]}")
-    return place % shape[dim]
 
 
 def index_arrays(entry, shape: tuple[int, ...], dim: int) -> list[Any]:
@@ -314,9 +296,15 @@ def getitem(self: Tensor, key) -> Tensor:
     (tensor([3, 4, 5]), tensor([[0, 2],
             [3, 5]]), tensor([4, 5]))
     """
-    shape = self.value.shape
-    if type(key) is int and shape and -shape[0] <= key < shape[0]:
-        return select_view.operation((self,), {"index": (key % shape[0],)})
+    if type(key) is int and self.value.shape:
+        return select_view(self, (key,))
+    if key is None:
+        return unsqueeze(self, 0)
+    maker = find_basic_view(key)
+    if maker is not None:
+        return maker(self, key)
+    if type(key) is Tensor and is_plain_index(key.value) and self.value.shape:
+        return index_values(self, [key], (True, *repeat(False, len(self.value.shape) - 1)))
     view, left = apply_basic_index(self, normalize_key(key))
     return index_values(view, *indices_and_template(left)) if has_indices(left) else view
 
@@ -353,6 +341,11 @@ def setitem(self: Tensor, key, value) -> None:
     if key is False:
         return
     key = normalize_key(key)
+    basic = (key,) if type(key) is int and self.value.shape else key
+    maker = find_basic_view(basic)
+    if maker is not None:
+        write_view(maker(self, basic), value)
+        return
     view, left = apply_basic_index(self, key)
     if not has_indices(left):
         write_view(view, value)
@@ -491,7 +484,8 @@ def gather_values(input, index, dim: int) -> Any:
 
 @expose("function method")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out=None) -> Tensor:
-    """The entries at places along a dimension; entries along the others are matched.
+    """The entries at places along a dimension; entries along the others are matched. With `sparse_grad` the gradient
+    of `input`, where that is a leaf, is a sparse Tensor of the entries that were read.
 
     >>> import fxgrad.compat as torch
     >>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[1], [0]])).tolist()
@@ -502,6 +496,12 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     check_index("gather", places, here.shape, d)
     if aval_of(places).size:
         check_index_fits("gather", places, here, d)
+    if sparse_grad and out is None and len(input.shape) == len(index.shape) and type(places) is np.ndarray:
+        arrays = np.ix_(*map(np.arange, places.shape))
+        matched = [places if i == d else np.broadcast_to(x, places.shape) for i, x in enumerate(arrays)]
+        found = choose_sparsely(gather_values.operation, input, matched)
+        if found is not None:
+            return found
     if len(input.shape) == len(index.shape) or not aval_of(places).size:
         return gather_values.operation((input, index), {"dim": d}, out)
     flat = gather_values.operation(
@@ -523,6 +523,8 @@ def index_select(input, dim: int, index) -> Any:
     if type(index) is np.ndarray and index.size and (index.min() < 0 or index.max() >= n):
         raise DimensionError("index out of range in self")
     if not input.ndim:
+        if (count := aval_of(index).size) != 1:
+            raise TensorError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
         return ops.getitem, (input, index), {"index": ()}
     flat = index if index.ndim else ops.reshape(index, shape=(1,))
     return ops.getitem, (input, flat), {"index": dim_index(d, ops.ARRAY)}

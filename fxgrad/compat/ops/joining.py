@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import ops
+from ...core.aval import aval_of
 from ...ops.kinds import Linear
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
 from .._declare.operation import operation
@@ -21,6 +23,9 @@ from .arguments import dim_index, normalize_dim
 from .casting import to_copy
 from .declarers import add_aliases
 from .viewing import atleast_1d, atleast_2d, atleast_3d, expand_values, reshape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 stack_primitive = declare_primitive(
     Linear,
@@ -45,7 +50,7 @@ def stack_values(tensors, dim: int) -> Any:
     return stack_primitive, tensors, {"axis": dim}
 
 
-def promote_tensors(tensors, operation: str) -> list[Tensor]:
+def promote_tensors(tensors, operation: str) -> Sequence[Tensor]:
     """Convert a non-empty sequence of Tensors to their common dtype."""
     if not isinstance(tensors, tuple | list):
         raise ArgumentError(
@@ -56,11 +61,17 @@ def promote_tensors(tensors, operation: str) -> list[Tensor]:
             raise ArgumentError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
     if not tensors:
         raise ArgumentValueError(f"torch.{operation}(): expected a non-empty list of Tensors")
-    dtypes = {x.dtype for x in tensors}
+    dtypes = {value_dtype(x.value) for x in tensors}
     if len(dtypes) == 1:
-        return list(tensors)
+        return tensors
     common = from_numpy_dtype(result_numpy_dtype([x.value for x in tensors]))
     return [x if x.dtype is common else to_copy(x, common) for x in tensors]
+
+
+def value_shape(x: Tensor) -> tuple[int, ...]:
+    """The shape as Python's tuple, which costs less than torch's Size."""
+    value = x.value
+    return value.shape if type(value) is np.ndarray else aval_of(value).shape
 
 
 @expose()
@@ -72,29 +83,35 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
     """
     parts = promote_tensors(tensors, "cat")
-    for i, x in enumerate(parts):
-        if not x.shape:
-            raise TensorError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    kept = [x for x in parts if x.shape != (0,)] or parts
-    first = kept[0].shape
+    shapes = [value_shape(x) for x in parts]
+    if () in shapes:
+        raise TensorError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+    first = next((s for s in shapes if s != (0,)), (0,))
     d = normalize_dim(dim, len(first))
-    if len(kept) < len(parts):
+    if first != (0,) and (0,) in shapes:
         nothing = (*first[:d], 0, *first[d + 1 :])
-        kept = [x.reshape(nothing) if x.shape == (0,) and x.requires_grad else x for x in parts]
-        kept = [x for x in kept if x.shape != (0,)]
-    for i, x in enumerate(kept):
-        if len(x.shape) != len(first):
-            raise TensorError(
-                f"Tensors must have same number of dimensions: got {len(first)} and {len(x.shape)}"
-            )
-        for j, (n, m) in enumerate(zip(x.shape, first)):
-            if n != m and j != d:
-                raise TensorError(
-                    f"Sizes of tensors must match except in dimension {d}. Expected size {m} but got size {n} for "
-                    "tensor "
-                    f"number {i} in the list."
-                )
-    return cat_values.operation((kept,), {"dim": d}, out)
+        parts = [
+            x.reshape(nothing) if s == (0,) else x
+            for x, s in zip(parts, shapes)
+            if s != (0,) or x.requires_grad
+        ]
+        shapes = [value_shape(x) for x in parts]
+    before, after = first[:d], first[d + 1 :]
+    for i, s in enumerate(shapes):
+        if len(s) != len(first) or s[:d] != before or s[d + 1 :] != after:
+            raise mismatch_error(first, s, d, i)
+    return cat_values.operation((parts,), {"dim": d}, out)
+
+
+def mismatch_error(first: tuple[int, ...], shape: tuple[int, ...], dim: int, place: int) -> TensorError:
+    """Return the error for a Tensor that cannot be joined to the first along a dimension."""
+    if len(shape) != len(first):
+        return TensorError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+    n, m = next((n, m) for j, (n, m) in enumerate(zip(first, shape)) if n != m and j != dim)
+    return TensorError(
+        f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for tensor number "
+        f"{place} in the list."
+    )
 
 
 @expose()
@@ -103,13 +120,14 @@ def stack(tensors, dim: int = 0, *, out=None) -> Tensor:
     if isinstance(tensors, tuple | list) and not tensors:
         raise TensorError("stack expects a non-empty TensorList")
     parts = promote_tensors(tensors, "stack")
+    first = value_shape(parts[0])
     for i, x in enumerate(parts):
-        if x.shape != parts[0].shape:
+        if value_shape(x) != first:
             raise TensorError(
-                f"stack expects each tensor to be equal size, but got {list(parts[0].shape)} at entry 0 and "
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(x.shape)} at entry {i}"
             )
-    d = normalize_dim(dim, len(parts[0].shape) + 1)
+    d = normalize_dim(dim, len(first) + 1)
     return stack_values.operation((parts,), {"dim": d}, out)
 
 

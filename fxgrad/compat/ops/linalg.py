@@ -23,13 +23,14 @@ from ...numpy.linalg import norms, solving
 from ...ops.linalg import column_matrix, matrix_transpose
 from .._core.dtypes import as_numpy_dtype, short_name
 from .._core.errors import LinAlgError, TensorError
-from .._core.tensor import make_tensor
+from .._core.tensor import Tensor, make_tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import SPACES, expose
 from .declarers import check_same_dtype, expose_with, step_primitives
 from .elimination import zero_pivot
+from .entries import entries_of_all
 from .reduction import p_norm
 from .slicing import diagonal
 
@@ -140,6 +141,7 @@ def check_info(info, message) -> None:
 
 def tolerances(a, atol, rtol) -> tuple[Any, Any]:
     """Complete the absolute and relative tolerances; without either, what is as small as rounding errors is zero."""
+    atol, rtol = (x.detach().numpy()[()] if isinstance(x, Tensor) else x for x in (atol, rtol))
     absolute = atol is not None and (np.ndim(atol) > 0 or atol > 0)
     if rtol is None:
         rtol = 0.0 if absolute else float(np.finfo(aval_of(a).dtype).eps) * max(a.shape[-2:])
@@ -221,15 +223,36 @@ def solve_systems(name: str, primitive, a, b, left: bool, **params) -> Any:
     return solving.solve_broadcast(primitive, a, b, **params)
 
 
-def solve_for_any(name: str, a, b, left: bool) -> Any:
+def solve_for_any(name: str, a, b, left: bool, **params) -> Any:
     """Solve AX = B, or XA = B with `left=False`; B may be vectors."""
     if not is_vector_rhs(a, b):
-        return solve_systems(name, ops.solve, a, b, left)
-    x = solve_systems(name, ops.solve, a, column_matrix(b), True)
+        return solve_systems(name, ops.solve, a, b, left, **params)
+    x = solve_systems(name, ops.solve, a, column_matrix(b), True, **params)
     return ops.reshape(x, shape=x.shape[:-1])
 
 
-@operation("A B", spaces="linalg", node="LinalgSolveExBackward0", by_value=True, keeps_results=True)
+@operation(
+    "A B",
+    name="linalg_solve",
+    spaces="",
+    node="LinalgSolveExBackward0",
+    out=False,
+    by_value=True,
+    keeps_results=True,
+    results=tuple,
+    constant=(1, 2),
+)
+def solution_and_factors(A, B, left: bool) -> Any:
+    """(X, the factors of A, if these are worth while): the derivative solves with them."""
+    check_square("linalg.solve", A)
+    check_pair("linalg.solve", A, B)
+    with translate_errors(unsolvable_message, lambda: zero_pivot(A)):
+        factors = ops.factors_of(A if left or is_vector_rhs(A, B) else matrix_transpose(A))
+        return [solve_for_any("linalg.solve", A, B, left, factors=factors), *factors]
+
+
+@expose("linalg", "solve")
+@with_out
 def linalg_solve(A, B, *, left: bool = True) -> Any:
     """X with AX = B, or with `left=False` XA = B. B is a matrix or a vector.
 
@@ -240,10 +263,7 @@ def linalg_solve(A, B, *, left: bool = True) -> Any:
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 4.0])).tolist()
     [1.0, 1.0]
     """
-    check_square("linalg.solve", A)
-    check_pair("linalg.solve", A, B)
-    with translate_errors(unsolvable_message, lambda: zero_pivot(A)):
-        return solve_for_any("linalg.solve", A, B, left)
+    return solution_and_factors(A, B, left)[0]
 
 
 def unsolvable_message(which: str, pivot: int) -> str:
@@ -347,7 +367,7 @@ def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None)
         rcond = tolerances(A, None, None)[1]
     rank, values = ranks(A.detach(), rcond)
     m, n = A.shape[-2:]
-    full = driver != "gelsy" and m > n and bool(np.all(concretize(rank.value, "the rank") == n))
+    full = driver != "gelsy" and m > n and bool(np.all(entries_of_all(rank.value, "the rank") == n))
     solution, residuals = least_squares(A, B, rcond, full)
     nothing = tuple(make_tensor(A.tape, np.zeros(0, aval_of(x.value).dtype)) for x in (rank, values))
     return LstsqResult(

@@ -20,7 +20,7 @@ from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .._declare.spaces import expose
 from .arithmetic import check_factor
-from .declarers import number_like
+from .declarers import add_aliases, number_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,6 +158,9 @@ def mm(input, mat2) -> Any:
             [ 9., 13.]])
     """
     return multiply_matrices(input, mat2)
+
+
+add_aliases("function", spmm=mm, dsmm=mm, hsmm=mm)  # as programs with sparse matrices call it
 
 
 @operation("input mat2")

@@ -40,6 +40,25 @@ def norm(input: Tensor, p="fro", dim=None, keepdim: bool = False, out=None, dtyp
     return norm_values(input, 2 if p is None else p, dim, keepdim, dtype, out=out)
 
 
+@expose()
+def frobenius_norm(input: Tensor, dim, keepdim: bool = False, *, out=None) -> Tensor:
+    """The root of the sum of squared moduli along dimensions: see `linalg.vector_norm`."""
+    return norm_values(input, 2, dim, keepdim, None, out=out)
+
+
+@expose()
+def nuclear_norm(input: Tensor, dim=(-2, -1), keepdim: bool = False, *, out=None) -> Tensor:
+    """The sum of the singular values of the matrices in two dimensions: see `linalg.matrix_norm`."""
+    return linalg_matrix_norm(input, "nuc", dim, keepdim, out=out)
+
+
+@expose()
+def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
+    """The norms of order `pow` of the parts at each place along a dimension; -1 stands for that of all."""
+    others = None if dim == -1 else tuple(d for d in range(v.ndim) if d != dim)
+    return norm_values(v, pow, others, dim != -1, None)
+
+
 @operation("input other", promote="float", out=False)
 def dist(input, other, p=2) -> Any:
     """The norm of order p of input - other."""

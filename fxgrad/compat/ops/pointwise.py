@@ -169,7 +169,12 @@ def skip_integers(function) -> Any:
 
 
 round_primitive = declare_primitive(
-    Elementwise, "round", ops.round.primitive.make_kernel, (zero_partial,), static=("decimals",)
+    Elementwise,
+    "round",
+    ops.round.primitive.make_kernel,
+    (zero_partial,),
+    static=("decimals",),
+    computes="round",
 )
 
 

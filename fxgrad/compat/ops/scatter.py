@@ -10,7 +10,7 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of, is_differentiable, kind_of
 from .._core.dtypes import cast_number
-from .._core.errors import DimensionError, TensorError
+from .._core.errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .._core.inplace import to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
@@ -18,7 +18,7 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.promotion import convert_value
 from .._declare.spaces import expose
-from .arguments import infer_shape, normalize_dim
+from .arguments import as_sizes, infer_shape, normalize_dim
 from .declarers import check_same_dtype, kind, number_like, value_dtype
 from .indexing import check_index, check_index_fits, index_put, scatter_index
 from .slicing import as_strided, diagonal, select, slice_values
@@ -297,3 +297,38 @@ diagonal_scatter = declare_scatter_view(diagonal, "diagonal_scatter")
 select_scatter = declare_scatter_view(select, "select_scatter")
 slice_scatter = declare_scatter_view(slice_range, "slice_scatter")
 as_strided_scatter = declare_scatter_view(as_strided, "as_strided_scatter")
+
+
+# -- places counted through ------------------------------------------
+@operation("indices", spaces="", out=False, results=tuple, constant=(0,))
+def places_of(indices, shape: tuple[int, ...]) -> Any:
+    """The places along each dimension of entries that are counted through in the order of rows, round and round."""
+    places = []
+    for size in reversed(shape):
+        places.append(ops.remainder(indices, size))
+        indices = ops.floor_divide(indices, size)
+    return places[::-1]
+
+
+@expose()
+def unravel_index(indices: Tensor, shape) -> tuple[Tensor, ...]:
+    """The places along each dimension of entries of a shape that are counted through in the order of rows.
+
+    Args:
+        indices: integers.
+        shape: one integer or several.
+
+    Raises:
+        TypeError: indices that are no integers.
+        ValueError: a negative size.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
+    if kind(indices) not in "iu":
+        raise ArgumentError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = as_sizes(shape)
+    if min(sizes, default=0) < 0:
+        raise ArgumentValueError(f"'shape' cannot have negative values, but got {sizes}")
+    return places_of(indices.long(), sizes)

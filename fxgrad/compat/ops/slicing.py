@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
 from math import prod
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
@@ -97,16 +98,13 @@ def unbind(input, dim: int = 0) -> Any:
     if not input.ndim:
         raise DimensionError("Dimension specified as 0 but tensor has no dimensions")
     d = place_of(dim, input.ndim)
-    return [strides.basic_view(input, index=dim_index(d, i)) for i in range(input.shape[d])]
+    return [dim_index(d, i) for i in range(input.shape[d])]
 
 
-def slice_by_sizes(input, sizes, dim: int) -> list[Any]:
-    """Slice a value into consecutive parts of the given sizes."""
-    parts, start = [], 0
-    for n in sizes:
-        parts.append(strides.basic_view(input, index=dim_index(dim, slice(start, start + n, None))))
-        start += n
-    return parts
+def consecutive_slices(sizes, dim: int) -> list[Any]:
+    """The indices of consecutive parts of the given sizes."""
+    stops = list(accumulate(sizes, initial=0))
+    return [dim_index(dim, slice(start, stop)) for start, stop in pairwise(stops)]
 
 
 @operation("input", spaces="", name="split", **PIECES)
@@ -114,7 +112,7 @@ def split_values(input, split_size: int, dim: int) -> Any:
     """Slices of one size; the last may be shorter."""
     size = input.shape[dim]
     starts = range(0, size, split_size) if size else [0]
-    return slice_by_sizes(input, [min(split_size, size - start) for start in starts], dim)
+    return consecutive_slices([min(split_size, size - start) for start in starts], dim)
 
 
 @operation("input", **PIECES)
@@ -127,7 +125,7 @@ def split_with_sizes(input, split_sizes, dim: int = 0) -> Any:
             "dimension "
             f"{d}), but got split_sizes={list(split_sizes)}"
         )
-    return slice_by_sizes(input, split_sizes, d)
+    return consecutive_slices(split_sizes, d)
 
 
 @expose("method")

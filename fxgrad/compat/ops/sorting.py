@@ -365,8 +365,8 @@ def unique_consecutive(
     """The elements (or parts along a dimension) that differ from the one before, as `unique`."""
     values = concretize(input, "unique_consecutive")
     axis = 0 if dim is None else normalize_dim(dim, values.ndim)
-    rows = values.reshape(-1) if dim is None else np.moveaxis(values, axis, 0)
-    differs = (rows[1:] != rows[:-1]).reshape(max(len(rows) - 1, 0), -1).any(1)
+    rows = values.reshape(-1) if dim is None or not values.ndim else np.moveaxis(values, axis, 0)
+    differs = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
     begins = np.concatenate([np.ones(min(len(rows), 1), bool), differs])
     found = [np.moveaxis(rows[begins], 0, axis)]
     if return_inverse:

@@ -9,11 +9,14 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
+from ...core.interpreter import concretize
 from .._core.dtypes import default_numpy_dtype, short_name
 from .._core.errors import TensorError
-from .._core.tensor import Tensor
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
+from .._declare.spaces import expose
 from .declarers import kind, value_dtype
 from .entries import by_entries
 
@@ -133,3 +136,55 @@ def histogram(input, edges, weight, bins, range, density: bool) -> Any:
         edges = np.histogram_bin_edges(values, bins, range).astype(values.dtype)
     counts, _ = np.histogram(values, edges, weights=weights, density=density)
     return [counts.astype(values.dtype), edges]
+
+
+HistogramResult = make_result_type("histogramdd", "hist", "bin_edges")
+
+
+@expose()
+def histogramdd(
+    input: Tensor, bins, *, range=None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """How many points, or what weight of them, lie in each box of a grid, and the edges along each dimension.
+
+    Args:
+        input: floating points of (…, n).
+        bins: how many boxes, or n such numbers, or n Tensors of edges.
+        range: n times the lowest and the highest edge, one after the other; by default those of the points.
+        weight: that of each point, 1 unless it is given.
+        density: integrals are 1.
+
+    Raises:
+        RuntimeError: `bins` are not as many as the points have coordinates.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.histogramdd(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), [2, 2]).hist.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    dtype = input.value.dtype
+    if kind(input) != "f":
+        raise TensorError(f"histogramdd: input tensor and hist tensor should be floating, not {input.dtype}")
+    points = concretize(refresh(input).value, "histogramdd()")
+    count = points.shape[-1]
+    bins = [bins] * count if isinstance(bins, int) else list(bins)
+    if len(bins) != count:
+        raise TensorError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input.",
+            hint=f"{count} of them, not {len(bins)}",
+        )
+    points = np.reshape(points, (-1, count))
+    weights = None if weight is None else np.ravel(concretize(refresh(weight).value, "histogramdd()"))
+    if range is None:
+        ends = [(x.min(), x.max()) if x.size else (0, 1) for x in points.T]
+    else:
+        ends = list(zip(range[::2], range[1::2]))
+    edges = [
+        refresh(b).value if isinstance(b, Tensor) else np.histogram_bin_edges(x, b, end).astype(dtype)
+        for x, b, end in zip(points.T, bins, ends)
+    ]
+    with np.errstate(all="ignore"):  # densities of no points
+        counts = np.histogramdd(points, edges, weights=weights, density=density)[0]
+    tape = current_tape()
+    return HistogramResult(
+        make_tensor(tape, counts.astype(dtype)), tuple([make_tensor(tape, e) for e in edges])
+    )

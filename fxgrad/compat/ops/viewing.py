@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -156,10 +155,14 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
     if dtype is not None:
         check_readable(self)
         return view_dtype_values(self, dtype)
-    if shape is None or not all(map(hasattr, shape, repeat("__index__"))):
-        raise ArgumentError("view() received an invalid combination of arguments", hint="x.view(2, 3)")
+    try:
+        shape = as_sizes(shape)
+    except TypeError:
+        raise ArgumentError(
+            "view() received an invalid combination of arguments", hint="x.view(2, 3)"
+        ) from None
     if is_c_contiguous(self.value):
-        return view_values(self, infer_shape(shape, self.value.size))
+        return view_values(self, shape)
     here = layout_array(self)
     shape = infer_shape(shape, here.size)
     if not can_view_as(here, shape):
@@ -187,10 +190,11 @@ def is_c_contiguous(value) -> bool:
 @expose()
 def reshape(input: Tensor, shape) -> Tensor:
     """The same entries in another shape: a view where strides allow it, a copy otherwise."""
+    shape = as_sizes(shape)
     if is_c_contiguous(input.value):
-        return view_values(input, infer_shape(as_sizes(shape), input.value.size))
+        return view_values(input, shape)
     here = layout_array(input)
-    shape = infer_shape(as_sizes(shape), here.size)
+    shape = infer_shape(shape, here.size)
     return view_values(input, shape) if can_view_as(here, shape) else reshape_copy(input, shape)
 
 
@@ -373,7 +377,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 def reverse_dims(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
-    ndim = len(self.shape)
+    ndim = self.value.ndim
     if ndim != 2 and ndim:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "

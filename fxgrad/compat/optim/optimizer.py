@@ -1,96 +1,162 @@
-"""Optimizer: groups of parameters with their options, the state of each, and a step.
-
-An optimizer is a rule for one parameter, on arrays: `update(value, gradient, state, options)` returns the new value. It
-may write into what it was given, and must use what the operators return: traced values have no memory to write into.
-"""
+"""Optimizer: groups of parameters with their options, the state of each, and hooks around steps."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
+from copy import deepcopy
 from functools import partial, wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
-from ...core import source_info
 from ...core.interpreter import CURRENT, api_boundary
-from .._core.bits import has_bit, memory_array, write_memory
-from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
-from .._core.memory import VERSIONS, ensure_no_overlap, is_array
-from .._core.modes import current_modes
-from .._core.tape import current_tape
-from .._core.tensor import Tensor, make_tensor, refresh
-from .._core.views import rebind_value
-from ..autograd.grad_mode import enable_grad
-from ..nn.modules.functional_modules import make_constructor
+from .. import _surface  # noqa: F401  Tensors have all their methods
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.hooks import HookList, RemovableHandle
+from .._core.tensor import Tensor
 from ..nn.modules.module import clear_grad
-from .blocks import is_for_blocks, update_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
+
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+
+HOOK_KINDS = (
+    "step_pre",
+    "step_post",
+    "state_dict_pre",
+    "state_dict_post",
+    "load_state_dict_pre",
+    "load_state_dict_post",
+)
+GLOBAL_PRE_HOOKS, GLOBAL_POST_HOOKS = HookList(), HookList()  # around the steps of all optimizers
 
 
-OPTION_NAMES = {"lr": "learning rate", "eps": "epsilon value"}
+class _RequiredParameter:
+    """The default of an option that every group has to give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Have hook(optimizer, args, kwargs) called before the steps of all optimizers; see
+    `Optimizer.register_step_pre_hook`."""
+    return GLOBAL_PRE_HOOKS.add(hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Have hook(optimizer, args, kwargs) called after the steps of all optimizers."""
+    return GLOBAL_POST_HOOKS.add(hook)
 
 
 def note_step(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the `step` of an optimizer, so that it notes that there was one: see `lr_scheduler`. To a profile it is one
-    step as well."""
+    """Wrap the `step` of an optimizer: it calls the hooks, and notes that there was a step, see `lr_scheduler`. To a
+    profile it is one step as well. Where it is called by the `step` of a subclass, it is part of that one. An optimizer
+    around another, which has not called `Optimizer.__init__`, has no hooks."""
 
     @wraps(step)
     def wrapper(self, *args, **kwargs) -> Any:
+        if type(self).step is not wrapper or "_optimizer_step_pre_hooks" not in self.__dict__:
+            return step(self, *args, **kwargs)
         self._opt_called = True
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        run = step
+        if before or after or GLOBAL_PRE_HOOKS or GLOBAL_POST_HOOKS:
+            run = partial(step_with_hooks, step)
         observer = CURRENT.get().observer
         if observer is None:
-            return step(self, *args, **kwargs)
+            return run(self, *args, **kwargs)
         name = f"Optimizer.step#{type(self).__name__}.step"
-        return observer.observe("user", name, (), partial(step, self, *args, **kwargs))
+        return observer.observe("user", name, (), partial(run, self, *args, **kwargs))
 
     return wrapper
 
 
+def step_with_hooks(step: Callable[..., Any], self: Optimizer, *args, **kwargs) -> Any:
+    """Make a step between its hooks. They get the optimizer among the arguments, as torch's do."""
+    args = (self, *args)
+    for hook in chain(GLOBAL_PRE_HOOKS.to_list(), self._optimizer_step_pre_hooks.to_list()):
+        found = hook(self, args, kwargs)
+        if found is None:
+            continue
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise TensorError(
+                f"{step} must return None or a tuple of (new_args, new_kwargs), but got {found}."
+            )
+        args, kwargs = found
+    result = step(*args, **kwargs)
+    for hook in chain(self._optimizer_step_post_hooks.to_list(), GLOBAL_POST_HOOKS.to_list()):
+        hook(self, args, kwargs)
+    return result
+
+
 class Optimizer:
-    """The base of all optimizers.
+    """The base of all optimizers: subclasses define `step`.
 
     `param_groups` are dicts of options with their "params"; `state` has a dict of Tensors for each parameter.
+
+    Args:
+        params: Tensors, or pairs of a name and a Tensor, or groups: dicts with their "params" and options.
+        defaults: the options of groups that do not give their own; `required` for those that they must give.
+
+    Raises:
+        TypeError, ValueError: see `add_param_group`; no parameters at all.
     """
 
-    fixed: dict[str, Any] = {}  # noqa: RUF012
-    non_negative = ""  # the options that may not be negative
-    is_elementwise = False  # whether `update` treats each entry by itself
+    _optimizer_step_pre_hooks: HookList
+    _optimizer_step_post_hooks: HookList
+    _optimizer_state_dict_pre_hooks: HookList
+    _optimizer_state_dict_post_hooks: HookList
+    _optimizer_load_state_dict_pre_hooks: HookList
+    _optimizer_load_state_dict_post_hooks: HookList
 
-    def __init_subclass__(cls, options: str | None = None, fixed: dict[str, Any] | None = None, **rest):
-        """Give the class the parameters `options`; the options that are `fixed` are none of them."""
+    def __init_subclass__(cls, **rest):
         super().__init_subclass__(**rest)
         if "step" in cls.__dict__:
             cls.step = note_step(cls.step)  # type: ignore[method-assign]
-        if options is not None:
-            cls.fixed = fixed or {}
-            cls.__init__ = api_boundary(make_constructor(f"params, {options}", start_with_options))
 
-    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]):
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]):
         self.defaults = defaults
-        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self._begin_hooks()
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         if isinstance(params, Tensor):
             raise ArgumentError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 + params.type()
             )
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ArgumentValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
+    profile_hook_step = staticmethod(note_step)
+
+    def _begin_hooks(self) -> None:
+        """Begin with no hooks where there are no lists of them yet."""
+        for kind in HOOK_KINDS:
+            self.__dict__.setdefault(f"_optimizer_{kind}_hooks", HookList())
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
+
+    # -- parameters ------------------------------------------
     @api_boundary
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with options of their own; those not given are the defaults.
 
+        Args:
+            param_group: its "params" are Tensors, or pairs of a name and a Tensor as in all other groups. The dict
+                itself becomes the group.
+
         Raises:
             TypeError: what is no Tensor.
-            ValueError: no leaf; a parameter that is in another group; an option out of range.
+            ValueError: no leaf; a parameter that is in another group; names in some groups only; a required option
+                that is not there.
         """
         if not isinstance(param_group, dict):
             raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
@@ -101,31 +167,47 @@ class Optimizer:
                 "will change between runs. Please use a list instead."
             )
         params = [given] if isinstance(given, Tensor) else list(given)
-        if params and isinstance(params[0], tuple):
-            param_group["param_names"] = [name for name, _ in params]
-            params = [p for _, p in params]
+        names = [p[0] for p in params if isinstance(p, tuple)]
+        if names:
+            if len(names) < len(params):
+                raise ArgumentValueError(
+                    "all optimizer params should be with/without names. Some param names are missing"
+                )
+            param_group["param_names"], params = names, [p[1] for p in params]
+        param_group["params"] = params
         for p in params:
             if not isinstance(p, Tensor):
                 raise ArgumentError(
                     f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
                 )
-            if not p.is_leaf:
+            if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ArgumentValueError("can't optimize a non-leaf Tensor")
-        taken = {id(p) for group in self.param_groups for p in group["params"]}
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ArgumentValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
+            param_group.setdefault(name, default)
+        if len({id(p) for p in params}) < len(params):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
+                UserWarning,
+                stacklevel=4,
+            )
+        taken = {id(p) for p in self._all_parameters()}
         if any(id(p) in taken for p in params):
             raise ArgumentValueError("some parameters appear in more than one parameter group")
-        group = self.defaults | param_group | {"params": params}
-        self.check(group)
-        self.param_groups.append(group)
+        if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[-1]):
+            which = "with" if "param_names" in param_group else "without"
+            raise ArgumentValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {which} names to the optimizer"
+            )
+        self.param_groups.append(param_group)
 
-    def check(self, options: dict[str, Any]) -> None:
-        """Raise for options out of range."""
-        for name in self.non_negative.split():
-            check_option(options[name] >= 0, OPTION_NAMES.get(name, f"{name} value"), options[name])
-
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
-        """The new value of a parameter; see the module."""
-        raise NotImplementedError
+    def _all_parameters(self) -> Iterable[Tensor]:
+        return chain.from_iterable(group["params"] for group in self.param_groups)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or make them zero."""
@@ -133,141 +215,169 @@ class Optimizer:
         if observer is None:
             self._clear_grads(set_to_none)
         else:
-            name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
-            observer.observe("user", name, (), partial(self._clear_grads, set_to_none))
+            observer.observe(
+                "user", self._zero_grad_profile_name, (), partial(self._clear_grads, set_to_none)
+            )
 
     def _clear_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for p in group["params"]:
                 clear_grad(p, set_to_none)
 
-    @note_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters that have a gradient; returns what `closure`, called first, returned."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        site = source_info.user_frame()
-        with np.errstate(all="ignore"):
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        self.update_parameter(p, group, site)
-        return loss
+        """Update all parameters that have a gradient: subclasses define it. It returns what `closure`, which is called
+        first, returned."""
+        raise NotImplementedError
 
-    def update_parameter(self, p, group: dict[str, Any], site) -> None:
-        """Update one parameter."""
-        mutations = current_modes().mutations
-        if mutations is not None:
-            mutations.keep(memory_array(p))
-        value, gradient = refresh(p).value, refresh(p.grad).value
-        if is_array(value):
-            ensure_no_overlap(value)
-            value = whole = value.copy() if has_bit(p) else value
-        if value.dtype.kind == "c" and is_array(value):  # as pairs of real numbers
-            value, gradient = as_real_pairs(value), as_real_pairs(gradient)
-        kept = self.state.get(p, {})
-        state = {name: x.value if isinstance(x, Tensor) else x for name, x in kept.items()}
-        options = {
-            name: x.value if isinstance(x, Tensor) else x for name, x in group.items() if name != "params"
-        }
-        if options["maximize"]:
-            gradient = -gradient
-        if self.is_elementwise and is_for_blocks(value, gradient, state):
-            new = update_blocks(self.update, value, gradient, state, options)
-        else:
-            new = self.update(value, gradient, state, options)
-        for name, x in state.items():
-            known = kept.get(name)
-            if isinstance(known, Tensor):
-                known.value = make_tensor(known.tape, x).value
-            else:
-                kept[name] = make_tensor(current_tape(), x) if hasattr(x, "shape") else x
-        if kept:
-            self.state[p] = kept
-        if not is_array(value) or not is_array(new):
-            rebind_value(p, new)
-            return
-        if new is not value:
-            value[...] = new
-        if has_bit(p):
-            write_memory(p, whole)
-        VERSIONS.record_change(memory_array(p), "step_", site)
+    def _cuda_graph_capture_health_check(self) -> None:
+        """This does nothing; steps written for torch call it before a capture by CUDA."""
+
+    _accelerator_graph_capture_health_check = _cuda_graph_capture_health_check
+
+    # -- hooks ------------------------------------------
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have hook(optimizer, args, kwargs) called before each step; (args, kwargs) that it returns are used instead.
+
+        Returns:
+            A handle whose `remove()` takes it away again.
+
+        >>> import fxgrad.compat as torch
+        >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("a step"))
+        >>> optimizer.step()
+        a step
+        """
+        return self._optimizer_step_pre_hooks.add(hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have hook(optimizer, args, kwargs) called after each step."""
+        return self._optimizer_step_post_hooks.add(hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Have hook(optimizer) called before `state_dict`; first of all with `prepend`."""
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Have hook(optimizer, state_dict) called after `state_dict`, whose result is what it returns, if not None."""
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Have hook(optimizer, state_dict) called before `load_state_dict`, which loads what it returns, if not None;
+        the dict is a shallow copy."""
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Have hook(optimizer) called after `load_state_dict`."""
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # -- the state out and in ------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """The options, and the state of each parameter, by its number among all."""
-        numbers = {id(p): i for i, p in enumerate(self._params())}
-        return {
-            "state": {numbers[id(p)]: dict(state) for p, state in self.state.items()},
+        """The options, and the state of each parameter, by its number among all.
+
+        Returns:
+            {"state": number → dict, "param_groups": the groups with numbers as "params"}, or what hooks made of it.
+        """
+        for hook in self._optimizer_state_dict_pre_hooks.to_list():
+            hook(self)
+        numbers: dict[int, int] = {}
+        for p in self._all_parameters():
+            numbers.setdefault(id(p), len(numbers))
+        found: dict[str, Any] = {
+            "state": {
+                numbers[id(p)] if isinstance(p, Tensor) else p: state for p, state in self.state.items()
+            },
             "param_groups": [
-                {**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups
+                {name: x for name, x in group.items() if name != "params"}
+                | {"params": [numbers[id(p)] for p in group["params"]]}
+                for group in self.param_groups
             ],
         }
+        for hook in self._optimizer_state_dict_post_hooks.to_list():
+            changed = hook(self, found)
+            found = found if changed is None else changed
+        return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take back what `state_dict` returned. What belongs to the entries of a parameter takes its dtype.
+        """Take back what `state_dict` returned. What belongs to the entries of a parameter takes its dtype; options
+        that are not there stay as they are.
 
         Raises:
             ValueError: there are other groups, or other numbers of parameters in them.
         """
-        groups = state_dict["param_groups"]
-        if len(groups) != len(self.param_groups):
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.to_list():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        loaded = deepcopy(state_dict["param_groups"])
+        if len(loaded) != len(self.param_groups):
             raise ArgumentValueError("loaded state dict has a different number of parameter groups")
-        if any(len(new["params"]) != len(old["params"]) for new, old in zip(groups, self.param_groups)):
+        if any(len(new["params"]) != len(old["params"]) for new, old in zip(loaded, self.param_groups)):
             raise ArgumentValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
-        params = dict(zip(chain.from_iterable(group["params"] for group in groups), self._params()))
-        self.state = defaultdict(dict)
-        for number, state in state_dict["state"].items():
-            p = params[number]
-            self.state[p] = {name: load_entry(name, x, p) for name, x in state.items()}
-        for old, new in zip(self.param_groups, groups):
-            old.update({name: x for name, x in new.items() if name != "params"})
+        params = dict(zip(chain.from_iterable(group["params"] for group in loaded), self._all_parameters()))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for number, entries in state_dict["state"].items():
+            if number in params:
+                state[params[number]] = load_entry("", entries, params[number])
+            else:
+                state[number] = entries
+        groups = [old | new | {"params": old["params"]} for old, new in zip(self.param_groups, loaded)]
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in self._optimizer_load_state_dict_post_hooks.to_list():
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take attributes back, as copies and pickles do; optimizers of one's own add here what older ones lack."""
+        """Take attributes back, as copies, pickles and `load_state_dict` do; optimizers of one's own add here what
+        older ones lack."""
         self.__dict__.update(state)
-
-    def _params(self) -> Any:
-        return chain.from_iterable(group["params"] for group in self.param_groups)
+        self._begin_hooks()
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
+            lines += [""] * (i > 0) + [f"Parameter Group {i}"]
             lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
         return "\n".join([*lines, ")"])
 
 
-def as_real_pairs(array) -> Any:
-    """A complex array as a real one in the same memory, with real and imaginary parts along a last axis."""
-    return array[..., None].view(np.dtype(f"f{array.itemsize // 2}"))
+def add_hook(hooks: OrderedDict, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+    """Append a hook to others, or put it before them."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
 
 
-def start_with_options(self, given: dict[str, Any]) -> None:
-    """The `__init__` of an optimizer whose options are declared."""
-    params = given.pop("params")
-    options = given | self.fixed
-    if options["differentiable"]:
-        raise NotSupportedError(
-            "differentiable=True: steps are not recorded",
-            hint="compute new parameters from gradients made with create_graph=True, for func.functional_call",
-        )
-    Optimizer.__init__(self, params, options)
+def load_entry(name: str, x, p: Tensor) -> Any:
+    """Copy a loaded entry of the state of a parameter, and what is in it; Tensors take the parameter's dtype."""
+    if isinstance(x, Tensor):
+        copied = x.detach().clone()
+        return copied.to(p.dtype) if name != "step" and p.dtype.is_floating_point else copied
+    if isinstance(x, dict):
+        return {key: load_entry(key, inner, p) for key, inner in x.items()}
+    return type(x)(load_entry(name, inner, p) for inner in x) if isinstance(x, list | tuple) else x
 
 
-def load_entry(name: str, x, p) -> Any:
-    """Convert a loaded entry of the state of a parameter to its dtype."""
-    if not isinstance(x, Tensor) or name == "step":
-        return x
-    x = x.detach().clone()
-    return x.to(p.dtype) if p.dtype.is_floating_point else x
-
-
-def check_option(holds: bool, name: str, value) -> None:
+def check_option(holds: bool, name: str, value, problem: str = "Invalid {}: {}") -> None:
     """Raise for an option out of range."""
     if not holds:
-        raise ArgumentValueError(f"Invalid {name}: {value}")
+        raise ArgumentValueError(problem.format(name, value))
+
+
+def check_learning_rate(lr) -> None:
+    """Raise for a learning rate that is a Tensor of several entries."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ArgumentValueError("Tensor lr must be 1-element")

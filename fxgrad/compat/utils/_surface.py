@@ -1,6 +1,6 @@
 """The names of `torch.utils`."""
 
 from .. import _surface  # Tensors have all their methods
-from . import checkpoint, data, hooks
+from . import checkpoint, data, dlpack, hooks
 
-__all__ = ["checkpoint", "data", "hooks"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks"]

@@ -67,6 +67,7 @@ CASES = [
     case("hardshrink", X),
     case("prelu", T(2, 3, 4), T(3)),
     case("prelu", T(2, 3, 4), T(1)),
+    case("prelu", T(), T(1)),
     case(".relu", X),
     case(".relu_", X),
     case(".prelu", T(4), T(1)),

@@ -1,5 +1,7 @@
 """Arithmetic of two and more operands."""
 
+import math
+
 from tests.parity.compat.case import T, case
 
 A, B = T(2, 3), T(3, low=0.5, high=2)
@@ -119,6 +121,10 @@ CASES = [
     *[case("pow", T(values=[0.0, 1.0, -2.0]), p) for p in (0, 1, 2, 3)],
     case("pow", T(2, low=0.1), 0.5),
     case("pow", T(2, low=0.1), -2),
+    *[case("pow", T(values=[-2.0, -0.5, 1.5]), p) for p in (4, 3.0, 5.0, 8, -1, -2, -3.0)],
+    *[case("pow", T(values=[0.0, -1.5, 2.0], dtype="float32"), p, double=False) for p in (4, 7.0, 70)],
+    case("pow", T(values=[math.inf, math.nan, -1.0, 0.0]), 0),
+    case("pow", T(values=[-2.0, 3.0]), T(values=3.0), double=False),
     case("pow", T(values=[-2, -1, 0, 1, 3], dtype="int64"), T(values=[3, 2, 0, 5, 3], dtype="int64")),
     case("pow", T(values=[-2, -1, 1, 3, -1], dtype="int64"), T(values=[-3, -2, -1, -5, -3], dtype="int64")),
     case("pow", T(3, dtype="int64"), 2),

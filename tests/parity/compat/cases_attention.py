@@ -10,6 +10,7 @@ CASES = [
     case(NAME, Q, K, V, scale=0.3),
     case(NAME, Q, K, V, T(3, 5)),
     case(NAME, Q, K, V, SEEN),
+    case(NAME, Q, K, V, T(values=[[0.0, -1e30, 0.0, -1e30, 0.5], [-1e30] * 5, [0.0] * 5], grad=False)),
     case(NAME, Q, K, V, is_causal=True),
     case(NAME, T(3, 4), T(5, 4), T(5, 2)),
     case(NAME, T(1, 4, 3, 2), T(1, 2, 5, 2), T(1, 2, 5, 3), enable_gqa=True),

@@ -25,6 +25,7 @@ CASES = [
     case("logcumsumexp", T(values=[-1000.0, 0.0, 1000.0]), 0, double=False, forward=False),  # torch: NaN, 0
     *[case("diff", T(3, 5), n) for n in (0, 1, 2)],
     case("diff", T(3, 5), dim=0, prepend=T(1, 5), append=T(2, 5)),
+    case("diff", T(3), 0, prepend=T(1)),
     case("diff", T(5, dtype="bool")),
     case("diff", T(5, dtype="int64"), 2),
     case("trapezoid", X),
@@ -38,4 +39,6 @@ CASES = [
     case("logcumsumexp", T(dtype="complex128"), 0),
     case("trapezoid", T(2, 3, dtype="int32"), T(3, dtype="int32")),
     case("cumulative_trapezoid", T(2, 3, dtype="int64")),
+    case("cumsum", T(3, dtype="int32"), 0, dtype="torch.int32"),
+    case("cumprod", T(3, dtype="int16"), 0, dtype="torch.int16"),
 ]

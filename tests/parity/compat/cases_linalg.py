@@ -98,9 +98,8 @@ CASES = [
     case("linalg.lstsq", T(4, 2), T(4, 3)),
     case("linalg.lstsq", T(2, 4), T(2, 3)),
     case("linalg.lstsq", T(2, 4, 2), T(2, 4, 1)),
-    # The ranks decide whether there are residuals: vmap refuses.
-    case("linalg.lstsq", T(4, 2), T(4, 3), driver="gelsd", vmap=False),
-    case("linalg.lstsq", T(4, 2), T(4, 3), driver="gels", vmap=False),
+    case("linalg.lstsq", T(4, 2), T(4, 3), driver="gelsd"),
+    case("linalg.lstsq", T(4, 2), T(4, 3), driver="gels"),
     case("linalg.cholesky", D),
     case("linalg.cholesky", DZ, then=squares),
     case("linalg.cholesky", DD, upper=True),
@@ -176,4 +175,30 @@ CASES = [
     case("linalg.vander", T(3, dtype="int32")),
     case("linalg.solve_triangular", T(1, 2, 2, low=1), T(2, 1), upper=True),
     case("cholesky_solve", T(1, 1, low=1), T(1, 1, 1, low=1)),
+    # There are no derivatives of these factors.
+    case("geqrf", T(4, 3, grad=False)),
+    case("geqrf", T(2, 3, 4, grad=False)),
+    case("ormqr", T(4, 3), T(3), T(4, 2)),
+    case("ormqr", T(4, 3), T(3), T(2, 4), left=False, transpose=True),
+    *[case("linalg.ldl_factor", T(4, 4, dtype=dtype, grad=False)) for dtype in ("float64", Z)],
+    case("linalg.ldl_factor_ex", T(2, 4, 4, dtype=Z, grad=False, of=spread), hermitian=True),
+    *[
+        case(
+            "linalg.ldl_solve",
+            T(3, 3, grad=False, of=regular),
+            T(values=pivots, dtype="int32"),
+            T(3, 2),
+            backward=False,
+        )
+        for pivots in ([1, 2, 3], [-3, -3, 3])
+    ],
+    case("frobenius_norm", T(2, 3), [0, 1]),
+    case("frobenius_norm", T(2, 3), 1, True),
+    case("nuclear_norm", T(2, 3)),
+    case("norm_except_dim", T(2, 3, 4), 2, 1),
+    case("norm_except_dim", T(2, 3), 2, -1, forward=False),
+    case("linalg.vander", T(), N=2),
+    case("linalg.pinv", T(4, 2), rtol=T(values=0.1, grad=False), vmap=False),
+    case("linalg.pinv", T(4, 2), atol=T(values=[0.1], grad=False), vmap=False),
+    case("linalg.matrix_rank", T(4, 3, of=slim), atol=T(values=0.1, grad=False), vmap=False),
 ]

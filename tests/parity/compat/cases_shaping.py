@@ -166,4 +166,32 @@ CASES = [
     case("is_same_size", T(2, 3), T(3, 2), vmap=False),  # gives no Tensor
     case(".fill_diagonal_", T(3, 3), 0.5),
     case(".fill_diagonal_", T(2, 2, 2), 1.5),
+    *[
+        case(f"{name}_copy", T(3, 4), *args)
+        for name, *args in [
+            ("alias",),
+            ("diagonal", 1),
+            ("expand", (2, 3, 4)),
+            ("permute", (1, 0)),
+            ("select", 1, 2),
+            ("slice", 1, 0, 4, 2),
+            ("split", 2, 1),
+            ("split_with_sizes", (1, 2)),
+            ("squeeze",),
+            ("t",),
+            ("transpose", 0, 1),
+            ("unbind", 1),
+            ("unfold", 1, 2, 1),
+            ("unsqueeze", 1),
+            ("view", (2, 6)),
+        ]
+    ],
+    case("as_strided_copy", T(3, 4), (2, 2), (1, 4), 1, vmap=False),
+    case("detach_copy", T(3, grad=False)),
+    case("view_as_complex_copy", T(3, 2), backward=False),
+    case("view_as_real_copy", T(3, dtype=Z)),
+    case("fill", T(2, 3), 2.5),
+    case("fill", T(2, 3), T()),
+    case("unravel_index", T(values=[[1, 5], [3, 7]], dtype="int64"), (2, 3)),
+    case("unravel_index", T(values=[4], dtype="int32"), 6),
 ]

@@ -58,6 +58,7 @@ CASES = [
     case("unique", T(values=[[1, 2], [1, 2], [0, 1]], dtype="int64"), dim=0, **VMAP_UNKNOWN),
     case("unique_consecutive", TIES, return_inverse=True, return_counts=True, **VMAP_UNKNOWN),
     case("unique_consecutive", T(values=[[1, 2], [1, 2], [0, 1]], dtype="int64"), dim=0, **VMAP_UNKNOWN),
+    case("unique_consecutive", T(values=1.5, grad=False), return_counts=True, **VMAP_UNKNOWN),
     case("bincount", T(6, dtype="int64"), **VMAP_UNKNOWN),
     case("bincount", T(6, dtype="int64"), T(6, grad=False), minlength=8, **VMAP_UNKNOWN),
     case("histc", T(20, grad=False), 5, **VMAP_UNKNOWN),

@@ -4,9 +4,12 @@
 NODES = {
     "it is composed of others here, a copy and a view that is written into, say": """
         diag diag_embed diagonal_scatter fill_diagonal_ narrow_copy put put_ rot90 select_scatter
-        slice_scatter
+        slice_scatter alias_copy as_strided_copy diagonal_copy expand_copy permute_copy select_copy slice_copy
+        split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy
+        view_as_real_copy view_copy segment_reduce stft
     """,
     "torch composes it of other operations, and names the last of them": """
+        gradient istft norm_except_dim nuclear_norm
         cov corrcoef diff trapezoid trapz cumulative_trapezoid quantile nanquantile einsum tensordot outer ger
         inner kron matmul vecdot multi_dot chain_matmul matrix_power vander atleast_1d atleast_3d
         repeat_interleave combinations cond norm matrix_norm tensorinv tensorsolve logdet
@@ -15,6 +18,7 @@ NODES = {
         hinge_embedding_loss instance_norm kl_div l1_loss linear margin_ranking_loss max_pool1d
         max_unpool1d mse_loss multilabel_soft_margin_loss pairwise_distance poisson_nll_loss rms_norm
         scaled_dot_product_attention smooth_l1_loss triplet_margin_loss
+        linear_cross_entropy rnn_tanh rnn_relu gru lstm rnn_tanh_cell rnn_relu_cell gru_cell lstm_cell
     """,
     "it is the operation with its operands exchanged here": """
         __rsub__ __rtruediv__
@@ -32,7 +36,7 @@ NODES = {
 }
 
 # Operations that take operands of every layout here; torch views them inside, and refuses where there is no such view.
-LAYOUTS = {"kron", "take_along_dim"}
+LAYOUTS = {"conv_tbc", "kron", "take_along_dim"}
 
 # Operations that torch refuses in place where a gradient is required, since it has none; here there is one.
 UNDIFFERENTIATED = {"floor_divide", "asinh", "acosh", "atanh", "arcsinh", "arccosh", "arctanh"}
@@ -44,7 +48,8 @@ OPERANDS_KEPT = {
         tanhshrink __rtruediv__ float_power ldexp trapezoid trapz cumulative_trapezoid matrix_norm norm matrix_power
         l1_loss smooth_l1_loss mse_loss kl_div poisson_nll_loss gaussian_nll_loss hinge_embedding_loss
         margin_ranking_loss cosine_embedding_loss triplet_margin_loss triplet_margin_with_distance_loss
-        pairwise_distance cross_entropy instance_norm ndtr
+        pairwise_distance cross_entropy instance_norm ndtr nuclear_norm norm_except_dim
+        rnn_tanh gru lstm rnn_tanh_cell gru_cell lstm_cell
     """,
     "torch folds, scales or broadcasts an operand into a copy before it multiplies": """
         matmul einsum tensordot kron scaled_dot_product_attention
@@ -58,9 +63,6 @@ OPERANDS_KEPT = {
 MISSING: dict[str, str] = {
     name: reason
     for reason, names in {
-        "the factorization of indefinite matrices has no derivative in torch, and NumPy has none of it": """
-            linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve
-        """,
         "newer than the documents; of torch's compiler, or of CUDA's streams and generators": """
             autograd.graph.region_activation_memory_budget autograd.graph.set_warn_on_accumulate_grad_stream_mismatch
             autograd.graph.set_override_stale_capture_stream autograd.grad_mode.enforce_grad_layout_policy
@@ -68,6 +70,117 @@ MISSING: dict[str, str] = {
         """,
     }.items()
     for name in names.split()
+}
+
+# What torch makes public in the namespaces that are complete here, and is not there: by reason, by namespace.
+ABSENT: dict[str, dict[str, str]] = {
+    "TorchScript, the compiler, and how torch reaches its own operations": {
+        "": """
+            AVG AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType Block BoolType BufferDict CallStack
+            Capsule ClassType Code CompilationUnit CompleteArgumentSpec ComplexType ConcreteModuleType
+            ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType
+            DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet EnumType ErrorReport
+            ExcludeDispatchKeyGuard ExecutionPlan FileCheck FloatType FunctionSchema Future FutureType Gradient Graph
+            GraphExecutorState IODescriptor InferredType IntType InterfaceType JITException ListType LiteScriptModule
+            LockingLogger ModuleDict Node NoneType NoopLogger NumberType OperatorInfo OptionalType ParameterDict
+            PyObjectType PyTorchFileReader PyTorchFileWriter RRefType SUM ScriptClass ScriptClassFunction ScriptDict
+            ScriptDictIterator ScriptDictKeyIterator ScriptFunction ScriptList ScriptListIterator ScriptMethod
+            ScriptModule ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext
+            StaticModule StreamObjType StringType SymBool SymBoolType SymFloat SymInt SymIntType Tag TensorType
+            TracingState TupleType Type UnionType Use Value fork import_ir_module import_ir_module_from_buffer
+            merge_type_from_type_comment parse_ir parse_schema parse_type_comment sym_constrain_range
+            sym_constrain_range_for_size sym_fresh_size unify_type_list wait
+        """,
+    },
+    "threads, measurements and switches of torch's own library": {
+        "": """
+            BenchmarkConfig BenchmarkExecutionStats FatalError ThroughputBenchmark autocast_decrement_nesting
+            autocast_increment_nesting get_autocast_ipu_dtype get_autocast_xla_dtype has_lapack has_mkl has_openmp
+            has_spectral init_num_threads is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cpu_dtype
+            set_autocast_cpu_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled
+            set_autocast_xla_dtype set_autocast_xla_enabled thread_safe_generator
+        """,
+    },
+    "streams, memory and kernels of accelerators": {
+        "": """
+            AcceleratorError Event Stream cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
+            cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler
+            cudnn_is_acceptable miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu
+            miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
+            mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights mkldnn_max_pool2d
+            mkldnn_max_pool3d mkldnn_rnn_layer
+        """,
+        "Tensor": "ipu mtia to_mkldnn xpu",
+    },
+    "the parts of nn.functional, without documentation: that has them": {
+        "": """
+            affine_grid_generator alpha_dropout_ batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt
+            batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats
+            convolution ctc_loss embedding_bag embedding_renorm_ feature_alpha_dropout_ feature_dropout_ grid_sampler
+            grid_sampler_2d grid_sampler_3d native_batch_norm native_dropout native_group_norm native_layer_norm
+            native_norm poisson_nll_loss
+        """,
+    },
+    "quantized Tensors: integers with a scale; fake_quantize_… are there, by which models are trained for them": {
+        "": """
+            choose_qparams_optimized dequantize empty_quantized fbgemm_linear_fp16_weight
+            fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
+            fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16
+            fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant int_repr q_per_channel_axis
+            q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qscheme
+            quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_gru_cell
+            quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell
+            quantized_rnn_tanh_cell quint2x4 quint4x2 quint8
+        """,
+        "Tensor": """
+            dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
+            qscheme
+        """,
+    },
+    "sparse Tensors": {
+        "": """
+            ccol_indices_copy col_indices_copy crow_indices_copy hspmm indices_copy resize_as_sparse_ row_indices_copy
+            saddmm smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sspaddmm
+            values_copy
+        """,
+        "Tensor": """
+            ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced resize_as_sparse_ row_indices
+            smm sparse_dim sparse_resize_ sparse_resize_and_clear_ sspaddmm to_sparse_bsc to_sparse_bsr to_sparse_csc
+            values
+        """,
+    },
+    "dtypes that NumPy lacks, and what is only of these": {
+        "": """
+            bit bits16 bits1x8 bits2x4 bits4x2 bits8 chalf complex32 float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz
+            float8_e5m2 float8_e5m2fnuz float8_e8m0fnu hash_tensor int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3
+            uint4 uint5 uint6 uint7
+        """,
+        "Tensor": "chalf hash_tensor",
+        "nn.functional": "ScalingType SwizzleType grouped_mm scaled_grouped_mm scaled_mm",
+    },
+    "storages by dtype, which torch has deprecated": {
+        "": """
+            BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage IntStorage LongStorage ShortStorage from_file
+        """,
+        "Tensor": "storage_type",
+    },
+    "it is deprecated in torch, or raises there": {
+        "Tensor": "reinforce resize resize_as",
+    },
+    "newer than the documents, or of Tensors of a kind that is not here: nested ones, dimensions as objects": {
+        "": "slice_inverse",
+        "Tensor": "grad_dtype index slice_inverse to_padded_tensor",
+    },
+    "pieces of documentation, and what torch imports for itself": {
+        "linalg": "common_notes",
+        "fft": "Tensor",
+        "nn.functional": """
+            BroadcastingList1 BroadcastingList2 BroadcastingList3 DType GRID_SAMPLE_INTERPOLATION_MODES
+            GRID_SAMPLE_PADDING_MODES TYPE_CHECKING Tensor assert_int_or_pair boolean_dispatch handle_torch_function
+            has_torch_function has_torch_function_unary has_torch_function_variadic reproducibility_notes
+            sparse_support_notes tf32_notes
+        """,
+    },
 }
 
 # Parameters of torch's that are not there.
@@ -84,6 +197,8 @@ PARAMETERS: dict[str, list[str]] = {
     "Tensor.dot": ["other"],
     "Tensor.index_copy_": ["tensor"],
     "nn.functional.one_hot": ["tensor"],
+    # Which torch documents, and refuses.
+    "histogramdd": ["out"],
     # A word of Python's.
     "Tensor.uniform_": ["from"],
     "Tensor.random_": ["from"],
@@ -102,6 +217,12 @@ UNTESTED = {
     "_neg_view": "negative views, which torch makes of conjugates: test_conjugate_views",
     "alias": "detach and views of all: test_views",
     "index": "x[...]: test_indexing",
+    "_dirichlet_grad": "slopes of random numbers: test_distributions",
+    "_standard_gamma_grad": "slopes of random numbers: test_distributions",
+    "_sample_dirichlet": "random numbers with derivatives: test_distributions",
+    "_standard_gamma": "random numbers with derivatives: test_distributions",
+    "_pad_packed_sequence": "pad_packed_sequence: test_recurrent",
+    "fractional_max_pool": "its places are random: test_nn_functional",
 } | dict.fromkeys(
     ["bernoulli", "binomial", "multinomial", "normal", "poisson"], "random numbers: test_random"
 )

@@ -4,9 +4,9 @@ NAMES = {
     "": """
         tensor as_tensor from_numpy zeros ones full empty rand randn randint arange linspace eye zeros_like ones_like
         full_like empty_like rand_like randn_like randint_like set_default_dtype get_default_dtype manual_seed
-        Generator Size Tensor device dtype finfo iinfo promote_types result_type can_cast
+        save load Generator Size Tensor device dtype finfo iinfo promote_types result_type can_cast
         float16 half bfloat16 float32 float float64 double complex64 cfloat complex128 cdouble uint8 int8 int16 short
-        int32 int int64 long bool
+        int32 int int64 long bool TypedStorage UntypedStorage
 
         add sub subtract mul multiply div divide true_divide floor_divide remainder fmod pow float_power neg negative
         positive abs absolute sign sgn signbit ceil floor trunc fix round frac reciprocal sqrt rsqrt square exp exp2
@@ -23,8 +23,8 @@ NAMES = {
         sum nansum mean nanmean var std var_mean std_mean prod max min amax amin aminmax argmax argmin norm logsumexp
         cumsum cumprod cummax cummin logcumsumexp sort argsort topk median nanmedian kthvalue mode quantile nanquantile
         all any count_nonzero dist trapezoid diff unique bincount histc searchsorted bucketize
-        matmul mm bmm mv dot vdot addmm addmv addr addbmm baddbmm einsum inner outer ger tensordot kron cross cdist
-        chain_matmul vander
+        matmul mm bmm mv dot vdot addmm addmv addr addbmm baddbmm einsum inner outer ger tensordot
+        kron cross cdist chain_matmul vander spmm dsmm hsmm
 
         reshape transpose swapaxes swapdims permute movedim moveaxis squeeze unsqueeze tile flatten unflatten narrow
         select chunk split tensor_split unbind cat concat stack hstack vstack dstack diag diagflat diagonal diag_embed
@@ -48,7 +48,19 @@ NAMES = {
         resize_as_ round_ rsqrt_ sigmoid_ sin_ sqrt_ square_ tanh_ trunc_ xlogy_
         get_num_threads set_num_threads get_num_interop_threads use_deterministic_algorithms
         are_deterministic_algorithms_enabled set_float32_matmul_precision get_float32_matmul_precision
-        autograd func nn optim linalg fft special utils
+        autograd func nn optim linalg fft special utils signal
+        stft istft gradient unravel_index histogramdd segment_reduce svd_lowrank pca_lowrank lobpcg geqrf ormqr
+        fake_quantize_per_tensor_affine fake_quantize_per_channel_affine cond while_loop empty_permuted fill
+        frobenius_norm nuclear_norm norm_except_dim view_copy expand_copy permute_copy select_copy slice_copy split_copy
+        solve symeig eig lstsq matrix_rank
+    """,
+    "special": """
+        airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_k0 scaled_modified_bessel_k0
+        spherical_bessel_j0 chebyshev_polynomial_t hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p
+        shifted_chebyshev_polynomial_w
+    """,
+    "signal.windows": """
+        bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall
     """,
     "Tensor": """
         grad requires_grad requires_grad_ is_leaf grad_fn output_nr backward detach detach_ data retain_grad
@@ -66,7 +78,7 @@ NAMES = {
         new_tensor new_zeros new_ones new_full new_empty matmul mm bmm mv dot det inverse logdet slogdet pinverse svd
         qr cholesky sum mean var std prod max min norm softmax log_softmax relu sigmoid
         cov corrcoef fill_diagonal_ histogram is_same_size is_shared nonzero_static sum_to_size unsafe_chunk
-        unsafe_split unsafe_split_with_sizes
+        unsafe_split unsafe_split_with_sizes apply_ map2_ stft istft dim_order is_pinned pin_memory module_load
     """,
     "linalg": """
         LinAlgError cholesky cholesky_ex cond cross det diagonal eig eigh eigvals eigvalsh householder_product inv
@@ -127,6 +139,13 @@ NAMES = {
         Module Parameter Sequential ModuleList Linear Conv1d Conv2d ReLU Tanh Sigmoid GELU Flatten Dropout Embedding
         LayerNorm BatchNorm1d BatchNorm2d MSELoss L1Loss CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss
         SmoothL1Loss HuberLoss KLDivLoss CTCLoss init functional
+        RNN LSTM GRU RNNCell LSTMCell GRUCell RNNBase RNNCellBase MultiheadAttention Transformer TransformerEncoder
+        TransformerEncoderLayer TransformerDecoder TransformerDecoderLayer Upsample SyncBatchNorm LazyLinear
+        UninitializedParameter UninitializedBuffer
+    """,
+    "nn.utils.rnn": """
+        PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence pad_sequence
+        unpack_sequence unpad_sequence
     """,
     "nn.functional": """
         softmax log_softmax relu gelu silu softplus elu leaky_relu sigmoid logsigmoid tanh threshold normalize dropout
@@ -136,9 +155,148 @@ NAMES = {
         binary_cross_entropy binary_cross_entropy_with_logits smooth_l1_loss huber_loss kl_div
         cosine_embedding_loss cosine_similarity hinge_embedding_loss margin_ranking_loss triplet_margin_loss
         gaussian_nll_loss poisson_nll_loss soft_margin_loss affine_grid grid_sample ctc_loss
+        fractional_max_pool2d fractional_max_pool3d linear_cross_entropy multi_head_attention_forward conv_tbc
+        native_channel_shuffle
     """,
     "nn.init": """
         uniform_ normal_ constant_ zeros_ ones_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_
+        trunc_normal_ eye_ dirac_ orthogonal_ sparse_ calculate_gain uniform normal constant eye dirac xavier_uniform
+        xavier_normal kaiming_uniform kaiming_normal orthogonal sparse _calculate_fan_in_and_fan_out
+        _calculate_correct_fan
     """,
-    "optim": "SGD Adam AdamW Optimizer",
+    "nn.utils": """
+        clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
+        convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format fuse_conv_bn_eval fuse_conv_bn_weights
+        fuse_linear_bn_eval fuse_linear_bn_weights parameters_to_vector vector_to_parameters parametrizations
+        parametrize remove_spectral_norm remove_weight_norm rnn skip_init spectral_norm stateless weight_norm
+    """,
+    "nn.utils.parametrize": """
+        ParametrizationList cached is_parametrized register_parametrization remove_parametrizations
+        transfer_parametrizations_and_params type_before_parametrizations
+    """,
+    "nn.utils.parametrizations": "orthogonal spectral_norm weight_norm",
+    "nn.utils.stateless": "functional_call",
+    "nn.utils.prune": """
+        BasePruningMethod CustomFromMask Identity L1Unstructured LnStructured PruningContainer RandomStructured
+        RandomUnstructured custom_from_mask global_unstructured identity is_pruned l1_unstructured ln_structured
+        random_structured random_unstructured remove
+    """,
+    "optim.lr_scheduler": """
+        ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR LRScheduler
+        LambdaLR LinearLR MultiStepLR MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau SequentialLR StepLR
+        _LRScheduler
+    """,
+    "optim.swa_utils": """
+        AveragedModel SWALR get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn get_swa_multi_avg_fn update_bn
+    """,
+    "optim.Optimizer": """
+        add_param_group load_state_dict register_load_state_dict_post_hook
+        register_load_state_dict_pre_hook register_state_dict_post_hook register_state_dict_pre_hook
+        register_step_post_hook register_step_pre_hook state_dict step zero_grad
+    """,
+    "serialization": """
+        save load add_safe_globals get_safe_globals clear_safe_globals safe_globals get_unsafe_globals_in_checkpoint
+        LoadEndianness get_default_load_endianness set_default_load_endianness get_default_mmap_options
+        set_default_mmap_options location_tag default_restore_location StorageType
+    """,
+    "storage": "TypedStorage UntypedStorage",
+    "nn.Module": """
+        state_dict load_state_dict get_extra_state set_extra_state register_state_dict_pre_hook
+        register_state_dict_post_hook register_load_state_dict_pre_hook register_load_state_dict_post_hook
+        _register_state_dict_hook _register_load_state_dict_pre_hook _save_to_state_dict _load_from_state_dict _version
+    """,
+    "optim": """
+        ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam Optimizer RAdam RMSprop Rprop SGD SparseAdam
+        lr_scheduler swa_utils
+    """,
+    "accelerator": """
+        current_accelerator current_device_idx current_device_index current_stream device_count empty_cache
+        get_memory_info is_available max_memory_allocated max_memory_reserved memory_allocated memory_reserved
+        memory_stats reset_peak_memory_stats set_device_idx set_device_index synchronize
+    """,
+    "amp": "GradScaler autocast autocast_mode custom_bwd custom_fwd grad_scaler is_autocast_available",
+    "amp.GradScaler": """
+        get_backoff_factor get_growth_factor get_growth_interval get_scale is_enabled load_state_dict scale
+        set_backoff_factor set_growth_factor set_growth_interval state_dict step unscale_ update
+    """,
+    "backends": "cpu cuda cudnn mha mkl mkldnn mps nnpack openmp opt_einsum",
+    "compiler": """
+        allow_in_graph assume_constant_result compile config cudagraph_mark_step_begin disable is_compiling
+        is_dynamo_compiling is_exporting list_backends reset set_stance substitute_in_graph
+    """,
+    "cpu": "current_device current_stream device_count is_available is_initialized set_device stream synchronize",
+    "cuda": """
+        CUDAGraph CudaError Event OutOfMemoryError Stream amp can_device_access_peer current_device current_stream
+        default_generators default_stream device device_count device_of empty_cache get_arch_list get_device_capability
+        get_device_name get_device_properties get_rng_state get_rng_state_all has_half init initial_seed ipc_collect
+        is_available is_bf16_supported is_current_stream_capturing is_initialized is_tf32_supported manual_seed
+        manual_seed_all max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated
+        memory_cached memory_reserved memory_stats memory_summary reset_accumulated_memory_stats
+        reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats seed seed_all set_device
+        set_per_process_memory_fraction set_rng_state set_rng_state_all stream synchronize
+    """,
+    "cuda.amp": "GradScaler autocast custom_bwd custom_fwd",
+    "distributed": """
+        is_available is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available
+    """,
+    "distributions": """
+        AbsTransform AffineTransform Bernoulli Beta Binomial CatTransform Categorical Cauchy Chi2 ComposeTransform
+        ContinuousBernoulli CorrCholeskyTransform CumulativeDistributionTransform Dirichlet Distribution
+        ExpTransform Exponential ExponentialFamily FisherSnedecor Gamma GeneralizedPareto Geometric Gumbel
+        HalfCauchy HalfNormal Independent IndependentTransform InverseGamma Kumaraswamy LKJCholesky Laplace
+        LogNormal LogisticNormal LowRankMultivariateNormal LowerCholeskyTransform MixtureSameFamily Multinomial
+        MultivariateNormal NegativeBinomial Normal OneHotCategorical OneHotCategoricalStraightThrough Pareto
+        Poisson PositiveDefiniteTransform PowerTransform RelaxedBernoulli RelaxedOneHotCategorical
+        ReshapeTransform SigmoidTransform SoftmaxTransform SoftplusTransform StackTransform StickBreakingTransform
+        StudentT TanhTransform Transform TransformedDistribution Uniform VonMises Weibull Wishart biject_to
+        constraint_registry constraints identity_transform kl kl_divergence register_kl transform_to transforms
+        utils
+    """,
+    "distributions.constraints": """
+        Constraint MixtureSameFamilyConstraint boolean cat corr_cholesky dependent dependent_property greater_than
+        greater_than_eq half_open_interval independent integer_interval interval is_dependent less_than
+        lower_cholesky lower_triangular multinomial nonnegative nonnegative_integer one_hot positive
+        positive_definite positive_integer positive_semidefinite real real_vector simplex square stack symmetric
+        unit_interval
+    """,
+    "distributions.utils": """
+        broadcast_all clamp_probs lazy_property logits_to_probs probs_to_logits tril_matrix_to_vec
+        vec_to_tril_matrix
+    """,
+    "jit": """
+        Attribute CompilationUnit Error Final Future ScriptFunction ScriptModule annotate enable_onednn_fusion
+        export fork freeze ignore interface is_scripting is_tracing isinstance load optimize_for_inference
+        optimized_execution save script script_if_tracing script_method set_fusion_strategy strict_fusion trace
+        trace_module unused wait
+    """,
+    "multiprocessing": """
+        Event Lock Pool Process Queue cpu_count get_all_sharing_strategies get_context get_sharing_strategy
+        set_sharing_strategy set_start_method spawn start_processes
+    """,
+    "nn.common_types": "_size_1_t _size_2_t _size_any_t _ratio_2_t _tensor_list_t",
+    "nn.grad": "conv1d_input conv1d_weight conv2d_input conv2d_weight conv3d_input conv3d_weight",
+    "nn.parallel": """
+        DataParallel DistributedDataParallel data_parallel gather parallel_apply replicate scatter
+    """,
+    "overrides": """
+        BaseTorchFunctionMode TorchFunctionMode get_ignored_functions get_overridable_functions get_testing_overrides
+        handle_torch_function has_torch_function is_tensor_like is_tensor_method_or_property resolve_name
+        wrap_torch_function
+    """,
+    "sparse": "addmm check_sparse_tensor_invariants log_softmax mm sampled_addmm softmax spdiags sum",
+    "testing": "FileCheck assert_allclose assert_close make_tensor",
+    "types": "Device FileLike Number Storage _size _TensorOrTensors",
+    "utils._pytree": """
+        GetAttrKey LeafSpec MappingKey PyTree SequenceKey TreeSpec arg_tree_leaves key_get keystr map_only
+        register_pytree_node tree_all tree_all_only tree_any tree_any_only tree_flatten tree_flatten_with_path
+        tree_is_leaf tree_iter tree_leaves tree_map tree_map_ tree_map_only tree_map_only_ tree_map_with_path
+        tree_structure tree_unflatten
+    """,
+    "utils.data": """
+        BatchSampler ChainDataset ConcatDataset DataLoader Dataset DistributedSampler IterableDataset
+        RandomSampler Sampler SequentialSampler StackDataset Subset SubsetRandomSampler TensorDataset
+        WeightedRandomSampler default_collate default_convert get_worker_info random_split
+    """,
+    "utils.dlpack": "from_dlpack to_dlpack",
+    "version": "__version__ cuda debug git_version hip",
 }

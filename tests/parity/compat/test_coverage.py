@@ -7,6 +7,8 @@ import re
 
 import pytest
 import torch
+import torch.nn.utils.prune
+import torch.signal.windows
 import torch.utils.checkpoint
 
 import fxgrad.compat as fxt
@@ -22,6 +24,40 @@ def found(library, name: str):
     for part in name.split("."):
         library = getattr(library, part)
     return library
+
+
+# The namespaces that are complete, but for what is ABSENT.
+COMPLETE = ["", "Tensor", "linalg", "fft", "special", "signal.windows", "nn.functional"]
+
+
+def is_operation(theirs) -> bool:
+    """Whether a name stands for more than a module, or for what torch imports for itself."""
+    return not inspect.ismodule(theirs) and str(getattr(theirs, "__module__", None)).split(".")[0] not in (
+        "typing",
+        "collections",
+        "enum",
+    )
+
+
+def public_names(space: str) -> set[str]:
+    """The names that torch documents or declares to be public in a namespace."""
+    library = found(torch, space) if space else torch
+    declared = getattr(library, "__all__", None)
+    names = {name for name in (dir(library) if declared is None else declared) if not name.startswith("_")}
+    if not space:  # built-in functions with documentation are public as well
+        names |= {name for name, value in vars(torch).items() if inspect.isbuiltin(value) and value.__doc__}
+    return {name for name in names if not name.startswith("_") and is_operation(getattr(library, name))}
+
+
+@pytest.mark.parametrize("space", COMPLETE)
+def test_every_public_name_is_there_or_has_a_reason(space):
+    theirs = public_names(space)
+    ours = found(fxt, space) if space else fxt
+    absent = {name for names in differences.ABSENT.values() for name in names.get(space, "").split()}
+    missing = {name for name in theirs if not hasattr(ours, name)}
+    assert sorted(missing - absent) == []
+    assert sorted(absent & theirs - missing) == []  # they are there now: their reasons have gone
+    assert sorted(absent - theirs) == []  # torch has them no longer
 
 
 def test_no_name_is_listed_twice_in_its_namespace():

@@ -80,6 +80,14 @@ LOADED = [
     "[(Rows() + Rows())[i][1] for i in (0, 4, 5, 9, -1)]",
     "D.TensorDataset(T.arange(4), T.ones(4))[1:3]",
     "D.Subset(Rows(), [3, 4])[1]",
+    "[D.StackDataset([1, 2], [3, 4])[1], D.StackDataset(a=[1, 2], b=[3, 4]).__getitems__([0, 1])]",
+    "len(D.StackDataset([1, 2], [3, 4]))",
+    "list(D.ChainDataset([Stream(2), Stream(1)])) + list(Stream(1) + Stream(2))",
+    "[list(D.DistributedSampler(range(10), 3, i, shuffle=False)) for i in range(3)]",
+    "[list(D.DistributedSampler(range(10), 3, i, shuffle=False, drop_last=True)) for i in range(3)]",
+    "[list(D.DistributedSampler(range(2), 5, i, shuffle=False)) for i in range(5)]",
+    "sorted(i for r in range(2) for i in D.DistributedSampler(range(8), 2, r, seed=3))",
+    "D.get_worker_info()",
     "[len(part) for part in D.random_split(range(10), [0.33, 0.33, 0.34])]",
     "sorted(i for part in D.random_split(range(10), [7, 3]) for i in part)",
     "sorted(D.RandomSampler(range(4), num_samples=8))",
@@ -105,6 +113,11 @@ MISUSE = [
     "D.random_split(range(10), [-0.5, 1.5])",
     "D.RandomSampler([])",
     "D.Dataset()[0]",
+    "D.StackDataset()",
+    "D.StackDataset([1], [1, 2])",
+    "D.StackDataset([1], a=[1])",
+    "D.DistributedSampler(range(3), 2, 2)",
+    "list(D.ChainDataset([[1]]))",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import sys
 import types
@@ -101,3 +102,15 @@ def test_conjugates_there_are_views(cuda):
     y = x.clone().requires_grad_()
     (y.conj() * y.conj()).sum().real.backward()
     assert y.grad.tolist() == (2 * c).tolist()
+
+
+def test_saved_there(cuda):
+    for archive in (True, False):
+        file = io.BytesIO()
+        x = fxt.tensor([[1.0, 2.0], [3.0, 4.0]], device="cuda")
+        fxt.save([x, x.detach()], file, _use_new_zipfile_serialization=archive)
+        for location, there in ((None, True), ("cpu", False), ({"cuda:0": "cpu"}, False), ("cuda:0", True)):
+            file.seek(0)
+            back, again = fxt.load(file, location)
+            assert back.is_cuda is again.is_cuda is there
+            assert back.cpu().tolist() == again.cpu().tolist() == [[1, 2], [3, 4]]

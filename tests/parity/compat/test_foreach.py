@@ -8,9 +8,7 @@ import torch as peer
 
 import fxgrad.compat as torch
 
-NAMES = sorted(
-    name for name in dir(peer) if name.startswith("_foreach") and not name.endswith(("_mm", "powsum"))
-)
+NAMES = sorted(name for name in dir(peer) if name.startswith("_foreach"))
 
 
 def lists(t):
@@ -39,6 +37,10 @@ def programs(name):
             lambda f, x, y, z: f(x, 0.5),
             lambda f, x, y, z: f(x, [0.1, 0.5, 2.0]),
         ]
+    if stem == "powsum":
+        return [lambda f, x, y, z: f(x, 3), lambda f, x, y, z: f(x, 0.5)]
+    if stem == "mm":
+        return [lambda f, x, y, z: f(x[:1], [y[0].T])]
     if stem == "copy":
         return [lambda f, x, y, z: f(x, y)]
     return [lambda f, x, y, z: f(x)]

@@ -56,6 +56,8 @@ def test_result_modified(case):
 
 
 KEPT = {name for names in differences.OPERANDS_KEPT.values() for name in names.split()}
+# How torch's refusal begins where its node keeps a state unbound from the operand; ours refuses what the others are told.
+OF_A_PART = ("Output 0 of Unbind is a view", "Output 1 of Unbind is a view")
 
 
 def gradients_by_operands(case, library, k: int | None = None) -> list | None:
@@ -92,7 +94,8 @@ def test_operand_modified(case):
             assert (ours is None) == (theirs is None)
             check_close(ours or [], theirs or [], case.tol)
         else:
-            assert error == refused or (refused is None and case.name.rpartition(".")[2] in KEPT)
+            kept = refused is None and case.name.rpartition(".")[2] in KEPT
+            assert error == refused or kept or (refused or "").startswith(OF_A_PART)
 
 
 def test_operands_that_are_kept():

@@ -65,6 +65,78 @@ def first(results):
 
 
 @scenario
+def hooks_of_all_modules(torch):
+    places, log = torch.nn.modules.module, []
+    handles = [
+        places.register_module_forward_pre_hook(lambda m, args: log.append((type(m).__name__, "before"))),
+        places.register_module_forward_hook(
+            lambda m, args, y: log.append((type(m).__name__, "after")) or y * 2
+        ),
+        places.register_module_full_backward_pre_hook(
+            lambda m, gy: log.append((type(m).__name__, listed(gy)))
+        ),
+        places.register_module_full_backward_hook(
+            lambda m, gx, gy: log.append((type(m).__name__, listed(gx)))
+        ),
+    ]
+    try:
+        net = torch.nn.Sequential(torch.nn.ReLU())
+        net[0].register_forward_hook(lambda m, args, y: log.append("its own"))
+        x = values(torch, 1.0, -2.0)
+        net(x).sum().backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    net(x)
+    return log, x.grad
+
+
+@scenario
+def hooks_of_registration(torch):
+    places, log = torch.nn.modules.module, []
+    handles = [
+        places.register_module_parameter_registration_hook(
+            lambda m, name, p: log.append(("parameter", name))
+        ),
+        places.register_module_buffer_registration_hook(lambda m, name, b: b + 1 if name == "mine" else None),
+        places.register_module_module_registration_hook(lambda m, name, child: log.append(("module", name))),
+    ]
+    try:
+        net = torch.nn.Sequential(torch.nn.Linear(2, 1))
+        net.more = torch.nn.ReLU()
+        net.register_buffer("mine", torch.zeros(1))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return sorted(log), net.mine
+
+
+@scenario
+def lists_of_hooks_are_at_hand(torch):
+    module, log = torch.nn.ReLU(), []
+    handle = module.register_forward_hook(lambda m, args, y: log.append(1))
+    names = ("forward", "forward_pre", "backward", "backward_pre", "state_dict", "load_state_dict_pre")
+    counts = [len(getattr(module, f"_{name}_hooks")) for name in names]
+    own = torch.nn.ReLU()
+    own._forward_hooks[0] = lambda m, args, y: log.append(2)
+    for m in (module, own):
+        m(torch.ones(1))
+    module._forward_hooks.clear()
+    module(torch.ones(1))
+    other = torch.nn.ReLU()
+    other._forward_hooks = dict(own._forward_hooks)
+    third = torch.nn.ReLU()
+    third.__setstate__({"_forward_pre_hooks": {0: lambda m, args: log.append(3)}})
+    for m in (other, third):
+        m(torch.ones(1))
+    handle.remove()
+    with_kwargs = torch.nn.ReLU()
+    with_kwargs.register_forward_pre_hook(lambda m, args, kwargs: log.append(len(args)), with_kwargs=True)
+    with_kwargs(torch.ones(1))
+    return counts, log, [callable(hook) for hook in own._forward_hooks.values()]
+
+
+@scenario
 def arguments_of_all_kinds(torch):
     def product(a, b):
         return a * b

@@ -23,75 +23,6 @@ def data(T, *shape, dtype=None):
     return T.from_numpy(values) if dtype is None else T.from_numpy(np.abs(values * 5).astype(dtype))
 
 
-# A module (T.nn. is left out) and the shapes of its inputs.
-MODULES = [
-    ("Identity(3)", [(2, 3)]),
-    ("Linear(3, 2)", [(4, 3)]),
-    ("Linear(3, 2, bias=False)", [(3,)]),
-    ("Bilinear(3, 2, 4)", [(5, 3), (5, 2)]),
-    ("Flatten()", [(2, 3, 4)]),
-    ("Unflatten(1, (2, 3))", [(2, 6)]),
-    ("PReLU(3)", [(2, 3)]),
-    ("Conv1d(2, 4, 3, stride=2, padding=1)", [(2, 2, 7)]),
-    ("Conv2d(2, 4, 3, padding='same', groups=2)", [(2, 2, 5, 5)]),
-    ("Conv2d(2, 3, (2, 3), dilation=2, bias=False)", [(1, 2, 6, 7)]),
-    ("Conv2d(2, 3, 3, padding=1, padding_mode='circular')", [(1, 2, 5, 5)]),
-    ("Conv2d(2, 3, 3, padding='same', padding_mode='reflect')", [(1, 2, 5, 5)]),
-    ("Conv3d(1, 2, 2)", [(1, 1, 3, 3, 3)]),
-    ("ConvTranspose1d(2, 3, 3, stride=2, output_padding=1)", [(2, 2, 4)]),
-    ("ConvTranspose2d(2, 4, 3, 2, padding=1, groups=2)", [(1, 2, 4, 4)]),
-    ("LayerNorm((3, 4))", [(2, 3, 4)]),
-    ("LayerNorm(4, bias=False)", [(2, 4)]),
-    ("LayerNorm(4, elementwise_affine=False)", [(2, 4)]),
-    ("RMSNorm(4)", [(2, 4)]),
-    ("GroupNorm(2, 4)", [(2, 4, 3)]),
-    ("BatchNorm1d(3)", [(5, 3)]),
-    ("BatchNorm1d(3, momentum=None)", [(5, 3, 2)]),
-    ("BatchNorm2d(3, affine=False, momentum=0.3)", [(2, 3, 2, 2)]),
-    ("BatchNorm2d(3, track_running_stats=False)", [(2, 3, 2, 2)]),
-    ("InstanceNorm1d(3)", [(2, 3, 5)]),
-    ("InstanceNorm2d(3, affine=True)", [(3, 4, 4)]),
-    ("ReLU()", [(2, 3)]),
-    ("LeakyReLU(0.2)", [(2, 3)]),
-    ("ELU(alpha=0.5)", [(2, 3)]),
-    ("GELU('tanh')", [(2, 3)]),
-    ("SiLU()", [(2, 3)]),
-    ("Mish()", [(2, 3)]),
-    ("Softplus(2.0)", [(2, 3)]),
-    ("Threshold(0.1, 20)", [(2, 3)]),
-    ("Hardtanh(-0.5, 0.5)", [(2, 3)]),
-    ("Softmax(1)", [(2, 3)]),
-    ("LogSoftmax(dim=-1)", [(2, 3)]),
-    ("Tanh()", [(2, 3)]),
-    ("Sigmoid()", [(2, 3)]),
-    ("GLU()", [(2, 4)]),
-    ("Softshrink(0.3)", [(2, 3)]),
-    ("CosineSimilarity()", [(2, 3), (2, 3)]),
-    ("MaxPool2d(2)", [(1, 2, 4, 4)]),
-    ("MaxPool1d(3, stride=1, padding=1)", [(1, 2, 5)]),
-    ("AvgPool2d(2, padding=1)", [(1, 2, 4, 4)]),
-    ("AdaptiveAvgPool2d((1, 2))", [(1, 2, 4, 4)]),
-    ("AdaptiveMaxPool1d(2)", [(1, 2, 4)]),
-    ("LPPool2d(2, 2)", [(1, 2, 4, 4)]),
-    ("Fold((4, 4), 2)", [(1, 4, 9)]),
-    ("Unfold(2, stride=2)", [(1, 2, 4, 4)]),
-    ("PixelShuffle(2)", [(1, 4, 2, 2)]),
-    ("ZeroPad2d((1, 0, 2, 1))", [(1, 1, 2, 2)]),
-    ("ConstantPad1d(2, 1.5)", [(1, 1, 3)]),
-    ("ReflectionPad2d(1)", [(1, 1, 3, 3)]),
-    ("ReplicationPad1d((1, 2))", [(1, 1, 3)]),
-    ("CircularPad2d(1)", [(1, 1, 3, 3)]),
-    ("Dropout(0.0)", [(2, 3)]),
-    ("L1Loss()", [(2, 3), (3,)]),
-    ("MSELoss(reduction='sum')", [(2, 3), (2, 3)]),
-    ("SmoothL1Loss(beta=0.5)", [(2, 3), (2, 3)]),
-    ("HuberLoss(delta=0.3)", [(2, 3), (2, 3)]),
-    ("PoissonNLLLoss()", [(2, 3), (2, 3)]),
-    ("TripletMarginLoss(margin=0.5)", [(2, 3), (2, 3), (2, 3)]),
-    ("Sequential(T.nn.Linear(3, 4), T.nn.BatchNorm1d(4), T.nn.Tanh(), T.nn.Linear(4, 2))", [(5, 3)]),
-]
-
-
 def both(code, *, double=True):
     """The module of both libraries, ours with the parameters of torch's."""
     theirs, ours = (eval(f"T.nn.{code}", {"T": T}) for T in LIBRARIES)
@@ -101,38 +32,6 @@ def both(code, *, double=True):
         {name: fxt.from_numpy(v.detach().numpy().copy()) for name, v in theirs.state_dict().items()}
     )
     return ours, theirs
-
-
-def used(module, T, shapes):
-    """Result, and gradients of inputs and parameters, in training and then in evaluation, and the state afterwards."""
-    found = {}
-    for mode in (True, False):
-        module.train(mode)
-        inputs = [data(T, *shape).requires_grad_() for shape in shapes]
-        result = module(*inputs)
-        found["result", mode] = result
-        leaves = [*inputs, *module.parameters()]
-        weights = T.from_numpy(np.cos(np.arange(result.numel()) + 0.5).reshape(tuple(result.shape)))
-        for i, g in enumerate(T.autograd.grad((result * weights).sum(), leaves, allow_unused=True)):
-            found[i, mode] = g
-    return found | dict(module.state_dict())
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(("code", "shapes"), MODULES, ids=[code for code, _ in MODULES])
-def test_results_gradients_and_state(code, shapes):
-    ours, theirs = both(code)
-    assert repr(ours) == repr(theirs)
-    expected, found = used(theirs, torch, shapes), used(ours, fxt, shapes)
-    assert found.keys() == expected.keys()
-    for name, value in expected.items():
-        if value is None:
-            assert found[name] is None
-        else:
-            assert str(found[name].dtype) == str(value.dtype)
-            np.testing.assert_allclose(
-                as_numpy(found[name]), as_numpy(value), rtol=1e-9, atol=1e-9, err_msg=str(name)
-            )
 
 
 # Losses and lookups with targets that are integers: module, input, target, highest target.
@@ -215,35 +114,6 @@ def test_weighted_bags_of_given_embeddings():
         weights = T.tensor([[1.0, 2.0], [3.0, 4.0]])
         assert bag.weight.requires_grad
         assert bag(T.tensor([[0, 1], [2, 2]]), per_sample_weights=weights).tolist() == [[1, 2, 0], [0, 0, 7]]
-
-
-ATTENTION = [
-    ({}, {}),
-    ({"batch_first": True, "bias": False}, {"need_weights": False}),
-    ({"kdim": 3, "vdim": 5}, {"average_attn_weights": False}),
-    ({}, {"attn_mask": [[False, True, False]] * 2}),
-    ({"batch_first": True}, {"key_padding_mask": [[False, True, False], [False, False, True]]}),
-]
-
-
-@pytest.mark.parametrize(("made", "called"), ATTENTION, ids=range(len(ATTENTION)))
-def test_attention(made, called):
-    ours, theirs = both(f"MultiheadAttention(4, 2, **{made})")
-    assert repr(ours) == repr(theirs)
-    found = []
-    for T, module in ((torch, theirs), (fxt, ours)):
-        sizes = ((2, 4), (3, made.get("kdim", 4)), (3, made.get("vdim", 4)))
-        inputs = [data(T, 2, n, d) if made.get("batch_first") else data(T, n, 2, d) for n, d in sizes]
-        for x in inputs:
-            x.requires_grad_()
-        masks = {k: T.tensor(v) if isinstance(v, list) else v for k, v in called.items()}
-        result, weights = module(*inputs, **masks)
-        grads = T.autograd.grad((result * result).sum(), [*inputs, *module.parameters()])
-        found.append([result, *([] if weights is None else [weights]), *grads])
-        if "attn_mask" not in called and "key_padding_mask" not in called:
-            found[-1].append(module(*(data(T, n, d) for n, d in sizes))[0])
-    for a, b in zip(found[1], found[0], strict=True):
-        np.testing.assert_allclose(as_numpy(a), as_numpy(b), rtol=1e-9, atol=1e-12)
 
 
 def test_dropout_scales_what_is_left():
@@ -585,13 +455,16 @@ def test_gradients_limited():
 
 
 # torch has further deprecated parameters, or takes any.
-OTHER_PARAMETERS = {"Hardtanh", "Tanh", "Sigmoid", "LogSigmoid", "Softsign", "Tanhshrink"}
+OTHER_PARAMETERS = {"Hardtanh", "Tanh", "Sigmoid", "LogSigmoid", "Softsign", "Tanhshrink", "Container"}
 
 
 @pytest.mark.parametrize("name", sorted({*fxt.nn.modules.__all__} - OTHER_PARAMETERS))
 def test_constructors_have_torchs_parameters(name):
     theirs, ours = (
-        [(p.name, p.default, p.kind) for p in inspect.signature(getattr(T.nn, name)).parameters.values()]
+        [
+            (p.name, getattr(p.default, "__name__", p.default), p.kind)
+            for p in inspect.signature(getattr(T.nn, name)).parameters.values()
+        ]
         for T in LIBRARIES
     )
     assert ours == theirs

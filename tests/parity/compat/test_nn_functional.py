@@ -133,6 +133,49 @@ def test_large_arguments_where_torch_overflows():
     assert math.isclose(x.grad.item(), math.exp(-40.0), rel_tol=1e-12)
 
 
+BYTES = [
+    "F.interpolate(x, size=(5, 7), mode='bilinear')",
+    "F.interpolate(x, size=(5, 7), mode='bicubic')",
+    "F.interpolate(x, size=(2, 2), mode='bilinear', antialias=True)",
+    "F.interpolate(x, size=(2, 2), mode='bicubic', antialias=True)",
+    "F.interpolate(x, scale_factor=1.5)",
+]
+SIZES = [
+    "F.interpolate(x, size=2, mode='lanczos')",
+    "F.interpolate(x[0], size=2, mode='bilinear')",
+    "F.interpolate(x[0, 0], size=2)",
+    "F.interpolate(x, size=2, mode='foo')",
+    "F.interpolate(x)",
+    "F.interpolate(x, size=(2,))",
+    "F.interpolate(x, scale_factor=(2.0,))",
+    "F.interpolate(x, size=2, recompute_scale_factor=True)",
+    "F.interpolate(x, size=2, antialias=True)",
+    "F.fractional_max_pool2d(x, 2)",
+    "F.linear_cross_entropy(x[0, 0], x[0, 0, :, :2], x)",
+]
+
+
+@pytest.mark.parametrize("code", BYTES)
+def test_images_of_bytes(code):
+    results = [
+        eval(code, {"F": T.nn.functional, "x": (T.arange(24).view(1, 2, 3, 4) * 11 % 256).to(T.uint8)})
+        for T in LIBRARIES
+    ]
+    assert results[1].tolist() == results[0].tolist()
+
+
+@pytest.mark.parametrize("code", SIZES)
+def test_sizes_that_do_not_fit(code):
+    errors = []
+    for T in LIBRARIES:
+        with pytest.raises((ValueError, RuntimeError, NotImplementedError)) as caught:
+            eval(code, {"F": T.nn.functional, "x": T.arange(24.0).view(1, 2, 3, 4)})
+        errors.append((caught.value, str(caught.value).partition("\n  at:")[0]))
+    theirs, ours = errors[:: 1 if LIBRARIES[0] is torch else -1]
+    assert ours[1] == theirs[1]
+    assert isinstance(ours[0], type(theirs[0]))
+
+
 def listed(function) -> list[tuple]:
     """The parameters of a function, in their order, with their defaults."""
     return [(p.name, p.default) for p in inspect.signature(function).parameters.values()]
@@ -142,6 +185,8 @@ def listed(function) -> list[tuple]:
 OTHER_SIGNATURES = {
     *(f"{kind}_pool{n}d" for kind in ("max", "adaptive_max") for n in (1, 2, 3)),
     *(f"adaptive_max_pool{n}d_with_indices" for n in (1, 2, 3)),
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "normalize",
 }
 IN_PYTHON = {name for name, found in vars(torch.nn.functional).items() if inspect.isfunction(found)}

@@ -21,6 +21,8 @@ from ..bits import has_bit
 from ..duals import dual_cotangent, dual_gradient, has_tangent
 from ..error_messages import reword_error
 from ..memory import VERSIONS, ensure_no_overlap, is_array, memory_owner
+from ..sparse_tensor import SparseTensor
+from ..sparse_value import SparseValue
 from ..tape import COPY_RULE, current_tape, record_node
 from ..tensor import Tensor, gradient_edge, make_tensor, refresh, to_outer, to_tracer, unwrap, wrap
 
@@ -32,6 +34,8 @@ ACCUMULATE_LOCK = RLock()  # several threads may run backward over the same leav
 
 def to_gradient(ct) -> Tensor:
     """Return a cotangent as the user's gradient: a Tensor that shares its memory."""
+    if type(ct) is SparseValue:
+        return SparseTensor.of(ct.places, to_gradient(ct.entries), ct.shape)
     return dual_gradient(ct, lambda value: wrap(contraction.conjugate_complex(value)))
 
 
@@ -113,6 +117,9 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
     """Add the cotangent in the box to the `.grad` of a Tensor: in place, unless a graph is created."""
     if not tensor.tape.permanent:
         ensure_open(to_tracer(tensor), "backward")
+    if type(box[0]) is SparseValue or isinstance(tensor._grad, SparseTensor):
+        accumulate_sparse_grad(tensor, to_gradient(box.pop()), create_graph)
+        return
     plain = type(box[0]) in PLAIN
     if not plain and has_tangent(box[0]) and not create_graph and tensor.is_leaf:
         box[0] = box[0].primal  # a leaf outlives the level
@@ -145,6 +152,20 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
         else:
             new = make_tensor(grad.tape, box.pop()) if plain else to_gradient(box.pop())
             grad.add_(new)  # under no_grad, as `create_graph` says
+
+
+def accumulate_sparse_grad(tensor: Tensor, new: Tensor, create_graph: bool) -> None:
+    """Add a gradient to the `.grad` of a Tensor where one of them is sparse. What is dense stays so."""
+    with ACCUMULATE_LOCK:
+        grad = tensor._grad
+        if grad is None:
+            tensor._grad = new
+        elif isinstance(grad, SparseTensor):
+            tensor._grad = grad + new if isinstance(new, SparseTensor) else new + grad
+        elif create_graph:
+            tensor._grad = grad + new
+        else:
+            grad.add_(new.to_dense())
 
 
 def release_lock() -> None:

@@ -43,9 +43,10 @@ from ..tensor import unwrap
 from . import callbacks
 from .accumulation import accumulate_grad, release_lock, to_cotangent, to_gradient
 from .plain_walk import walk_plain_nodes
+from .queued import QUEUE, call_queued
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 MAX_NESTING = (
     32  # passes, each in user code of the one before, that share a thread: Python's stack has an end
@@ -73,6 +74,8 @@ def run_backward(
     the tape is not open any more.
     """
     caller, depth, running, speaking = CURRENT.get(), PASS_DEPTH.get(), RUNNING.get(), ERROR_STATE.get()
+    queue: list[Callable[[], object]] = []
+    outer_queue = QUEUE.get()
     started = None
     outermost = (caller is EVAL or caller is NO_GRAD) and graph_tape is BASE_TAPE and context is None
     if (
@@ -101,6 +104,7 @@ def run_backward(
 
     def run_pass() -> dict[int, Any]:
         PASS_DEPTH.set(depth + 1)
+        QUEUE.set(queue)
         ERROR_STATE.set(IGNORE)
         CURRENT.set(rules_context)
         try:
@@ -116,19 +120,26 @@ def run_backward(
         CURRENT.set(inside)
         ERROR_STATE.set(speaking)
         RUNNING.set(running)
+        QUEUE.set(outer_queue)
         PASS_DEPTH.set(depth)
 
-    if (depth + 1) % MAX_NESTING:
-        try:
-            return run_pass()
-        except BaseException:  # Ctrl-C may come on the way in or out
-            restore()
-            release_lock()
-            raise
-    from concurrent.futures import ThreadPoolExecutor  # which takes milliseconds to load
+    try:
+        if (depth + 1) % MAX_NESTING:
+            found = run_pass()
+        else:
+            from concurrent.futures import ThreadPoolExecutor  # which takes milliseconds to load
 
-    with ThreadPoolExecutor(1) as pool:  # a stack of its own
-        return pool.submit(copy_context().run, run_pass).result()
+            with ThreadPoolExecutor(1) as pool:  # a stack of its own
+                found = pool.submit(copy_context().run, run_pass).result()
+        if queue:
+            QUEUE.set(queue)  # calls may put others there
+            call_queued(queue)
+            QUEUE.set(outer_queue)
+        return found
+    except BaseException:  # Ctrl-C may come on the way in or out
+        restore()
+        release_lock()
+        raise
 
 
 def start_through_plain_nodes(

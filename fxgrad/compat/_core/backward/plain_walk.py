@@ -1,6 +1,6 @@
 """The way back through plain nodes, which is that of almost every training step: kernels, and nothing else, on arrays
-outside all transforms. What is more than that (user code, gradients that are recorded or wanted in another place,
-operations with several results) is left to a `Pass`, which goes on where the plain walk ends.
+outside all transforms. What is more than that (user code, gradients that are recorded or wanted in another place) is
+left to a `Pass`, which goes on where the plain walk ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ....core.snapshot import SINGLE_REFCOUNT
 from ....ops.masked import Masked
 from ..errors import TensorError
 from ..memory import VERSIONS
-from ..tape import BASE_TAPE, FREED, FREED_MESSAGE, AccumulateGrad, Node
+from ..tape import BASE_TAPE, FREED, FREED_MESSAGE, AccumulateGrad, Edge, Node
 from ..tensor import Tensor, allocate_tensor
 from .accumulation import ACCUMULATE_LOCK, accumulate_grad
 
@@ -38,16 +38,23 @@ def walk_plain_nodes(
     leaves: dict[AccumulateGrad, Any] = {}
     rest = None
     for edge, ct in seeds:
-        if type(edge) is not Node or type(ct) not in PLAIN or edge in cts or edge.result_avals is not None:
+        node = edge.node if type(edge) is Edge else edge
+        several = type(node) is Node and node.result_avals is not None
+        if (
+            type(node) is not Node
+            or type(ct) not in PLAIN
+            or node in cts
+            or several is not (node is not edge)
+        ):
             rest = make_pass(cts, heap, leaves)
             cts.clear()
             heap.clear()
             for other, given in seeds:
                 rest.deliver(other, given)
             return rest
-        cts[edge] = ct
-        heappush(heap, (-edge.order, edge))
-    edge = ct = None
+        cts[node] = {edge.index: ct} if several else ct
+        heappush(heap, (-node.order, node))
+    edge = ct = node = None
     latest = heappop(heap)[1] if heap else None
     last_change = VERSIONS.latest_change
     while latest is not None:
@@ -84,6 +91,14 @@ def walk_plain_nodes(
                         heappush(heap, (-edge.order, edge))
             elif type(edge) is AccumulateGrad and edge.hooks is None:
                 leaves[edge] = np.add(leaves[edge], result) if edge in leaves else result
+            elif type(edge) is Edge:
+                several = cts.get(edge.node)
+                if several is None:
+                    cts[edge.node] = {edge.index: result}
+                    heappush(heap, (-edge.node.order, edge.node))
+                else:
+                    other = several.get(edge.index)
+                    several[edge.index] = result if other is None else np.add(other, result)
             else:
                 rest = rest or make_pass(cts, heap, leaves)
                 rest.deliver(edge, result)

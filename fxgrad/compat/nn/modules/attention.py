@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from ..._core.errors import ArgumentValueError, NotSupportedError
-from ..._make.creation import zeros_like
+from ..._core.errors import ArgumentValueError
 from .. import functional, init
 from ..parameter import create_parameters
 from .linear import Linear
@@ -15,13 +13,6 @@ from .module import Module
 
 class NonDynamicallyQuantizableLinear(Linear):
     """A Linear under the name by which torch shows it here."""
-
-
-def mask_to_bias(mask, like) -> Any:
-    """Convert a mask, true where a key is not attended to, to numbers that are added to scores."""
-    if mask is None or mask.is_floating_point():
-        return mask
-    return zeros_like(mask, dtype=like.dtype).masked_fill(mask, -math.inf)
 
 
 class MultiheadAttention(Module):
@@ -33,12 +24,25 @@ class MultiheadAttention(Module):
         num_heads: the parts, a divisor of it.
         dropout: the probability with which a weight is dropped in training.
         bias: whether the linear maps have biases.
+        add_bias_kv: one more key and value are parameters, `bias_k` and `bias_v`.
+        add_zero_attn: one more key and value are zero.
         kdim, vdim: the sizes of keys and values, where they differ.
         batch_first: inputs are (batch, length, size), not (length, batch, size).
+        device, dtype: those of the parameters.
 
     Raises:
-        NotSupportedError: `add_bias_kv` or `add_zero_attn`.
+        ValueError, AssertionError: sizes that are not positive, or do not divide each other.
+
+    >>> import fxgrad.compat as torch
+    >>> attention = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+    >>> x = torch.zeros(3, 5, 4)
+    >>> results, weights = attention(x, x, x)
+    >>> results.shape, weights.shape
+    (torch.Size([3, 5, 4]), torch.Size([3, 5, 5]))
     """
+
+    bias_k: Any
+    bias_v: Any
 
     def __init__(
         self,
@@ -61,13 +65,12 @@ class MultiheadAttention(Module):
                 "instead"
             )
         assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
-        if add_bias_kv or add_zero_attn:
-            raise NotSupportedError("MultiheadAttention: add_bias_kv and add_zero_attn are not there")
         self.embed_dim, self.num_heads = embed_dim, num_heads
-        self.dropout, self.batch_first = dropout, batch_first
-        self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
+        self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
         self.head_dim = embed_dim // num_heads
-        joint = self.kdim == self.vdim == embed_dim
+        joint = self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
         sizes = {"q": embed_dim, "k": self.kdim, "v": self.vdim}
         weights = {f"{name}_proj_weight": None if joint else (embed_dim, n) for name, n in sizes.items()}
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
@@ -78,10 +81,12 @@ class MultiheadAttention(Module):
             **weights,
             in_proj_weight=(3 * embed_dim, embed_dim) if joint else None,
             in_proj_bias=3 * embed_dim if bias else None,
+            bias_k=(1, 1, embed_dim) if add_bias_kv else None,
+            bias_v=(1, 1, embed_dim) if add_bias_kv else None,
         )
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew; biases are zero."""
+        """Draw the weights anew; biases of the linear maps are zero."""
         for name in ("in", "q", "k", "v"):
             weight = getattr(self, f"{name}_proj_weight")
             if weight is not None:
@@ -89,16 +94,11 @@ class MultiheadAttention(Module):
         for bias in (self.in_proj_bias, self.out_proj.bias):
             if bias is not None:
                 init.zeros_(bias)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
 
-    def _heads(self, inputs: tuple) -> list[Any]:
-        """Queries, keys and values: (batch, head, length, size)."""
-        if self.in_proj_weight is not None:
-            weights = self.in_proj_weight.chunk(3)
-        else:
-            weights = [getattr(self, f"{name}_proj_weight") for name in "qkv"]
-        biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-        images = [functional.linear(x, w, b) for x, w, b in zip(inputs, weights, biases)]
-        return [x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2) for x in images]
+    _reset_parameters = reset_parameters
 
     def forward(
         self,
@@ -111,31 +111,47 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:
-        """(results, weights or None). Masks are true where nothing is to be looked at, or are added to the scores;
-        `is_causal` says that `attn_mask` does this for what comes later."""
-        inputs = (query, key, value)
-        single = query.dim() == 2
-        if single:
-            inputs = tuple([x.unsqueeze(0) for x in inputs])
-            key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-        elif not self.batch_first:
-            inputs = tuple([x.transpose(0, 1) for x in inputs])
-        q, k, v = self._heads(inputs)
-        scores = (q / math.sqrt(self.head_dim)) @ k.transpose(-2, -1)
-        mask = mask_to_bias(attn_mask, scores)
-        if mask is not None:
-            if mask.dim() == 3:
-                mask = mask.unflatten(0, (scores.shape[0], self.num_heads))
-            scores = scores + mask
-        padding = mask_to_bias(key_padding_mask, scores)
-        if padding is not None:
-            scores = scores + padding.unsqueeze(1).unsqueeze(1)
-        weights = functional.dropout(scores.softmax(-1), self.dropout, self.training)
-        result = self.out_proj((weights @ v).transpose(1, 2).flatten(-2))
-        if need_weights and average_attn_weights:
-            weights = weights.mean(1)
-        if single:
-            result, weights = result.squeeze(0), weights.squeeze(0)
-        elif not self.batch_first:
-            result = result.transpose(0, 1)
-        return result, weights if need_weights else None
+        """Attend to keys.
+
+        Args:
+            query, key, value: see the class; without a batch (length, size).
+            key_padding_mask: (batch, keys), true where a key is padding, or numbers that are added to scores.
+            need_weights: whether the weights are returned; it is faster without.
+            attn_mask: (queries, keys) or (batch·heads, queries, keys), likewise.
+            average_attn_weights: the weights are the means of all heads.
+            is_causal: `attn_mask` hides all later keys.
+
+        Returns:
+            (results in the form of the queries; weights (batch, queries, keys) or (batch, heads, queries, keys), or
+            None).
+        """
+        swap = self.batch_first and query.dim() == 3
+        if swap:
+            given = {id(x): x.transpose(0, 1) for x in (query, key, value)}  # the same ones stay the same
+            query, key, value = (given[id(x)] for x in (query, key, value))
+        result, weights = functional.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            not self._qkv_same_embed_dim,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return result.transpose(0, 1) if swap else result, weights

@@ -13,7 +13,7 @@ from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..._core.tape import Node
 
@@ -86,10 +86,8 @@ def check_hook_result(given, gradients: tuple, hook: str, what: str) -> tuple:
 class BackwardHooks:
     """The backward hooks of one call of a Module."""
 
-    def __init__(self, module):
-        self.module = module
-        self.pre_hooks = list(module._hooks["backward_pre"].values())
-        self.post_hooks = list(module._hooks["backward"].values())
+    def __init__(self, module, pre_hooks: list[Callable[..., Any]], post_hooks: list[Callable[..., Any]]):
+        self.module, self.pre_hooks, self.post_hooks = module, pre_hooks, post_hooks
         self.arguments: Passage | None = None
         self.results: Passage | None = None
         self.grad_output: tuple | None = None  # of the pass that has come through the results
@@ -127,7 +125,7 @@ class BackwardHooks:
         results: Any = self.results
         gradients = original = results.spread(given, zeros=False)
         for hook in self.pre_hooks:
-            found = hook.function(self.module, gradients)
+            found = hook(self.module, gradients)
             if found is not None:
                 gradients = check_hook_result(found, gradients, "Backward pre hook", "grad_output")
         self.grad_output = gradients
@@ -142,7 +140,7 @@ class BackwardHooks:
         arguments: Any = self.arguments
         gradients = original = arguments.spread(given, zeros=True)
         for hook in self.post_hooks:
-            found = hook.function(self.module, gradients, self.grad_output)
+            found = hook(self.module, gradients, self.grad_output)
             if found is not None:
                 gradients = check_hook_result(found, gradients, "Backward hook", "grad_input")
         self.grad_output = None
@@ -151,7 +149,7 @@ class BackwardHooks:
     def call_post_hooks(self, grad_input: tuple) -> None:
         """Call the hooks where no argument requires a gradient."""
         for hook in self.post_hooks:
-            if hook.function(self.module, grad_input, self.grad_output) is not None:
+            if hook(self.module, grad_input, self.grad_output) is not None:
                 raise TensorError(
                     "Backward hook for Modules where no input requires gradient should always return None or None "
                     "for all gradients."

@@ -12,36 +12,57 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-HOOK_KINDS = ("forward_pre", "forward", "backward_pre", "backward")
+class ModuleHook:
+    """One hook of a module or of all, its kind, and how it is called."""
+
+    def __init__(self, kind: str, function: Callable, with_kwargs: bool = False, always: bool = False):
+        self.kind, self.function, self.with_kwargs, self.always = kind, function, with_kwargs, always
 
 
-class Hook:
-    """One hook and how it is called."""
+# The hooks of all modules, by the number of their handle: what users register here is global to the process.
+GLOBAL_HOOKS: HookList = HookList()
 
-    def __init__(self, function: Callable, with_kwargs: bool = False, always: bool = False):
-        self.function, self.with_kwargs, self.always = function, with_kwargs, always
+
+class LazyHookList:
+    """Hooks of a Module under a name of torch's, a HookList made when it is first asked for. From then on calls of the
+    Module look for hooks: whoever has the list may put one in."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, module: Any, owner: type | None = None) -> Any:
+        if module is None:
+            return self
+        module.__dict__["_may_have_hooks"] = True
+        return module.__dict__.setdefault(self.name, HookList())
+
+    def __set__(self, module: Any, hooks: Any) -> None:
+        module.__dict__["_may_have_hooks"] = True
+        module.__dict__[self.name] = hooks
 
 
 class CallMixin:
     """The part of a Module that is called: `forward` and its hooks."""
 
-    _hooks: dict[str, HookList] | Any = None  # kind → hooks in their order, once there is one
+    _may_have_hooks = False
+    _is_full_backward_hook: bool | None = None
+    _forward_pre_hooks = LazyHookList()
+    _forward_pre_hooks_with_kwargs = LazyHookList()
+    _forward_hooks = LazyHookList()
+    _forward_hooks_with_kwargs = LazyHookList()
+    _forward_hooks_always_called = LazyHookList()
+    _backward_pre_hooks = LazyHookList()
+    _backward_hooks = LazyHookList()
     forward: Callable[..., Any]
 
     def __call__(self, *args, **kwargs) -> Any:
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        if self._may_have_hooks or GLOBAL_HOOKS:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
 
-    def _add_hook(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
-        """Register a hook."""
-        if self._hooks is None:
-            self._hooks = {kind: HookList() for kind in HOOK_KINDS}
-        place = self._hooks[kind]
-        handle = place.add(hook)  # type: ignore[arg-type]
-        if prepend:
-            place.move_to_end(handle.id, last=False)
-        return handle
+    def _call_impl(self, *args, **kwargs) -> Any:
+        """What a call does; subclasses that wrap calls call this."""
+        return CallMixin.__call__(self, *args, **kwargs)
 
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
@@ -52,46 +73,80 @@ class CallMixin:
         Returns:
             A handle whose `remove()` takes it away again.
         """
-        return self._add_hook("forward_pre", Hook(hook, with_kwargs), prepend)
+        marks = {"with_kwargs": (self._forward_pre_hooks_with_kwargs, with_kwargs)}
+        return add_hook(self._forward_pre_hooks, hook, prepend, **marks)
 
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Have hook(module, args, output) called after `forward`: what it returns, if not None, is the output. With
-        `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it is called after an error, too."""
-        return self._add_hook("forward", Hook(hook, with_kwargs, always_call), prepend)
+        `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it is called after an error, too.
+
+        Returns:
+            A handle whose `remove()` takes it away again.
+        """
+        marks = {
+            "with_kwargs": (self._forward_hooks_with_kwargs, with_kwargs),
+            "always_call": (self._forward_hooks_always_called, always_call),
+        }
+        return add_hook(self._forward_hooks, hook, prepend, **marks)
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Have hook(module, grad_output) called when the gradients of the outputs are known: what it returns, if not
-        None, is used in their place."""
-        return self._add_hook("backward_pre", Hook(hook), prepend)
+        None, is used in their place.
+
+        Returns:
+            A handle whose `remove()` takes it away again.
+        """
+        return add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Have hook(module, grad_input, grad_output) called when the gradients of the inputs are known: what it
-        returns, if not None, is used in their place."""
-        return self._add_hook("backward", Hook(hook), prepend)
+        returns, if not None, is used in their place.
+
+        Returns:
+            A handle whose `remove()` takes it away again.
+        """
+        self._is_full_backward_hook = True
+        return add_hook(self._backward_hooks, hook, prepend)
 
     register_backward_hook = register_full_backward_hook
+
+    def _find_hooks(self) -> None:
+        """Note whether there are hooks, after the attributes have come from elsewhere."""
+        kinds = ("forward_pre", "forward", "backward_pre", "backward")
+        if any(self.__dict__.get(f"_{kind}_hooks") for kind in kinds):
+            self.__dict__["_may_have_hooks"] = True
+
+    def _hooks_of(self, kind: str) -> list[ModuleHook]:
+        """The hooks of a kind, those of all modules first."""
+        found = [hook for hook in list(GLOBAL_HOOKS.values()) if hook.kind == kind]
+        own = self.__dict__.get(f"_{kind}_hooks")
+        if own:
+            with_kwargs = self.__dict__.get(f"_{kind}_hooks_with_kwargs") or ()
+            always = self.__dict__.get(f"_{kind}_hooks_always_called") or ()
+            found += [ModuleHook(kind, hook, i in with_kwargs, i in always) for i, hook in list(own.items())]
+        return found
 
     def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
         """Call `forward` with all hooks."""
         result = None
-        pending = [h for h in self._hooks["forward"].values() if h.always]
+        pending = [h for h in self._hooks_of("forward") if h.always]
         try:
-            for hook in list(self._hooks["forward_pre"].values()):
+            for hook in self._hooks_of("forward_pre"):
                 args, kwargs = apply_pre_hook(self, hook, args, kwargs)
             watch = None
-            if self._hooks["backward"] or self._hooks["backward_pre"]:
+            pre_hooks, post_hooks = self._hooks_of("backward_pre"), self._hooks_of("backward")
+            if pre_hooks or post_hooks:
                 from .backward_hooks import (
                     BackwardHooks,  # few modules have any, and Functions are many files
                 )
 
-                watch = BackwardHooks(self)
+                watch = BackwardHooks(self, [h.function for h in pre_hooks], [h.function for h in post_hooks])
                 args = watch.inputs(args)
             result = self.forward(*args, **kwargs)
-            for hook in list(self._hooks["forward"].values()):
-                if hook in pending:
-                    pending.remove(hook)
+            for hook in self._hooks_of("forward"):
+                pending = [h for h in pending if h.function is not hook.function]
                 found = apply_forward_hook(self, hook, args, kwargs, result)
                 if found is not None:
                     result = found
@@ -109,7 +164,114 @@ class CallMixin:
             raise
 
 
-def apply_pre_hook(module, hook: Hook, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+def add_hook(
+    place: HookList, hook: Callable, prepend: bool = False, **marks: tuple[HookList, bool]
+) -> RemovableHandle:
+    """Register a hook, and note which marks it has in the lists of these."""
+    handle = RemovableHandle(place, extra_dict=[marked for marked, _ in marks.values()])
+    place[handle.id] = hook
+    for marked, has in marks.values():
+        if has:
+            marked[handle.id] = True
+    if prepend:
+        place.move_to_end(handle.id, last=False)
+    return handle
+
+
+# -- hooks of all modules ------------------------------------------
+def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
+    """Have hook(module, args) called before the `forward` of every module, as by `Module.register_forward_pre_hook`.
+
+    Returns:
+        A handle whose `remove()` takes it away again.
+    """
+    return GLOBAL_HOOKS.add(ModuleHook("forward_pre", hook))  # type: ignore[arg-type]
+
+
+def register_module_forward_hook(
+    hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Have hook(module, args, output) called after the `forward` of every module, as by
+    `Module.register_forward_hook`.
+
+    Returns:
+        A handle whose `remove()` takes it away again.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.nn.modules.module import register_module_forward_hook
+    >>> with register_module_forward_hook(lambda module, args, output: output * 2):
+    ...     torch.nn.ReLU()(torch.ones(2))
+    tensor([2., 2.])
+    """
+    return GLOBAL_HOOKS.add(ModuleHook("forward", hook, with_kwargs, always_call))  # type: ignore[arg-type]
+
+
+def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
+    """Have hook(module, grad_output) called in the backward pass of every module, as by
+    `Module.register_full_backward_pre_hook`.
+
+    Returns:
+        A handle whose `remove()` takes it away again.
+    """
+    return GLOBAL_HOOKS.add(ModuleHook("backward_pre", hook))  # type: ignore[arg-type]
+
+
+def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
+    """Have hook(module, grad_input, grad_output) called in the backward pass of every module, as by
+    `Module.register_full_backward_hook`.
+
+    Returns:
+        A handle whose `remove()` takes it away again.
+    """
+    return GLOBAL_HOOKS.add(ModuleHook("backward", hook))  # type: ignore[arg-type]
+
+
+register_module_backward_hook = register_module_full_backward_hook
+
+
+def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
+    """Have hook(module, name, parameter) called when a module gets a parameter: what it returns, if not None, becomes
+    the parameter.
+
+    Returns:
+        A handle whose `remove()` takes it away again.
+    """
+    return REGISTRATION_HOOKS.add(ModuleHook("parameter", hook))  # type: ignore[arg-type]
+
+
+def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
+    """Have hook(module, name, buffer) called when a module gets a buffer: what it returns, if not None, becomes the
+    buffer.
+
+    Returns:
+        A handle whose `remove()` takes it away again.
+    """
+    return REGISTRATION_HOOKS.add(ModuleHook("buffer", hook))  # type: ignore[arg-type]
+
+
+def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
+    """Have hook(module, name, submodule) called when a module gets another one inside it: what it returns, if not
+    None, becomes that.
+
+    Returns:
+        A handle whose `remove()` takes it away again.
+    """
+    return REGISTRATION_HOOKS.add(ModuleHook("module", hook))  # type: ignore[arg-type]
+
+
+REGISTRATION_HOOKS: HookList = HookList()  # those of all modules that get a member
+
+
+def apply_registration_hooks(kind: str, module, name: str, member: Any) -> Any:
+    """Call the hooks for a new member of a module, and return the member after them."""
+    for hook in list(REGISTRATION_HOOKS.values()):
+        if hook.kind == kind:
+            found = hook.function(module, name, member)
+            member = member if found is None else found
+    return member
+
+
+def apply_pre_hook(module, hook: ModuleHook, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Call a forward pre-hook, and return the arguments after it."""
     if not hook.with_kwargs:
         found = hook.function(module, args)
@@ -126,7 +288,7 @@ def apply_pre_hook(module, hook: Hook, args: tuple, kwargs: dict) -> tuple[tuple
     return found
 
 
-def apply_forward_hook(module, hook: Hook, args: tuple, kwargs: dict, result) -> Any:
+def apply_forward_hook(module, hook: ModuleHook, args: tuple, kwargs: dict, result) -> Any:
     """Call a forward hook, and return what it makes of the output, or None."""
     given = (args, kwargs) if hook.with_kwargs else (args,)
     return hook.function(module, *given, result)

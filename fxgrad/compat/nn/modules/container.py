@@ -6,6 +6,7 @@ from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from ..._core.errors import ArgumentError, ArgumentValueError
 from ..._core.tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, indent_lines
@@ -105,7 +106,37 @@ class Sequential(IndexedContainer):
         return (dict(list(self._modules.items())[i]),)
 
     def __add__(self, other: Sequential) -> Sequential:
+        check_sequential(other)
         return Sequential(*self, *other)
+
+    def __iadd__(self, other: Sequential) -> Sequential:
+        check_sequential(other)
+        return self.extend(list(other))
+
+    def _repeated(self, times: int) -> list[Module]:
+        """The modules, so many times over."""
+        if not isinstance(times, int):
+            raise ArgumentError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ArgumentValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return list(self) * times
+
+    def __mul__(self, other: int) -> Sequential:
+        return Sequential(*self._repeated(other))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: int) -> Sequential:
+        self._set_entries(self._repeated(other))
+        return self
+
+
+def check_sequential(other) -> None:
+    """Raise for what cannot be added to a Sequential."""
+    if not isinstance(other, Sequential):
+        raise ArgumentValueError(
+            f"add operator supports only objects of Sequential class, but {type(other)} is given."
+        )
 
 
 class ModuleList(IndexedContainer):
@@ -136,6 +167,22 @@ class ModuleList(IndexedContainer):
             for a, b, text in groups
         ]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class Container(Module):
+    """Modules under the names of keyword arguments; deprecated in torch.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Container(first=torch.nn.ReLU())
+    Container(
+      (first): ReLU()
+    )
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class NamedContainer(Module):
@@ -194,7 +241,8 @@ class ModuleDict(NamedContainer):
 
     def __init__(self, modules: Mapping[str, Module] | None = None):
         super().__init__()
-        self.update(modules or {})
+        if modules is not None:  # subclasses override `update`
+            self.update(modules)
 
 
 def as_parameter(value) -> Any:
@@ -217,7 +265,8 @@ class ParameterList(Module):
     def __init__(self, values: Iterable[Any] | None = None):
         super().__init__()
         self._size = 0
-        self.extend(values or ())
+        if values is not None:
+            self.extend(values)
 
     def _name_at(self, i) -> str:
         position = index(i)
@@ -262,7 +311,8 @@ class ParameterDict(NamedContainer):
 
     def __init__(self, parameters: Mapping[str, Any] | None = None):
         super().__init__()
-        self.update(parameters or {})
+        if parameters is not None:
+            self.update(parameters)
 
     @property
     def _entries(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .linear import LinearMap
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class Convolution(LinearMap):
+class _ConvNd(LinearMap):
     """The base of convolutions."""
 
     dims: int
@@ -71,16 +71,17 @@ class Convolution(LinearMap):
             totals = [same * d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
         return [n for t in reversed(totals) for n in (t // 2, t - t // 2)]
 
-    def _pad_input(self, input) -> tuple[Any, Any]:
-        """Pad the input by its mode; return (input, the padding left to zeros)."""
-        if self.padding_mode == "zeros":
-            return input, self.padding
-        return functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
+    def _conv_forward(self, input, weight, bias) -> Any:
+        """The convolution with a weight and a bias; subclasses call it with those of their own."""
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            widths = self._reversed_padding_repeated_twice
+            input, padding = functional.pad(input, widths, mode=self.padding_mode), 0
+        function = getattr(functional, f"conv{self.dims}d")
+        return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input) -> Any:
-        input, padding = self._pad_input(input)
-        function = getattr(functional, f"conv{self.dims}d")
-        return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return self._conv_forward(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         text = (
@@ -99,7 +100,7 @@ class Convolution(LinearMap):
         return text + ("" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}")
 
 
-class TransposedConvolution(Convolution):
+class _ConvTransposeNd(_ConvNd):
     """The base of transposed convolutions."""
 
     transposed = True
@@ -163,7 +164,7 @@ class TransposedConvolution(Convolution):
 
 MODULES: dict[str, type] = {}
 for n in (1, 2, 3):
-    for base, name in ((Convolution, f"Conv{n}d"), (TransposedConvolution, f"ConvTranspose{n}d")):
+    for base, name in ((_ConvNd, f"Conv{n}d"), (_ConvTransposeNd, f"ConvTranspose{n}d")):
         doc = (
             f"{'The transpose of a c' if base.transposed else 'C'}onvolution of {n} dimension{'s'[: n > 1]}."
         )

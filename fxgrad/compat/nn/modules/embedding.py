@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._declare.constructors import make_constructor, parameters_of
 from ..._make.creation import empty
 from .. import functional, init
 from ..parameter import Parameter
-from .functional_modules import make_constructor, parameters_of
 from .module import Module
 
 # The options that `repr` shows, where they are not these.

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
+from ..._core.errors import ArgumentValueError
+from ..._declare.constructors import make_constructor, parameters_of
 from .. import functional
 from .module import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-def make_constructor(parameters: str, start: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
-    """Make the `__init__` with these parameters, as in "p=0.5, inplace=False", of which start(self, options) gets the
-    values by name."""
-    namespace: dict[str, Any] = {}
-    exec(f"def function(self, {parameters}): pass", namespace)
-    signature = inspect.signature(namespace["function"])
-
-    def __init__(self, *args, **kwargs) -> None:
-        try:
-            bound = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
-        bound.apply_defaults()
-        start(self, {name: value for name, value in bound.arguments.items() if name != "self"})
-
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    return __init__
-
-
-def parameters_of(constructor) -> list[str]:
-    """The names of the parameters of a constructor that was made so."""
-    return list(constructor.__signature__.parameters)[1:]
+    from collections.abc import Sequence
 
 
 class FunctionalModule(Module):
     """The base of Modules that call a function of nn.functional with the arguments of their constructor."""
 
     _function: str
-    _names: list[str]
+    _names: Sequence[str]
     _shown: str
 
     def _start(self, given: dict[str, Any]) -> None:
@@ -71,12 +48,29 @@ class RandomModule(FunctionalModule):
         return {**super()._options(), "training": self.training}
 
 
+class _DropoutNd(RandomModule):
+    """The base of those that drop entries in training, with probability `p`.
+
+    Raises:
+        ValueError: `p` is not between 0 and 1.
+    """
+
+    p: float
+    inplace: bool
+
+    def _start(self, given: dict[str, Any]) -> None:
+        if not 0 <= given["p"] <= 1:
+            raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {given['p']}")
+        super()._start(given)
+
+
 def functional_module(
     name: str,
     function: str,
     parameters: str = "",
     shown: str = "",
     base: type[FunctionalModule] = FunctionalModule,
+    place: str = __name__,
 ) -> type:
     """Make the class of Modules that call nn.functional.`function` with the arguments of their constructor.
 
@@ -86,11 +80,12 @@ def functional_module(
         parameters: those of the Module, which are among those of the function.
         shown: which of them `repr` shows, by name; those in brackets by their values alone.
         base: its base class.
+        place: the name of the file where it is found.
     """
-    constructor = make_constructor(parameters, FunctionalModule._start)
+    constructor = make_constructor(parameters, base._start)
     members = {
         "__init__": constructor,
-        "__module__": __name__,
+        "__module__": place,
         "__doc__": f"`nn.functional.{function}` as a Module.",
         "_function": function,
         "_names": parameters_of(constructor),
@@ -133,6 +128,8 @@ ACTIVATIONS = [
     ("Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1", WINDOW),
     ("PixelShuffle", "pixel_shuffle", "upscale_factor", "upscale_factor"),
     ("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "downscale_factor"),
+    ("ChannelShuffle", "channel_shuffle", "groups", "groups"),
+    ("LocalResponseNorm", "local_response_norm", "size, alpha=1e-4, beta=0.75, k=1.0", "[size] alpha beta k"),
 ]
 
 # -- those that draw random numbers in training ------------------------------------------
@@ -143,80 +140,42 @@ RANDOM = [
     ("FeatureAlphaDropout", "feature_alpha_dropout", "p=0.5, inplace=False", "p inplace"),
 ]
 
-# -- pooling in one, two and three dimensions ------------------------------------------
-POOLING = [
-    (
-        "MaxPool",
-        "max_pool",
-        "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False",
-        "kernel_size stride padding dilation ceil_mode",
-    ),
-    ("AdaptiveAvgPool", "adaptive_avg_pool", "output_size", "output_size"),
-    ("AdaptiveMaxPool", "adaptive_max_pool", "output_size, return_indices=False", "output_size"),
-    (
-        "LPPool",
-        "lp_pool",
-        "norm_type, kernel_size, stride=None, ceil_mode=False",
-        "norm_type kernel_size stride ceil_mode",
-    ),
-]
-AVERAGE = "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True"
-
-
-class PoolModule(FunctionalModule):
-    """A pooling window, which moves by its own size where nothing else is said."""
-
-    stride: Any
-
-    def __setattr__(self, name: str, value) -> None:
-        super().__setattr__(name, self.kernel_size if name == "stride" and value is None else value)
-
-
-PADDINGS = [
-    ("Constant", "constant"),
-    ("Zero", "constant"),
-    ("Reflection", "reflect"),
-    ("Replication", "replicate"),
-    ("Circular", "circular"),
-]
-
-
-class PadModule(FunctionalModule):
-    """Padding before and after the last dimensions; one number stands for all."""
-
-    _dims: int
-    _mode: str
-    padding: Any
-
-    def __setattr__(self, name: str, value) -> None:
-        if name == "padding":
-            value = (value,) * (2 * self._dims) if isinstance(value, int) else tuple(value)
-        super().__setattr__(name, value)
-
-    def forward(self, input) -> Any:
-        return functional.pad(input, self.padding, self._mode, getattr(self, "value", None))
-
-
-def pad_module(kind: str, mode: str, dims: int) -> type:
-    """Make the class of Modules that pad so many dimensions."""
-    base = type("PadModule", (PadModule,), {"_dims": dims, "_mode": mode})
-    row = ("padding, value", "padding value") if kind == "Constant" else ("padding", "[padding]")
-    return functional_module(f"{kind}Pad{dims}d", "pad", *row, base)
-
-
 # -- all of them ------------------------------------------
 MODULES = {name: functional_module(name, *rest) for name, *rest in ACTIVATIONS}
-MODULES |= {name: functional_module(name, *rest, base=RandomModule) for name, *rest in RANDOM}
-for n in (1, 2, 3):
-    for name, function, parameters, shown in POOLING:
-        base = PoolModule if name == "MaxPool" else FunctionalModule  # LPPool is shown as it was made
-        MODULES[f"{name}{n}d"] = functional_module(f"{name}{n}d", f"{function}{n}d", parameters, shown, base)
-    divisor = "" if n == 1 else ", divisor_override=None"
-    shown = "kernel_size stride padding"
-    MODULES[f"AvgPool{n}d"] = functional_module(
-        f"AvgPool{n}d", f"avg_pool{n}d", AVERAGE + divisor, shown, PoolModule
-    )
-
-    for kind, mode in PADDINGS:
-        MODULES[f"{kind}Pad{n}d"] = pad_module(kind, mode, n)
+MODULES |= {name: functional_module(name, *rest, base=RandomModule) for name, *rest in RANDOM[:1]}
+MODULES |= {name: functional_module(name, *rest, base=_DropoutNd) for name, *rest in RANDOM[1:]}
 globals().update(MODULES)
+
+
+class Softmax2d(Module):
+    """The softmax over the channels of images (N, C, H, W) or (C, H, W).
+
+    Raises:
+        ValueError: the input has another number of dimensions.
+    """
+
+    def forward(self, input) -> Any:
+        if input.dim() not in (3, 4):
+            raise ArgumentValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return functional.softmax(input, -3)
+
+
+class CrossMapLRN2d(Module):
+    """x/(k + alpha·m)^beta for images, with the sum m of the squares of the neighbouring channels divided by `size`.
+    There are (size − 1) // 2 neighbours on each side.
+
+    Args:
+        size: of the neighbourhood.
+        alpha, beta, k: see above.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1):
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input) -> Any:
+        width = 2 * ((self.size - 1) // 2) + 1  # of size alike where that is odd
+        return functional.local_response_norm(input, width, self.alpha * width / self.size, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -31,7 +31,7 @@ class LinearMap(Module):
         """Draw the parameters anew, uniform within 1/√fan_in."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
-            fan_in, _ = init.fan_in_and_out(self.weight)
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
             bound = 1 / math.sqrt(fan_in) if fan_in else 0
             init.uniform_(self.bias, -bound, bound)
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....core.aval import is_differentiable
 from ..._core.dtypes import as_numpy_dtype, is_dtype
 from ..._core.errors import ArgumentError
 from ..._core.tensor import Tensor
+from ..._make.creation import empty_like
 from ...autograd.grad_mode import no_grad
 from ..parameter import Buffer, Parameter
-from .call_hooks import CallMixin
+from .call_hooks import (
+    CallMixin,
+    apply_registration_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from .state import StateMixin
 
 if TYPE_CHECKING:
@@ -42,14 +54,25 @@ class Module(CallMixin, StateMixin):
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
     call_super_init = False
+    dump_patches = False
+    __constants__: ClassVar[list[str]] = []  # of TorchScript, to which subclasses add
 
     def __init__(self, *args, **kwargs) -> None:
+        if (args or kwargs) and not self.call_super_init:
+            wrong = (
+                f"got an unexpected keyword argument '{next(iter(kwargs))}'"
+                if kwargs
+                else f"takes 1 positional argument but {len(args) + 1} were given"
+            )
+            raise TypeError(f"{type(self).__name__}.__init__() {wrong}")
         write = super().__setattr__
         write("training", True)
         write("_parameters", {})
         write("_buffers", {})
         write("_non_persistent_buffers_set", set())
         write("_modules", {})
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def forward(self, *args, **kwargs) -> Any:
         """What the module computes: subclasses define it."""
@@ -70,7 +93,7 @@ class Module(CallMixin, StateMixin):
         elif isinstance(value, Module):
             self._check_initialized("module")
             self._forget(name, but="_modules")
-            self._modules[name] = value
+            self._modules[name] = apply_registration_hooks("module", self, name, value)
         elif name in places.get("_modules", ()):
             if value is not None:
                 raise assignment_error(value, f"as child module '{name}'", "torch.nn.Module or None expected")
@@ -141,7 +164,9 @@ class Module(CallMixin, StateMixin):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = (
+            None if param is None else apply_registration_hooks("parameter", self, name, param)
+        )
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a Tensor that is no parameter; it is in the `state_dict` if `persistent`."""
@@ -149,7 +174,7 @@ class Module(CallMixin, StateMixin):
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise assignment_error(tensor, f"object to buffer '{name}'", "torch Tensor or None required")
-        self._buffers[name] = tensor
+        self._buffers[name] = apply_registration_hooks("buffer", self, name, tensor)
         hidden = self._non_persistent_buffers_set
         (hidden.discard if persistent else hidden.add)(name)
 
@@ -158,7 +183,7 @@ class Module(CallMixin, StateMixin):
         if module is not None and not isinstance(module, Module):
             raise ArgumentError(f"{torch_type_name(module)} is not a Module subclass")
         self._check_name(name, "module", self._modules)
-        self._modules[name] = module
+        self._modules[name] = apply_registration_hooks("module", self, name, module)
 
     register_module = add_module
 
@@ -233,6 +258,36 @@ class Module(CallMixin, StateMixin):
             if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a path such as "layers.0.attention".
+
+        Args:
+            target: the path; all but its last part is there already.
+            module: what stands there afterwards.
+            strict: there is a module at the path already.
+
+        Raises:
+            ValueError: the path is empty, or `module` is none.
+            AttributeError: there is something else on the path, or nothing.
+
+        >>> import fxgrad.compat as torch
+        >>> net = torch.nn.Sequential(torch.nn.ReLU())
+        >>> net.set_submodule("0", torch.nn.Tanh())
+        >>> net[0]
+        Tanh()
+        """
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
 
     def _get_member(self, target: str, kind: str, what: str) -> Any:
         path, _, name = target.rpartition(".")
@@ -320,6 +375,26 @@ class Module(CallMixin, StateMixin):
 
         return self._apply(move)
 
+    def to_empty(self, *, device, recurse: bool = True) -> Module:
+        """Move all parameters and buffers to a device without their entries, which are arbitrary afterwards.
+
+        Args:
+            device: where they are to be; None: where they are.
+            recurse: also those of the modules inside.
+
+        >>> import fxgrad.compat as torch
+        >>> torch.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape
+        torch.Size([3, 2])
+        """
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
+
+    def share_memory(self) -> Module:
+        """Return this module: threads share all memory, and processes get it by copy."""
+        return self
+
+    def compile(self, *args, **kwargs) -> None:
+        """Do nothing: `torch.compile` returns what it is given, and so calls stay as they are."""
+
     def type(self, dst_type) -> Module:
         """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda t: t.type(dst_type))
@@ -350,6 +425,11 @@ class Module(CallMixin, StateMixin):
     def cuda(self, device=None) -> Module:
         """All parameters and buffers on a CUDA device."""
         return self.to(device="cuda" if device is None else device)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self._find_hooks()
 
     # -- text ------------------------------------------
     def extra_repr(self) -> str:
@@ -398,3 +478,16 @@ def clear_grad(p: Tensor, set_to_none: bool) -> None:
         else:
             p.grad.requires_grad_(False)
         p.grad.zero_()
+
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]

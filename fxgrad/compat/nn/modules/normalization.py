@@ -6,10 +6,10 @@ from typing import Any
 
 from ..._core.dtypes import int64
 from ..._core.errors import ArgumentValueError
+from ..._declare.constructors import make_constructor
 from ..._make.creation import ones, tensor, zeros
 from .. import functional, init
 from ..parameter import create_parameters
-from .functional_modules import make_constructor
 from .module import Module
 
 
@@ -110,9 +110,10 @@ class GroupNorm(AffineNorm):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}{bias}"
 
 
-class RunningNorm(AffineNorm):
+class _NormBase(AffineNorm):
     """The base of normalizations with running statistics; `ranks` are the numbers of dimensions of their inputs."""
 
+    _version = 2
     ranks: tuple[int, ...]
     running_mean: Any
     running_var: Any
@@ -156,7 +157,15 @@ class RunningNorm(AffineNorm):
         self.reset_running_stats()
         super().reset_parameters()
 
-    def _check(self, input) -> None:
+    def _load_from_state_dict(self, state_dict, prefix: str, local_metadata: dict[str, Any], *rest) -> None:
+        """Take the state of this module; before version 2 the batches were not counted."""
+        key = f"{prefix}num_batches_tracked"
+        if self.track_running_stats and (local_metadata.get("version") or 0) < 2 and key not in state_dict:
+            state_dict[key] = self.num_batches_tracked
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+    def _check_input_dim(self, input) -> None:
+        """Raise unless the input has as many dimensions as this module takes."""
         rank = len(input.shape)
         if rank not in self.ranks:
             expected = " or ".join(f"{r}D" for r in self.ranks)
@@ -169,11 +178,11 @@ class RunningNorm(AffineNorm):
         )
 
 
-class BatchNorm(RunningNorm):
+class _BatchNorm(_NormBase):
     """Mean 0 and variance 1 of each channel over the batch; in evaluation by the running statistics."""
 
     def forward(self, input) -> Any:
-        self._check(input)
+        self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
@@ -190,17 +199,42 @@ class BatchNorm(RunningNorm):
         self.track_running_stats = False
 
 
-class InstanceNorm(RunningNorm):
+class _InstanceNorm(_NormBase):
     """Mean 0 and variance 1 of each channel of each entry of the batch."""
 
     __init__ = make_constructor(
         "num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *, "
         "bias=True",
-        lambda self, given: RunningNorm.__init__(self, **given),
+        lambda self, given: _NormBase.__init__(self, **given),
     )
 
+    def _load_from_state_dict(
+        self,
+        state_dict,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing,
+        unexpected,
+        errors,
+    ) -> None:
+        """Take the state of this module; before torch 0.4 there were always running statistics in it."""
+        if local_metadata.get("version") is None and not self.track_running_stats:
+            keys = [f"{prefix}{name}" for name in ("running_mean", "running_var")]
+            found = [key for key in keys if state_dict.pop(key, None) is not None]
+            if found:
+                kind, names = type(self).__name__, " and ".join(f'"{key}"' for key in found)
+                errors.append(
+                    f"Unexpected running stats buffer(s) {names} for {kind} with track_running_stats=False. If "
+                    f"state_dict is a checkpoint saved before 0.4.0, this may be expected because {kind} does not "
+                    "track running stats by default since 0.4.0. Please remove these keys from state_dict. If the "
+                    f"running stats are actually needed, instead set track_running_stats=True in {kind} to enable "
+                    f"them. See the documentation of {kind} for details."
+                )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
+
     def forward(self, input) -> Any:
-        self._check(input)
+        self._check_input_dim(input)
         single = len(input.shape) == self.ranks[0]
         own = self.training or not self.track_running_stats
         result = functional.instance_norm(
@@ -218,7 +252,72 @@ class InstanceNorm(RunningNorm):
 
 MODULES: dict[str, type] = {}
 for n in (1, 2, 3):
-    for base, ranks in ((BatchNorm, (2, 3) if n == 1 else (n + 2,)), (InstanceNorm, (n + 1, n + 2))):
-        name = f"{base.__name__}{n}d"
+    for base, ranks in ((_BatchNorm, (2, 3) if n == 1 else (n + 2,)), (_InstanceNorm, (n + 1, n + 2))):
+        name = f"{base.__name__[1:]}{n}d"
         MODULES[name] = type(name, (base,), {"ranks": ranks, "__doc__": base.__doc__, "__module__": __name__})
 globals().update(MODULES)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm of inputs (N, C, …) of any number of dimensions. There is one process, so nothing is synchronized.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, device, dtype, bias: see `BatchNorm1d`.
+        process_group: accepted and kept.
+
+    >>> import fxgrad.compat as torch
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
+    >>> type(torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)[0]).__name__
+    'SyncBatchNorm'
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias: bool = True,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input) -> None:
+        if input.dim() < 2:
+            raise ArgumentValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if not input.shape[1]:
+            raise ArgumentValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group=None) -> Module:
+        """Put a SyncBatchNorm with the same parameters and statistics in place of every batch norm.
+
+        Args:
+            module: what is converted, with all modules inside it.
+            process_group: kept by those that are made.
+
+        Returns:
+            The module, or what stands in its place.
+        """
+        made = module
+        if isinstance(module, _BatchNorm):
+            made = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            for name, member in {**module._parameters, **module._buffers}.items():
+                setattr(made, name, member)
+            made.training = module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made

@@ -1,17 +1,22 @@
-"""The state of a Module: all its parameters and buffers by name, out and in."""
+"""The state of a Module: all its parameters and buffers by name, out and in, and the hooks around both."""
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
+from collections.abc import Mapping
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._core.errors import ArgumentError, TensorError
+from ..._core.hooks import HookList, RemovableHandle
+from ..._core.meta import is_meta
 from ..._core.tensor import Tensor
 from ...autograd.grad_mode import no_grad
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
 EXTRA_STATE_KEY = "_extra_state"
 
@@ -27,6 +32,8 @@ class IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
+    __str__ = __repr__
+
 
 def quote_names(names: list[str]) -> str:
     """Quote names for a message."""
@@ -34,13 +41,88 @@ def quote_names(names: list[str]) -> str:
 
 
 class StateMixin:
-    """The part of a Module that saves and loads its state."""
+    """The part of a Module that saves and loads its state.
 
+    `_version` is the version of what a class saves, kept in the `_metadata` of a state; a class that changes its
+    parameters raises it, and its `_load_from_state_dict` converts older states.
+    """
+
+    _version = 1
     _parameters: dict
     _buffers: dict
     _modules: dict
     _non_persistent_buffers_set: set
 
+    # -- hooks ------------------------------------------
+    @cached_property
+    def _state_dict_pre_hooks(self) -> HookList:
+        return HookList()
+
+    @cached_property
+    def _state_dict_hooks(self) -> HookList:
+        return HookList()
+
+    @cached_property
+    def _load_state_dict_pre_hooks(self) -> HookList:
+        return HookList()
+
+    @cached_property
+    def _load_state_dict_post_hooks(self) -> HookList:
+        return HookList()
+
+    def _list_hooks(self, kind: str) -> list[Callable[..., Any]]:
+        """The hooks of a kind; most modules have none, and no list of them."""
+        hooks = self.__dict__.get(kind)
+        return list(hooks.values()) if hooks else []
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have hook(module, prefix, keep_vars) called before `state_dict` reads the module.
+
+        Returns:
+            A handle whose `remove()` takes it away again.
+        """
+        return self._state_dict_pre_hooks.add(hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have hook(module, state_dict, prefix, local_metadata) called after `state_dict` has read the module and
+        what is inside it. The hook may change the dict; it returns None.
+
+        Returns:
+            A handle whose `remove()` takes it away again.
+        """
+        return self._state_dict_hooks.add(partial(change_in_place, hook))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Like `register_state_dict_post_hook`, for a hook that may return another dict."""
+        return self._state_dict_hooks.add(hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        called before `load_state_dict` writes into the module. The hook may change the dict and the lists.
+
+        Returns:
+            A handle whose `remove()` takes it away again.
+        """
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """Like `register_load_state_dict_pre_hook`; without `with_module` the hook is not given the module."""
+        return self._load_state_dict_pre_hooks.add(
+            hook if with_module else partial(call_without_module, hook)
+        )
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have hook(module, incompatible_keys) called after `load_state_dict` has written into the module and what is
+        inside it. The hook may change the lists `missing_keys` and `unexpected_keys`; it returns None.
+
+        Returns:
+            A handle whose `remove()` takes it away again.
+        """
+        return self._load_state_dict_post_hooks.add(hook)
+
+    # -- out ------------------------------------------
     def get_extra_state(self) -> Any:
         """Return what else belongs to the state; subclasses define it, with `set_extra_state`."""
         raise TensorError("get_extra_state: this module has none")
@@ -55,46 +137,79 @@ class StateMixin:
         hidden = self._non_persistent_buffers_set
         return {name: member for name, member in members.items() if member is not None and name not in hidden}
 
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Put the state of this module itself into a dict; subclasses may add to it."""
+        for name, member in self._own_state().items():
+            destination[prefix + name] = member if keep_vars else member.detach()
+        if type(self).get_extra_state is not StateMixin.get_extra_state:
+            destination[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
+
     def state_dict(
-        self, *, destination=None, prefix: str = "", keep_vars: bool = False
-    ) -> OrderedDict[str, Any]:
-        """Parameters and persistent buffers by their full names. They share the memory of the module's; `keep_vars`:
-        they are the module's.
+        self, *args, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """Collect parameters and persistent buffers by their full names. They share the memory of the module's;
+        `keep_vars`: they are the module's.
+
+        Args:
+            destination: the dict to put them in; None: a new OrderedDict, whose `_metadata` has the version of every
+                module.
+            prefix: what their names begin with.
 
         >>> import fxgrad.compat as torch
         >>> list(torch.nn.Linear(2, 3).state_dict())
         ['weight', 'bias']
         """
-        found = OrderedDict() if destination is None else destination
-        for name, member in self._own_state().items():
-            found[prefix + name] = member if keep_vars else member.detach()
-        if type(self).get_extra_state is not StateMixin.get_extra_state:
-            found[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
+        if args:
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            given: Any = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            destination, prefix, keep_vars = given
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._list_hooks("_state_dict_pre_hooks"):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return found
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._list_hooks("_state_dict_hooks"):
+            changed = hook(self, destination, prefix, metadata)
+            destination = destination if changed is None else changed
+        return destination
 
+    # -- in ------------------------------------------
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy a state into the parameters and buffers; with `assign`, make its Tensors those of the module.
+        """Copy a state into the parameters and buffers; with `assign`, make its Tensors those of the module, whose
+        parameters keep their `requires_grad`.
 
         Returns:
             The names that it did not find, and those that it did not look for.
 
         Raises:
-            TensorError: there are any of these, where `strict`; or other shapes.
+            TypeError: it is no mapping.
+            RuntimeError: there are any of these names, where `strict`; or other shapes.
         """
-        if not hasattr(state_dict, "keys"):
+        if not isinstance(state_dict, Mapping):
             raise ArgumentError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        missing: list[str] = []
-        known: set[str] = set()
+        state: Any = OrderedDict(state_dict)
+        metadata = getattr(state_dict, "_metadata", None)
+        if metadata is not None:
+            state._metadata = metadata
         errors: list[str] = []
-        self._load(state_dict, "", assign, missing, known, errors)
-        unexpected = [name for name in state_dict if name not in known]
+        found = IncompatibleKeys([], [])
+        self._load(state, "", metadata or {}, assign, found, errors)
         if strict:
-            wrong = {"Missing": missing, "Unexpected": unexpected}
+            wrong = {"Missing": found.missing_keys, "Unexpected": found.unexpected_keys}
             errors[:0] = [
                 f"{what} key(s) in state_dict: {quote_names(names)}. "
                 for what, names in wrong.items()
@@ -103,47 +218,128 @@ class StateMixin:
         if errors:
             lines = "\n\t".join(errors)
             raise TensorError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
-        return IncompatibleKeys(missing, unexpected)
+        return found
 
     def _load(
         self,
         state: Mapping[str, Any],
         prefix: str,
+        metadata: Mapping[str, Any],
         assign: bool,
-        missing: list[str],
-        known: set[str],
+        found: IncompatibleKeys,
         errors: list[str],
     ) -> None:
         """`load_state_dict` of the names with a prefix."""
-        for name, member in self._own_state().items():
-            key = prefix + name
-            known.add(key)
-            if key not in state:
-                missing.append(key)
-            elif not isinstance(state[key], Tensor):
-                errors.append(
-                    f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-                    f"checkpoint but received {type(state[key])}"
-                )
-            elif state[key].shape != member.shape:
-                errors.append(
-                    f"size mismatch for {key}: copying a param with shape {state[key].shape} from checkpoint, the "
-                    f"shape in current model is {member.shape}."
-                )
-            elif assign:
-                given = state[key]
-                if isinstance(member, Parameter) and not isinstance(given, Parameter):
-                    given = Parameter(given, member.requires_grad)
-                setattr(self, name, given)
-            else:
-                with no_grad():
-                    member.copy_(state[key])
-        if type(self).set_extra_state is not StateMixin.set_extra_state:
-            known.add(prefix + EXTRA_STATE_KEY)
-            if prefix + EXTRA_STATE_KEY in state:
-                self.set_extra_state(state[prefix + EXTRA_STATE_KEY])
-            else:
-                missing.append(prefix + EXTRA_STATE_KEY)
+        local = dict(metadata.get(prefix[:-1], {}))
+        if assign:
+            local["assign_to_params_buffers"] = True
+        self._load_from_state_dict(
+            state, prefix, local, True, found.missing_keys, found.unexpected_keys, errors
+        )
+        inside: dict[str, OrderedDict[str, Any]] = {name: OrderedDict() for name in self._modules}
+        for key, x in state.items() if inside else ():
+            name, dot, _ = key[len(prefix) :].partition(".")
+            if dot and name in inside:
+                inside[name][key] = x
         for name, module in self._modules.items():
             if module is not None:
-                module._load(state, f"{prefix}{name}.", assign, missing, known, errors)
+                module._load(inside[name], f"{prefix}{name}.", metadata, assign, found, errors)
+        for hook in self._list_hooks("_load_state_dict_post_hooks"):
+            if hook(self, found) is not None:
+                raise AssertionError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                    "values, if incompatible_keys need to be modified, it should be done inplace."
+                )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Take from a state what belongs to this module itself; subclasses may convert what older versions saved.
+
+        Args:
+            state_dict: the state, which may be changed.
+            prefix: what the names of this module begin with.
+            local_metadata: what the state says about this module: the "version" that saved it.
+            strict: whether to note names that are not there, and those that nobody looks for.
+            missing_keys, unexpected_keys, error_msgs: where to note them, and what else is wrong.
+        """
+        for hook in self._list_hooks("_load_state_dict_pre_hooks"):
+            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        own, assign = self._own_state(), "assign_to_params_buffers" in local_metadata
+        with no_grad():
+            for name, member in own.items():
+                key = prefix + name
+                if key in state_dict:
+                    error_msgs += self._take_member(name, member, key, state_dict[key], assign)
+                elif strict:
+                    missing_keys.append(key)
+        extra = prefix + EXTRA_STATE_KEY
+        if type(self).set_extra_state is not StateMixin.set_extra_state:
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra:
+                    name, dot, _ = key[len(prefix) :].partition(".")
+                    if name not in (self._modules if dot else own):
+                        unexpected_keys.append(key)
+
+    def _take_member(self, name: str, member: Tensor, key: str, given, assign: bool) -> list[str]:
+        """Take one parameter or buffer from a state; return what is wrong with it, nothing or one line."""
+        if not isinstance(given, Tensor):
+            return [
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                f"checkpoint but received {type(given)}"
+            ]
+        if not is_lazy(member):
+            shape, wanted = given.shape, member.shape
+            if shape == (1,) and not wanted:
+                given, shape = given[0], wanted  # what had no dimensions had one before torch 0.4
+            if shape != wanted:
+                return [
+                    f"size mismatch for {key}: copying a param with shape {shape} from checkpoint, the shape in "
+                    f"current model is {wanted}."
+                ]
+        if not assign and is_meta(member.value) and not is_meta(given.value):
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
+                "to their corresponding key in the module instead of copying them in place?)",
+                stacklevel=4,
+            )
+        try:
+            if assign:
+                if isinstance(member, Parameter):
+                    given = given if isinstance(given, Parameter) else Parameter(given, member.requires_grad)
+                    given.requires_grad_(member.requires_grad)
+                setattr(self, name, given)
+            else:
+                member.copy_(given)
+        except Exception as error:
+            return [
+                f'While copying the parameter named "{key}", whose dimensions in the model are {member.size()} and '
+                f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
+            ]
+        return []
+
+
+def change_in_place(hook: Callable[..., Any], *given) -> None:
+    """Call a hook of `register_state_dict_post_hook`, which has nothing to return."""
+    if hook(*given) is not None:
+        raise TensorError("state_dict post-hook must return None", hint="change the dict that it is given")
+
+
+def call_without_module(hook: Callable[..., Any], module: StateMixin, *rest) -> Any:
+    """Call a hook that does not take the module."""
+    return hook(*rest)

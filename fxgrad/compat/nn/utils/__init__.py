@@ -1,4 +1,4 @@
-"""torch.nn.utils: clipping of gradients, and parameters as one vector."""
+"""torch.nn.utils: clipping of gradients, parametrizations, pruning, and parameters as one vector."""
 
 from typing import TYPE_CHECKING
 
@@ -7,4 +7,4 @@ from ....core.face import LazyPackage
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403
 
-LazyPackage.of(__name__)
+LazyPackage.of(__name__, shadowed=("spectral_norm", "weight_norm"))

@@ -158,6 +158,8 @@ def prelu(input, weight) -> Any:
     """x, times the weight (one number, or one for each channel: dimension 1) where it is not positive."""
     if weight.ndim == 1 and weight.shape[0] != 1 and input.ndim > 1:
         weight = ops.reshape(weight, shape=(weight.shape[0], *(1,) * (input.ndim - 2)))
+    if weight.ndim and not input.ndim:
+        weight = ops.reshape(weight, shape=())
     return ops.where(ops.greater(input, 0), input, weight * input)
 
 
@@ -245,7 +247,11 @@ normal_density = declare_primitive(
 )
 normal_density.primitive.formula = lambda x: [ops.exp(ops.square(x) * -0.5) * DENSITY]
 normal_cdf = declare_primitive(
-    Elementwise, "normal_cdf", normal_cdf_kernel, (lambda t, y, x: t * normal_density(x),)
+    Elementwise,
+    "normal_cdf",
+    normal_cdf_kernel,
+    (lambda t, y, x: t * normal_density(x),),
+    computes="normal_cdf",
 )
 
 

@@ -16,6 +16,8 @@ from ..._declare.operation import operation
 from ..declarers import first_result
 from .dropout import dropout_factors
 
+UNDERFLOW = -800.0  # where eˣ is 0 in every precision
+
 
 def swap_last_axes(x) -> Any:
     return fnp.swapaxes(x, -1, -2)
@@ -78,6 +80,7 @@ def attention_arguments(
     out=False,
     results=first_result,
     tangent=attention_tangent,
+    by_value=False,
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: bool, scale: float) -> Any:
     """softmax(query @ keyᵀ·scale + attn_mask) @ value over the last two dimensions; zeros for a query to which all
@@ -100,13 +103,16 @@ def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: 
         return [fnp.matmul(scores, value), scores]
     if is_causal:
         scores = ops.where(np.tri(*aval_of(scores).shape[-2:], dtype=bool), scores, -math.inf)
-    if attn_mask is not None:
-        if kind_of(aval_of(attn_mask).dtype) == "b":
-            scores = ops.where(attn_mask, scores, -math.inf)
-        else:
-            scores = scores + attn_mask
+    is_choice = attn_mask is not None and kind_of(aval_of(attn_mask).dtype) == "b"
+    if is_choice:
+        scores = ops.where(attn_mask, scores, -math.inf)
+    elif attn_mask is not None:
+        scores = scores + attn_mask
     top = fnp.max(ops.stop_gradient(scores), axis=-1, keepdims=True)
-    e = ops.exp(scores - ops.where(ops.equal(top, -math.inf), 0, top))
+    distance = scores - ops.where(ops.equal(top, -math.inf), 0, top)
+    if attn_mask is not None and not is_choice:  # numbers that underflow take a hundred times as long
+        distance = ops.where(ops.less(distance, UNDERFLOW), -math.inf, distance)
+    e = ops.exp(distance)
     total = fnp.sum(e, axis=-1, keepdims=True)
     weights = e / ops.where(ops.equal(total, 0), 1, total)
     # The weights are a result for the derivative.

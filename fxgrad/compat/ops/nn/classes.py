@@ -16,6 +16,7 @@ from ..._core.tensor import refresh
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from .class_scores import mean_class_loss
+from .linear import linear
 from .loss import legacy_reduction, loss, reduce_losses
 from .softmax import log_softmax
 
@@ -271,3 +272,68 @@ def one_hot(input, num_classes: int) -> Any:
     """
     places = ops.reshape(input, shape=(*aval_of(input).shape, 1))
     return ops.convert(ops.equal(places, np.arange(num_classes)), dtype=np.dtype(np.int64))
+
+
+@expose("nn.functional")
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options=None,
+) -> Any:
+    """The cross entropy of classes whose scores are a linear map of the input.
+
+    Args:
+        input: (N, size) or (size,).
+        linear_weight: (classes, size), or (classes, *places, size) where each place has a class of its own.
+        target: classes (N, *places), or probabilities (N, classes, *places).
+        linear_bias: (classes, *places), or None.
+        weight, reduction, label_smoothing: see `cross_entropy`.
+        ignore_index: the class that does not count; −100 where none is given.
+        options: accepted; they concern the memory that torch needs.
+
+    Raises:
+        RuntimeError: shapes that do not fit, or a class to ignore among probabilities.
+
+    >>> import fxgrad.compat as torch
+    >>> x, w = torch.zeros(2, 3), torch.zeros(4, 3)
+    >>> torch.nn.functional.linear_cross_entropy(x, w, torch.tensor([0, 3])).exp().item()
+    4.0
+    """
+    if input.ndim not in (1, 2):
+        raise TensorError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
+    if linear_weight.ndim < 2:
+        raise TensorError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}")
+    classes, *places, size = linear_weight.shape
+    if input.shape[-1] != size:
+        raise TensorError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {size}, respectively"
+        )
+    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *places):
+        raise TensorError(f"expected linear_bias shape {(classes, *places)}, got {tuple(linear_bias.shape)}")
+    if places and input.ndim == 1:
+        raise TensorError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {size}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    shape = (*input.shape[:-1], classes, *places)
+    if tuple(target.shape) == shape and ignore_index is not None:
+        raise TensorError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = linear(input, linear_weight.reshape(-1, size), bias).reshape(shape)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        scores,
+        target,
+        weight,
+        ignore_index=ignored,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )

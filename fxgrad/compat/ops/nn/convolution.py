@@ -160,6 +160,19 @@ def conv_transpose(
 
 
 # -- windows ------------------------------------------
+@operation("input weight bias", spaces="function nn.functional", out=False)
+def conv_tbc(input, weight, bias, pad: int = 0) -> Any:
+    """conv1d of a sequence (time, batch, channels) by a weight (taps, in_channels, out_channels); the result has the
+    form of the input."""
+    if aval_of(input).ndim != 3:
+        raise TensorError("Input must have 3 dims: time, batch, in_channel")
+    x, w = ops.permute(input, axes=(1, 2, 0)), ops.permute(weight, axes=(2, 1, 0))
+    found = conv[0].operation.function(
+        input=x, weight=w, bias=bias, stride=1, padding=pad, dilation=1, groups=1
+    )
+    return ops.permute(found, axes=(2, 0, 1))
+
+
 @operation("input", spaces="nn.functional", out=False, node="Im2ColBackward0")
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1) -> Any:
     """The windows of images (N, C, H, W) as columns: (N, C·kH·kW, number of windows)."""

@@ -12,9 +12,12 @@ from ....core.interpreter import CURRENT, Tracer, use_context
 from ..._core.dtypes import type_name
 from ..._core.errors import ArgumentValueError, DimensionError, TensorError
 from ..._core.modes import with_modes
+from ..._core.tensor import make_tensor, refresh
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ..joining import cat
 from ..reduction import p_norm
+from ..sparse_gradient import choose_sparsely
 
 ROWS = (ops.ARRAY, slice(None, None, None))
 
@@ -102,7 +105,7 @@ def embedding(
         padding_idx: the row that has no derivative.
         max_norm: rows that are longer, in the norm `norm_type`, are shortened in place before.
         scale_grad_by_freq: derivatives are divided by how often the row occurs.
-        sparse: taken for False: derivatives are dense here.
+        sparse: whether the gradient of `weight`, where that is a leaf, is a sparse Tensor of the rows that were read.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.eye(3)).tolist()
@@ -111,7 +114,25 @@ def embedding(
     padding_idx = padding_row(padding_idx, weight.shape[0])
     if max_norm is not None:
         renormalize_rows(weight, input, max_norm, norm_type)
+    if sparse:
+        found = choose_rows(torch_embedding.operation, weight, input, padding_idx, scale_grad_by_freq)
+        if found is not None:
+            return found
     return torch_embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+
+
+def choose_rows(op, weight, input, padding_idx: int | None, scale_grad_by_freq: bool) -> Any:
+    """Look up rows so that the gradient of the table is sparse; None where it cannot be."""
+    if scale_grad_by_freq:
+        raise TensorError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    index = refresh(input).value
+    if type(index) is not np.ndarray:
+        return None
+    count = weight.shape[0]
+    if index.size and (index.min() < 0 or index.max() >= count):
+        return None  # it is an error there
+    kept = None if padding_idx is None else np.flatnonzero(index.reshape(-1) != padding_idx)
+    return choose_sparsely(op, weight, (index,), kept)
 
 
 def bag_arguments(
@@ -153,6 +174,15 @@ def bag_arguments(
     padding_idx = padding_row(padding_idx, weight.shape[0])
     if max_norm is not None:
         renormalize_rows(weight, input, max_norm, norm_type)
+    if sparse and mode != "max":
+        found = choose_rows(torch_embedding.operation, weight, input, padding_idx, scale_grad_by_freq)
+        if found is not None:  # the rows are the table from here on
+            weight, numbers = found.reshape(-1, weight.shape[1]), np.arange(input.numel())
+            if padding_idx is not None:
+                weight = cat([weight, weight.new_zeros(1, weight.shape[1])])
+                numbers = np.where(refresh(input).value.reshape(-1) == padding_idx, len(numbers), numbers)
+                padding_idx = input.numel()
+            input = make_tensor(input.tape, numbers.reshape(input.shape))
     params = {
         "mode": mode,
         "padding_idx": padding_idx,

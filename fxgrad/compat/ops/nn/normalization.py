@@ -4,191 +4,218 @@ from __future__ import annotations
 
 from functools import reduce
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .... import ops
-from ....core.aval import Aval, aval_of
+from ....core.aval import aval_of
 from ....core.interpreter import CURRENT, use_context
-from ....kernels.normalization import deflate_kernel, standardize_kernel
-from ....ops.kinds import General
+from ....kernels.space import reduces_an_end
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.modes import with_modes
-from ..._core.primitives import declare_primitive
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ..arguments import normalize_dim
 from ..declarers import expose_with, first_result
+from .standardization import deflate, standardize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-def keepdim_mean(x, axes: tuple[int, ...]) -> Any:
-    """The mean over axes, which stay with length one."""
+def sum_axes(x, axes: tuple[int, ...]) -> Any:
+    """The sum over axes, which stay with length one: over the last of them first, where others lie between them, so
+    that both sums are of an end of the axes."""
     shape = aval_of(x).shape
-    return ops.restore_axes(ops.reduce_sum(x, axes=axes), shape, axes) / prod(shape[a] for a in axes)
+    if all(shape[a] == 1 for a in axes):
+        return x
+    if not reduces_an_end(shape, axes):
+        last = tuple(i for i in axes if all(j in axes for j in range(i, len(shape))))
+        if last and len(last) < len(axes):
+            return sum_axes(sum_axes(x, last), axes)
+    return ops.restore_axes(ops.reduce_sum(x, axes=axes), shape, axes)
 
 
-def shift_axes(axes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(a + 1 for a in axes)
+def mean_axes(x, axes: tuple[int, ...]) -> Any:
+    """The mean over axes, which stay with length one."""
+    return sum_axes(x, axes) / prod(aval_of(x).shape[a] for a in axes)
 
 
-def deflate_tangent(y, primals, tangents, params: dict) -> Any:
-    (t, u, before, after), (dt, du, dbefore, dafter), axes = primals, tangents, params["axes"]
-    terms = [] if dt is None else [deflate(dt, u, before, after, axes=axes)]
-    if du is not None:
-        inner = t * before
-        terms.append(
-            ops.negative(after * (du * keepdim_mean(u * inner, axes) + u * keepdim_mean(du * inner, axes)))
-        )
-    if dbefore is not None:
-        terms.append(deflate(t * dbefore, u, ops.full_like(before, value=1), after, axes=axes))
-    if dafter is not None:
-        terms.append(dafter * deflate(t, u, before, ops.full_like(after, value=1), axes=axes))
-    return reduce(ops.add, terms)
+class Statistics:
+    """What x is normalized by: its mean over axes, its variance, and 1/√(variance + eps)."""
+
+    def __init__(self, x, axes: tuple[int, ...], eps: float, mean=None, variance=None):
+        self.x, self.axes = x, axes
+        self.mean = mean_axes(x, axes) if mean is None else mean
+        self.variance = mean_axes(ops.square(x - self.mean), axes) if variance is None else variance
+        self.scale = 1 / ops.sqrt(self.variance + eps)
+
+    @property
+    def unit(self) -> Any:
+        """(x − mean)/√(variance + eps). Machine code computes it wherever it is read, and does not keep it."""
+        return (self.x - self.mean) * self.scale
+
+    def change(self, t, before, after) -> Any:
+        """after·(s − mean(s) − x̂·mean(x̂·s)) with s = before·t: what of a tangent survives that mean and length stay as
+        they are."""
+        s = t * before
+        mean, slope = mean_axes(s, self.axes), mean_axes(self.unit * s, self.axes)
+        return (s - mean - self.unit * slope) * after
+
+    def tangents(self, t) -> list[Any]:
+        """The tangents of mean and variance, for a tangent of x."""
+        return [mean_axes(t, self.axes), 2 * mean_axes((self.x - self.mean) * t, self.axes)]
 
 
-def deflate_batch(t, u, *factors, size: int, axes: tuple[int, ...]) -> Any:
-    rank = aval_of(t).ndim
-    aligned = [ops.reshape(v, shape=(size, *(1,) * (rank - v.ndim), *v.shape[1:])) for v in factors]
-    return deflate(t, u, *aligned, axes=shift_axes(axes))
+class RowStatistics(Statistics):
+    """The same where the axes are the last ones, which NumPy does block by block."""
 
+    def __init__(self, x, axes: tuple[int, ...], eps: float):
+        self.x, self.axes = x, axes
+        self.kept_unit, self.mean, self.variance = standardize(x, axes=axes, eps=eps)
+        self.scale = 1 / ops.sqrt(self.variance + eps)
 
-def are_rows(x, axes: tuple[int, ...]) -> bool:
-    """Whether the axes are the last ones, over which a normalization works row by row."""
-    rank = aval_of(x).ndim
-    return axes == tuple(range(rank - len(axes), rank))
+    @property
+    def unit(self) -> Any:
+        return self.kept_unit
 
-
-def deflate_formula(t, u, before, after, *, axes: tuple[int, ...]) -> Any:
-    if not are_rows(t, axes):
-        return None
-    s = t * before
-    return [after * (s - keepdim_mean(s, axes) - u * keepdim_mean(u * s, axes))]
-
-
-def standardize_formula(x, *, axes: tuple[int, ...], eps: float) -> Any:
-    if not are_rows(x, axes):
-        return None
-    middle = keepdim_mean(x, axes)
-    u = x - middle
-    variance = keepdim_mean(u * u, axes)
-    return [u * (1 / ops.sqrt(variance + eps)), middle, variance]
-
-
-# after·(s − mean(s) − u·mean(u·s)) with s = before·t: what of a tangent survives that mean and length stay as they are.
-# Its transpose in t has the two factors, which broadcast, exchanged.
-deflate = declare_primitive(
-    General,
-    "deflated",
-    deflate_kernel,
-    abstract_rule=lambda self, t, u, before, after, *, axes: Aval(t.shape, t.dtype),
-    tangent_rule=deflate_tangent,
-    transpose_rule=lambda ct, t, u, before, after, *, axes: [
-        deflate(ct, u, after, before, axes=axes),
-        None,
-        None,
-        None,
-    ],
-    batch_rule=deflate_batch,
-)
-deflate.primitive.formula = deflate_formula
-
-
-def standardize_aval(self, x: Aval, *, axes: tuple[int, ...], eps: float) -> Any:
-    small = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-    return x, Aval(small, x.dtype), Aval(small, x.dtype)
-
-
-def jvp_standardize(ys, t, weight, axes: tuple[int, ...], eps: float) -> list[Any]:
-    """The tangents of weight·x̂, mean and variance, for a tangent of the input."""
-    u, _, variance = ys
-    spread = ops.sqrt(variance + eps)
-    weight = np.ones((), aval_of(u).dtype) if weight is None else weight
-    moved = deflate(t, u, 1 / spread, weight, axes=axes)
-    return [moved, keepdim_mean(t, axes), 2 * spread * keepdim_mean(u * t, axes)]
-
-
-# ((x − mean)/√(variance + eps), mean, variance).
-standardize = declare_primitive(
-    General,
-    "standardized",
-    standardize_kernel,
-    abstract_rule=standardize_aval,
-    tangent_rule=lambda ys, primals, tangents, params: jvp_standardize(ys, tangents[0], None, **params),
-    batch_rule=lambda x, *, size, axes, eps: standardize(x, axes=shift_axes(axes), eps=eps),
-    multiple=True,
-)
-standardize.primitive.formula = standardize_formula
+    def change(self, t, before, after) -> Any:
+        return deflate(t, self.unit, before, after, axes=self.axes)
 
 
 class NormLayout:
-    """The layout of a normalization: the input is reshaped to `inner_shape` and normalized over `axes` of that; the
-    weight and bias have the shape `weight_shape`."""
+    """The layout of a normalization: the input is reshaped to `inner` and normalized over `axes` of that; weight and
+    bias, of the shape `own`, are reshaped to `weights`, which has as many axes. The last axes along which these are
+    repeated, if there are any, are `inside` a row: a row is what has one weight. `joint` are the axes over which what
+    has one weight is summed. Mean and variance have the shape `kept`, and `statistics` without axes of length one."""
 
-    def __init__(self, inner_shape: tuple[int, ...], axes: tuple[int, ...], weight_shape: tuple[int, ...]):
-        self.inner, self.axes, self.weights = inner_shape, axes, weight_shape
+    def __init__(
+        self, inner: tuple[int, ...], axes: tuple[int, ...], weights: tuple[int, ...], own: tuple[int, ...]
+    ):
+        self.inner, self.axes, self.weights, self.own = inner, axes, weights, own
+        last = next((i for i in reversed(range(len(inner))) if weights[i] != 1 or i not in axes), -1) + 1
+        self.inside = tuple(range(last, len(inner)))
+        self.kept = tuple(1 if i in axes else n for i, n in enumerate(inner))
+        self.statistics = tuple(n for i, n in enumerate(inner) if i not in axes)
+        self.rows = (*inner[:last], *weights[last:])
+        self.joint = self.inside or (axes if all(weights[a] == 1 for a in axes) else ())
 
     def reshape(self, x, weight, bias) -> list[Any]:
-        """Reshape input, weight and bias, or their tangents, to these shapes."""
-        shapes = (self.inner, self.weights, self.weights)
-        return [None if v is None else ops.reshape(v, shape=s) for v, s in zip((x, weight, bias), shapes)]
+        """Reshape input, weight and bias, or their tangents, to these shapes: each row gets its own weight."""
+        found = [None if x is None else ops.reshape(x, shape=self.inner)]
+        for v in (weight, bias):
+            if v is not None:
+                v = ops.reshape(v, shape=self.weights)
+                v = ops.broadcast_to(v, shape=self.rows) if self.inside else v
+            found.append(v)
+        return found
 
-    def apply_weight(self, x, weight) -> Any:
-        """Multiply x by the weight; over last axes by a contraction, whose transpose is a single sum of products."""
-        if self.inner[len(self.inner) - len(self.weights) :] != self.weights:
-            return x * weight
-        letters = "abcdefghijklmnop"[: len(self.inner)]
-        last = letters[len(letters) - len(self.weights) :]
-        return ops.contract(x, weight, spec=f"{letters},{last}->{letters}")
+    def sum_for_weights(self, v) -> Any:
+        """The sums of what all entries, or all rows, give for each weight, in the shape of the weights."""
+        shape = aval_of(v).shape
+        axes = tuple(i for i, n in enumerate(self.weights) if n == 1 != shape[i])
+        return ops.reshape(ops.reduce_sum(v, axes=axes) if axes else v, shape=self.own)
 
 
-def declare_normalization(layout, name: str, kind: str, doc: str = "", **options) -> Any:
-    """Declare (input, weight, bias, eps, size) → (y, x̂, mean, variance) by the NormLayout layout(shape, size); `kind`
-    is in the name of the node."""
+def apply_norm(how: NormLayout, by: Statistics, weight, bias) -> Any:
+    """x̂·weight + bias."""
+    if weight is None:
+        y = by.unit
+    elif how.inside:
+        y = (by.x - by.mean) * (by.scale * weight)
+    else:
+        y = by.unit * weight
+    return y if bias is None else y + bias
+
+
+def weight_or_one(weight, x) -> Any:
+    return np.ones((), aval_of(x).dtype) if weight is None else weight
+
+
+def norm_tangent(how: NormLayout, by: Statistics, weight, t, tw, tb) -> Any:
+    """The tangent of x̂·weight + bias."""
+    terms = []
+    if t is not None:
+        terms.append(by.change(t, by.scale, weight_or_one(weight, t)))
+    if tw is not None:
+        terms.append(by.unit * tw)
+    if tb is not None:
+        terms.append(ops.broadcast_to(tb, shape=how.inner))
+    return reduce(ops.add, terms)
+
+
+def norm_cotangents(how: NormLayout, by: Statistics, weight, ct) -> list[Any]:
+    """The cotangents of input, weight and bias for one of x̂·weight + bias. What has one weight is summed once for all
+    three."""
+    total, along = (sum_axes(v, how.joint) for v in (ct, ct * by.unit))
+    if how.joint:
+        sums = [v if weight is None else v * weight for v in (total, along)]
+        mean, slope = (sum_axes(v, how.axes) / prod(how.inner[a] for a in how.axes) for v in sums)
+        grad = ((ct if weight is None else ct * weight) - mean - by.unit * slope) * by.scale
+    else:
+        grad = by.change(ct, weight_or_one(weight, ct), by.scale)
+    return [grad, how.sum_for_weights(along), how.sum_for_weights(total)]
+
+
+def declare_normalization(
+    layout, name: str, node: str, doc: str = "", statistics: bool = False, **options
+) -> Any:
+    """Declare (input, weight, bias, eps, size) → y, or with `statistics` (y, mean, variance), normalized by the
+    NormLayout layout(shape, size)."""
+
+    def arrange(values: Sequence[Any], params: dict, *known) -> tuple[NormLayout, Statistics, list[Any]]:
+        """Return the layout, the statistics, and the operands in it."""
+        how = layout(aval_of(values[0]).shape, params["size"])
+        arranged = how.reshape(*values)
+        given = [ops.reshape(v, shape=how.kept) for v in known]
+        kind = Statistics if how.joint else RowStatistics
+        return how, kind(arranged[0], how.axes, params["eps"], *given), arranged
+
+    def results(how: NormLayout, y, mean, variance) -> list[Any]:
+        return [y, *(None if v is None else ops.reshape(v, shape=how.statistics) for v in (mean, variance))]
 
     def normalize(input, weight, bias, eps: float, size) -> Any:
-        how = layout(aval_of(input).shape, size)
-        x, w, b = how.reshape(input, weight, bias)
-        unit, middle, variance = standardize(x, axes=how.axes, eps=eps)
-        y = ops.positive(unit) if w is None else unit * w  # x̂ is kept, whatever becomes of y
-        y = y if b is None else y + b
-        return [ops.reshape(y, shape=aval_of(input).shape), unit, middle, variance]
+        how, by, (_, w, b) = arrange((input, weight, bias), {"eps": eps, "size": size})
+        y = ops.reshape(apply_norm(how, by, w, b), shape=aval_of(input).shape)
+        return results(how, y, by.mean, by.variance) if statistics else y
 
-    def tangent(ys, primals, tangents, params: dict) -> list[Any]:
-        shape = aval_of(primals[0]).shape
-        how = layout(shape, params["size"])
-        _, w, _ = how.reshape(*primals)
+    def tangent(ys, primals, tangents, params: dict) -> Any:
+        how, by, (_, w, _) = arrange(primals, params, *(ys[1:] if statistics else ()))
         t, tw, tb = how.reshape(*tangents)
-        inner: Any = [None] * 3
-        terms = []
-        if t is not None:
-            inner = jvp_standardize(ys[1:], t, None, how.axes, params["eps"])
-            terms.append(inner[0] if w is None else jvp_standardize(ys[1:], t, w, how.axes, params["eps"])[0])
-        if tw is not None:
-            terms.append(how.apply_weight(ys[1], tw))
-        if tb is not None:
-            terms.append(ops.broadcast_to(tb, shape=how.inner))
-        return [ops.reshape(reduce(ops.add, terms), shape=shape), *inner]
+        moved = ops.reshape(norm_tangent(how, by, w, t, tw, tb), shape=aval_of(primals[0]).shape)
+        if not statistics:
+            return moved
+        return results(how, moved, *((None, None) if t is None else by.tangents(t)))
+
+    def cotangent(ys, operands, ct, params: dict) -> list[Any]:
+        shape = aval_of(ct).shape
+        how, by, (_, w, _) = arrange(operands, params, *(ys[1:] if statistics else ()))
+        grad, *others = norm_cotangents(how, by, w, ops.reshape(ct, shape=how.inner))
+        return [ops.reshape(grad, shape=shape), *others]
 
     normalize.__doc__ = doc
-    node = f"Native{kind}NormBackward0"
-    options = {"spaces": "", "results": tuple, "out": False, "tangent": tangent, "kinds": "f", **options}
-    return operation("input weight bias", name=name, node=node, **options)(normalize)
+    rules: dict[str, Any] = {"tangent": tangent, "cotangent": cotangent}
+    options = {"spaces": "", "out": False, "kinds": "f", **rules, **options}
+    if statistics:
+        options.setdefault("results", tuple)
+    return operation("input weight bias", name=name, node=f"Native{node}NormBackward0", **options)(normalize)
 
 
 def last_axes_layout(shape: tuple[int, ...], size: tuple[int, ...]) -> NormLayout:
-    return NormLayout(shape, tuple(range(len(shape) - len(size), len(shape))), size)
+    lead = len(shape) - len(size)
+    return NormLayout(shape, tuple(range(lead, len(shape))), (*(1,) * lead, *size), size)
 
 
 def channel_layout(shape: tuple[int, ...], size: None) -> NormLayout:
     axes = tuple(i for i in range(len(shape)) if i != 1)
-    return NormLayout(shape, axes, (shape[1], *(1,) * (len(shape) - 2)))
+    return NormLayout(shape, axes, (1, shape[1], *(1,) * (len(shape) - 2)), (shape[1],))
 
 
 def group_layout(shape: tuple[int, ...], size: int) -> NormLayout:
     n, channels, *rest = shape
     width = channels // size
-    return NormLayout((n, size, width, prod(rest)), (2, 3), (size, width, 1))
+    return NormLayout((n, size, width, prod(rest)), (2, 3), (1, size, width, 1), (channels,))
 
 
 def check_last_sizes(input, normalized_shape, weight, bias=None) -> tuple[int, ...]:
@@ -226,7 +253,7 @@ def group_norm_arguments(input, num_groups: int, weight=None, bias=None, eps: fl
     return (input, weight, bias), {"eps": eps, "size": num_groups}
 
 
-PUBLIC: dict[str, Any] = {"spaces": "nn.functional", "results": first_result}
+PUBLIC: dict[str, Any] = {"spaces": "nn.functional"}
 layer_norm = declare_normalization(
     last_axes_layout,
     "layer_norm",
@@ -245,11 +272,12 @@ group_norm = declare_normalization(
     "group_norm",
     "Group",
     "Normalize groups of channels, for each entry of the batch by itself.",
+    statistics=True,
     arguments=group_norm_arguments,
-    **PUBLIC,
+    **PUBLIC | {"results": first_result},
 )
-batch_norm_values = declare_normalization(channel_layout, "native_batch_norm", "Batch")
-instance_norm_values = declare_normalization(group_layout, "native_instance_norm", "Group")
+batch_norm_values = declare_normalization(channel_layout, "native_batch_norm", "Batch", statistics=True)
+instance_norm_values = declare_normalization(group_layout, "native_instance_norm", "Group", statistics=True)
 
 
 def rms_norm_arguments(input, normalized_shape, weight=None, eps: float | None = None) -> Any:
@@ -269,11 +297,28 @@ def rms_norm(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
     """x/√(mean(x²) + eps)·weight over the last dimensions; eps is the spacing of numbers near 1 where none is given."""
     if eps is None:
         eps = float(np.finfo(aval_of(input).dtype).eps)
-    y = input * (1 / ops.sqrt(keepdim_mean(ops.square(input), axes) + eps))
+    y = input * (1 / ops.sqrt(mean_axes(ops.square(input), axes) + eps))
     return y if weight is None else y * weight
 
 
 # -- with running statistics ------------------------------------------
+def arrange_known(
+    input, running_mean, running_var, weight, bias, eps: float
+) -> tuple[NormLayout, Statistics, Any]:
+    """Return the layout of a batch, given statistics, and weight and bias."""
+    how = channel_layout(aval_of(input).shape, None)
+    x, w, b = how.reshape(input, weight, bias)
+    known = [ops.reshape(ops.stop_gradient(v), shape=how.weights) for v in (running_mean, running_var)]
+    return how, Statistics(x, how.axes, eps, *known), (w, b)
+
+
+def known_cotangents(y, operands, ct, params: dict) -> list[Any]:
+    """The cotangents of input, weight and bias; the statistics have none."""
+    how, by, (w, _) = arrange_known(*operands, **params)
+    along, total = (how.sum_for_weights(sum_axes(v, how.joint)) for v in (ct * by.unit, ct))
+    return [ct * (by.scale if w is None else by.scale * w), None, None, along, total]
+
+
 @operation(
     "input running_mean running_var weight bias",
     name="batch_norm",
@@ -281,23 +326,19 @@ def rms_norm(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
     out=False,
     node="NativeBatchNormBackward0",
     kinds="f",
+    cotangent=known_cotangents,
 )
 def normalize_by_statistics(input, running_mean, running_var, weight, bias, eps: float) -> Any:
     """Normalize by given statistics of each channel."""
-    shape = (aval_of(input).shape[1], *(1,) * (aval_of(input).ndim - 2))
-    center, variance, w, b = (
-        None if v is None else ops.reshape(v, shape=shape) for v in (running_mean, running_var, weight, bias)
-    )
-    scale = 1 / ops.sqrt(ops.stop_gradient(variance) + eps)
-    y = (input - ops.stop_gradient(center)) * (scale if w is None else scale * w)
-    return y if b is None else y + b
+    how, by, (w, b) = arrange_known(input, running_mean, running_var, weight, bias, eps)
+    return apply_norm(how, by, w, b)
 
 
-def update_running(running, value, momentum: float) -> None:
-    """Move running statistics towards those of a batch."""
+def update_running(running, value, momentum: float, factor: float = 1.0) -> None:
+    """Move running statistics in place towards those of a batch, times a factor."""
     if running is not None:
         with use_context(with_modes(CURRENT.get(), grad=False)):
-            running.mul_(1 - momentum).add_(value.detach().reshape(running.shape) * momentum)
+            running.mul_(1 - momentum).add_(value, alpha=momentum * factor)
 
 
 @expose("nn.functional")
@@ -343,9 +384,9 @@ def batch_norm(
         raise ArgumentValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
         )
-    y, _, middle, variance = batch_norm_values(input, weight, bias, eps, None)
+    y, middle, variance = batch_norm_values(input, weight, bias, eps, None)
     update_running(running_mean, middle, momentum)
-    update_running(running_var, variance * (count / max(count - 1, 1)), momentum)
+    update_running(running_var, variance, momentum, count / max(count - 1, 1))
     return y
 
 
@@ -368,9 +409,9 @@ def instance_norm(
         raise ArgumentValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
-    y, _, middle, variance = instance_norm_values(input, weight, bias, eps, input.shape[1])
+    y, middle, variance = instance_norm_values(input, weight, bias, eps, input.shape[1])
     update_running(running_mean, middle.mean(0), momentum)
-    update_running(running_var, variance.mean(0) * (count / max(count - 1, 1)), momentum)
+    update_running(running_var, variance.mean(0), momentum, count / max(count - 1, 1))
     return y
 
 

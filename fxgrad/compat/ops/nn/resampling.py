@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from .... import ops
-from ....core.aval import aval_of
+from ....core.aval import aval_of, kind_of
+from ..._core.dtypes import short_name
 from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from .antialiasing import WINDOWS, window_taps
 from .grids import cubic_weights
 from .pooling import adaptive_avg_pool
 
@@ -65,18 +67,62 @@ def resample_axis(x, axis: int, positions: np.ndarray, weights: np.ndarray | Non
 
 
 @operation("input", spaces="", out=False, name="upsample")
-def upsample_values(input, size, scales, mode: str, align_corners: bool) -> Any:
-    """Resample the axes after the first two, one after the other."""
-    x = input
-    for axis, (count, scale) in enumerate(zip(size, scales), 2):
+def upsample_values(input, size, scales, mode: str, align_corners: bool, antialias: bool = False) -> Any:
+    """Resample the axes after the first two, the last one first; bytes are rounded after each."""
+    kind = aval_of(input).dtype
+    is_bytes = kind == np.uint8 and not mode.startswith("nearest")
+    if kind_of(kind) in "bi" or (kind_of(kind) == "u" and kind != np.uint8):
+        raise NotSupportedError(f"\"upsample_{mode}\" not implemented for '{short_name(kind)}'")
+    x = ops.convert(input, dtype=np.dtype("float32")) if is_bytes else input
+    for axis, (count, scale) in reversed(list(enumerate(zip(size, scales), 2))):
         n = aval_of(x).shape[axis]
         if mode.startswith("nearest"):
             taps = nearest_taps(n, count, mode == "nearest-exact", scale)
+        elif antialias:
+            taps = window_taps(n, count, mode, align_corners, scale)
         else:
             make = cubic_taps if mode == "bicubic" else linear_taps
             taps = make(n, count, align_corners, scale)
         x = resample_axis(x, axis, *taps)
-    return x
+        if is_bytes:
+            x = ops.minimum(ops.maximum(ops.floor(x + 0.5), 0.0), 255.0)
+    return ops.convert(x, dtype=kind) if is_bytes else x
+
+
+def check_mode(input, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    """Raise unless the mode is for inputs of this many dimensions, and for these options."""
+    rank = input.ndim - 2
+    if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
+        raise ArgumentValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    if antialias and not (mode in WINDOWS and rank == 2):
+        raise ArgumentValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
+    if mode == "lanczos" and not antialias:
+        raise ArgumentValueError("Lanczos mode requires antialias=True")
+    if rank in (1, 2, 3) and mode in LINEAR and LINEAR[mode] != rank:
+        raise NotSupportedError(f"Got {rank + 2}D input, but {mode} mode needs {LINEAR[mode] + 2}D input")
+    known = mode in LINEAR or mode in ("nearest", "nearest-exact", "area", *WINDOWS)
+    if not known or rank not in (1, 2, 3) or (mode in WINDOWS and rank != 2):
+        raise NotSupportedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+        )
+
+
+def spatial_numbers(given, rank: int, what: str, words: str, input) -> tuple[Any, ...]:
+    """Return a number for each spatial dimension, given one for all or a sequence."""
+    if not isinstance(given, list | tuple):
+        return (given,) * rank
+    if len(given) != rank:
+        raise ArgumentValueError(
+            f"Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {list(input.shape[2:])} and {words} {given}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+            f"format and {words.partition(' of')[0]} in ({what[0]}1, {what[0]}2, ...,{what[0]}K) format."
+        )
+    return tuple(given)
 
 
 @expose("nn.functional")
@@ -93,9 +139,14 @@ def interpolate(
 
     Args:
         size, scale_factor: the new size, or by how much it is to be larger; one number, or one for each dimension.
-        mode: "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area".
+        mode: "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "lanczos" or "area".
         align_corners: the corner entries stay where they are, instead of the corners of the image.
         recompute_scale_factor: scales are those between the sizes, after rounding.
+        antialias: images that become smaller are means over all that lies around a place ("bilinear", "bicubic",
+            "lanczos").
+
+    Raises:
+        ValueError, NotImplementedError, RuntimeError: options that do not go together, or sizes of zero.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([[[0.0, 2.0]]])
@@ -106,37 +157,24 @@ def interpolate(
     if (size is None) == (scale_factor is None):
         which = "either" if size is None else "only one of"
         raise ArgumentValueError(f"{which} size or scale_factor should be defined")
-    known = mode in LINEAR or mode in ("nearest", "nearest-exact", "area", "bicubic")
-    if not known or LINEAR.get(mode, 2 if mode == "bicubic" else rank) != rank or antialias:
-        raise NotSupportedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
-            f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
-        )
-    if align_corners is not None and mode not in LINEAR and mode != "bicubic":
-        raise ArgumentValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
-        )
+    if recompute_scale_factor and size is not None:
+        raise ArgumentValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    check_mode(input, mode, align_corners, antialias)
     shape = tuple(input.shape[2:])
     scales: Any = (None,) * rank
     if size is None:
-        factors = scale_factor if isinstance(scale_factor, list | tuple) else (scale_factor,) * rank
+        factors = spatial_numbers(scale_factor, rank, "scale_factor", "scale_factor of shape", input)
         size = tuple(math.floor(n * float(f)) for n, f in zip(shape, factors))
-        if not recompute_scale_factor:
+        if not recompute_scale_factor and mode != "area":
             scales = tuple(map(float, factors))
-    size = tuple(map(int, size)) if isinstance(size, list | tuple) else (int(size),) * rank
-    if len(size) != rank:
-        raise ArgumentValueError(
-            f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
-            f"of {list(shape)} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
-            "and output size in (o1, o2, ...,oK) format."
-        )
+    size = tuple(map(int, spatial_numbers(size, rank, "output", "output size of", input)))
     if min(*shape, *size) < 1:
         raise TensorError(
             f"Input and output sizes should be greater than 0, but got input {shape} and output {size}"
         )
     if mode == "area":
         return adaptive_avg_pool[rank - 1](input, size)
-    return upsample_values(input, size, scales, mode, bool(align_corners))
+    return upsample_values(input, size, scales, mode, bool(align_corners), antialias)
 
 
 @expose("nn.functional")
@@ -203,3 +241,6 @@ def channel_shuffle(input, groups: int) -> Any:
         )
     x = ops.reshape(input, shape=(n, groups, channels // groups, prod(rest)))
     return ops.reshape(ops.permute(x, axes=(0, 2, 1, 3)), shape=(n, channels, *rest))
+
+
+expose("function nn.functional", "native_channel_shuffle")(channel_shuffle)

@@ -1,0 +1,8 @@
+"""`python -m fxgrad.compat script.py`: run a program written for torch as it is. See `fxgrad.compat.install`."""
+
+import sys
+
+from fxgrad.compat.door.program import run_program
+
+if __name__ == "__main__":
+    run_program(sys.argv[1:])

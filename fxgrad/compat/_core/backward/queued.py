@@ -1,0 +1,38 @@
+"""Calls that wait for the end of a backward pass: `Variable._execution_engine.queue_callback`."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from ..errors import TensorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Of the outermost pass that is running; None: there is none that takes calls.
+QUEUE: ContextVar[list[Callable[[], object]] | None] = ContextVar("fxgrad queued callbacks", default=None)
+
+
+class ExecutionEngine:
+    """What walks back, as far as programs see it."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], object]) -> None:
+        """Have a function called at the end of the backward pass that is running. It is for hooks.
+
+        Raises:
+            TensorError: none is running.
+        """
+        queue = QUEUE.get()
+        if queue is None:
+            raise TensorError(
+                "Final callbacks can only be installed during backward pass.", hint="call it in a hook"
+            )
+        queue.append(callback)
+
+
+def call_queued(queue: list[Callable[[], object]]) -> None:
+    """Call what is in a queue, and what that puts there."""
+    while queue:
+        queue.pop(0)()

@@ -1,0 +1,93 @@
+"""torch.cpu, and the devices of torch's that are never here: what programs ask them before they do without."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from .._core.errors import DeviceError
+from .._declare.spaces import expose
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+
+class OtherDevices(SimpleNamespace):
+    """A kind of devices of which there is none."""
+
+    name: str
+
+    def is_available(self) -> bool:
+        """Whether there is such a device: no."""
+        return False
+
+    is_initialized = is_bf16_supported = is_available
+
+    def device_count(self) -> int:
+        """How many such devices there are: 0."""
+        return 0
+
+    def manual_seed(self, seed: int) -> None:
+        """Seed the generators of these devices, of which there are none."""
+
+    manual_seed_all = manual_seed
+
+    def empty_cache(self) -> None:
+        """Give memory back to these devices, of which there are none."""
+
+    def memory_allocated(self, device: object = None) -> int:
+        """How many bytes Tensors have on these devices: 0."""
+        return 0
+
+    memory_reserved = max_memory_allocated = max_memory_reserved = memory_allocated
+
+    def synchronize(self, device: object = None) -> None:
+        """Wait for a device, which there is not.
+
+        Raises:
+            DeviceError: always; an AssertionError.
+        """
+        raise DeviceError(
+            f"Torch not compiled with {self.name.upper()} enabled",
+            hint='the devices here are "cpu" and "cuda"',
+        )
+
+    set_device = current_device = get_device_name = get_device_properties = get_device_capability = (
+        synchronize
+    )
+
+
+class Processor(SimpleNamespace):
+    """The CPU, asked as if it were one of several devices."""
+
+    def is_available(self) -> bool:
+        """Whether there is a CPU: yes."""
+        return True
+
+    is_initialized = is_available
+
+    def device_count(self) -> int:
+        """How many CPUs there are for Tensors: 1."""
+        return 1
+
+    def current_device(self) -> str:
+        """The CPU in use."""
+        return "cpu"
+
+    def synchronize(self, device: object = None) -> None:
+        """Wait until all is done: it is."""
+
+    set_device = synchronize
+
+    def current_stream(self, device: object = None) -> None:
+        """The stream of the work: None, everything is done in its order."""
+
+    def stream(self, stream: object) -> AbstractContextManager[None]:
+        """Context manager for a stream, which changes nothing."""
+        return nullcontext()
+
+
+expose(name="cpu")(Processor())
+for kind in ("mps", "mtia", "xpu"):
+    expose(name=kind)(OtherDevices(name=kind))

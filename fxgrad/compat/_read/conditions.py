@@ -1,0 +1,52 @@
+"""`torch._check` and its kin, by which packages state what has to hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._core.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    DimensionError,
+    NotSupportedError,
+    TensorError,
+)
+from .._declare.spaces import expose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...core.errors import FxgradError
+
+
+def declare_check(name: str, error: type[FxgradError]) -> None:
+    """Declare a function that raises an error unless a condition holds."""
+
+    def check(cond: bool, message: Callable[[], object] | None = None) -> None:
+        if not isinstance(cond, bool):
+            raise ArgumentError(
+                f"cond must be a bool, but got {type(cond)}", hint="bool(…), or (…).all().item() of a Tensor"
+            )
+        if not cond:
+            raise error("Expected cond to be True, but got False." if message is None else str(message()))
+
+    check.__name__ = check.__qualname__ = name
+    check.__doc__ = f"Raise {error.__name__}, with what `message()` returns, unless the bool `cond` is True."
+    expose(name=name)(check)
+
+
+for name, error in {
+    "_check": TensorError,
+    "_check_index": DimensionError,
+    "_check_not_implemented": NotSupportedError,
+    "_check_type": ArgumentError,
+    "_check_value": ArgumentValueError,
+}.items():
+    declare_check(name, error)
+
+
+@expose(name="_assert")
+def assert_condition(condition: object, message: str) -> None:
+    """Raise an AssertionError with a message unless a condition holds."""
+    if not condition:
+        raise AssertionError(message)

@@ -1,0 +1,128 @@
+"""torch.compiler: what programs tell a compiler. There is none behind it: functions run as they are, and what is asked
+of the compiler changes nothing. (`fxgrad.jit` compiles functions.)"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+# The switches of the compiler, which are remembered, no more.
+config = SimpleNamespace(
+    cache_size_limit=8,
+    capture_scalar_outputs=False,
+    dynamic_shapes=True,
+    suppress_errors=False,
+    verbose=False,
+)
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the function or module itself; without one, a decorator that does so. The options are accepted, and
+    nothing is compiled: operations have compiled plans of their own.
+
+    >>> import fxgrad.compat as torch
+    >>> @torch.compile(mode="max-autotune")
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.tensor(3.0))
+    tensor(6.)
+    """
+    return hand_back if model is None else model
+
+
+def hand_back(function: Any) -> Any:
+    """Return the function itself."""
+    return function
+
+
+def disable(
+    fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True
+) -> Any:
+    """Return the function itself, or a decorator that does so: nothing is compiled as it is."""
+    return hand_back if fn is None else fn
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Return the function itself."""
+    return fn
+
+
+assume_constant_result = disallow_in_graph = forbid_in_graph = nonstrict_trace = allow_in_graph
+
+
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Any:
+    """Return a decorator that returns its function itself."""
+    return hand_back
+
+
+def optimize(*args: object, **options: object) -> Callable[[Any], Any]:
+    """Return a decorator that returns its function itself."""
+    return hand_back
+
+
+def is_compiling() -> bool:
+    """Whether a compiler looks at the program: never."""
+    return False
+
+
+is_dynamo_compiling = is_exporting = is_compiling
+
+
+def reset() -> None:
+    """Forget what was compiled: nothing."""
+
+
+cudagraph_mark_step_begin = graph_break = reset
+
+
+def mark_dynamic(t: object, index: object = None, **options: object) -> None:
+    """Say that a size varies, which is nothing special here."""
+
+
+mark_static = mark_static_address = maybe_mark_dynamic = mark_dynamic
+
+
+def list_backends(exclude_tags: object = ()) -> list[str]:
+    """The names of the compilers: none."""
+    return []
+
+
+def set_stance(
+    stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
+) -> AbstractContextManager[None]:
+    """Accept how eagerly is to be compiled; also a context manager. It changes nothing."""
+    return nullcontext()
+
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "config",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_stance",
+    "substitute_in_graph",
+]

@@ -1,0 +1,59 @@
+"""torch.cuda.amp: the deprecated names of torch.amp's, for CUDA devices."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .._core.dtypes import PUBLIC
+from ..amp import autocast_mode, grad_scaler
+
+if TYPE_CHECKING:
+    from .._core.dtypes import dtype
+
+
+def warn_deprecated(name: str) -> None:
+    """Warn as torch does."""
+    warnings.warn(
+        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cuda', args...)` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+class autocast(autocast_mode.autocast):
+    """Deprecated: `torch.amp.autocast("cuda", …)`."""
+
+    def __init__(self, enabled: bool = True, dtype: dtype = PUBLIC["float16"], cache_enabled: bool = True):
+        warn_deprecated("autocast")
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler(grad_scaler.GradScaler):
+    """Deprecated: `torch.amp.GradScaler("cuda", …)`."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ):
+        warn_deprecated("GradScaler")
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: dtype | None = None) -> Any:
+    """Deprecated: `torch.amp.custom_fwd(device_type="cuda")`."""
+    warn_deprecated("custom_fwd")
+    return autocast_mode.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any) -> Any:
+    """Deprecated: `torch.amp.custom_bwd(device_type="cuda")`."""
+    warn_deprecated("custom_bwd")
+    return autocast_mode.custom_bwd(bwd, device_type="cuda")
+
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]

@@ -1,0 +1,10 @@
+"""torch.distributions: probability distributions, their divergences, and transforms between them."""
+
+from typing import TYPE_CHECKING
+
+from ...core.face import LazyPackage
+
+if TYPE_CHECKING:
+    from ._surface import *  # noqa: F403
+
+LazyPackage.of(__name__)

@@ -1,0 +1,509 @@
+"""Constraints: which values a parameter, or a sample, may have.
+
+Each is an object whose `check(value)` gives a Tensor of booleans, one for an event. Those of parameters are in
+`Distribution.arg_constraints`, that of samples is `Distribution.support`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
+from .utils import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .._core.tensor import Tensor
+
+__all__ = [
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]
+
+
+class Constraint:
+    """The base of constraints. One of your own defines `check`.
+
+    Attributes:
+        is_discrete: whether the values are separate from one another.
+        event_dim: how many dimensions from the right make one value.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 2.0]))
+    tensor([False,  True])
+    """
+
+    is_discrete: Any = False
+    event_dim: Any = 0
+    _shown: tuple[str, ...] = ()
+
+    def check(self, value: Tensor) -> Tensor:
+        """Decide for every event of `value` whether it satisfies the constraint: a Tensor of booleans, of the shape of
+        `value` without its last `event_dim` dimensions."""
+        raise NotSupportedError(f"{type(self).__name__} has no `check`", hint="define check(self, value)")
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)
+        return f"{type(self).__name__.removeprefix('_')}({shown})"
+
+
+# -- constraints that depend on others ------------------------------------------
+class _Dependent(Constraint):
+    """A constraint that depends on other parameters, and can therefore not be checked.
+
+    Args:
+        is_discrete, event_dim: of all the constraints that it may be, where they agree.
+    """
+
+    def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None):
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+        super().__init__()
+
+    @property
+    def is_discrete(self) -> bool:
+        if self._is_discrete is None:
+            raise NotSupportedError(".is_discrete cannot be determined statically")
+        return self._is_discrete
+
+    @property
+    def event_dim(self) -> int:
+        if self._event_dim is None:
+            raise NotSupportedError(".event_dim cannot be determined statically")
+        return self._event_dim
+
+    def __call__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> _Dependent:
+        """Return a dependent constraint of which this much is known."""
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is None else is_discrete,
+            event_dim=self._event_dim if event_dim is None else event_dim,
+        )
+
+    def check(self, value: Tensor) -> Tensor:
+        raise ArgumentValueError("Cannot determine validity of dependent constraint")
+
+
+def is_dependent(constraint) -> bool:
+    """Whether a constraint depends on other parameters, and cannot be checked."""
+    return isinstance(constraint, _Dependent)
+
+
+class _DependentProperty(property, _Dependent):
+    """A property that returns a constraint; of the class it is a dependent one.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.distributions import constraints
+    >>> class Shifted(torch.distributions.Distribution):
+    ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
+    ...     def support(self):
+    ...         return constraints.greater_than(self.low)
+    >>> Shifted.support.event_dim
+    0
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any] | None = None,
+        *,
+        is_discrete: bool | None = None,
+        event_dim: int | None = None,
+    ):
+        property.__init__(self, fn)
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+class _IndependentConstraint(Constraint):
+    """A constraint on events that are made of several of another's.
+
+    Args:
+        base_constraint: the constraint on each.
+        reinterpreted_batch_ndims: how many dimensions more make an event.
+    """
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
+        if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
+            raise ArgumentValueError(
+                f"reinterpreted_batch_ndims is a whole number of dimensions, not {reinterpreted_batch_ndims!r}"
+            )
+        self.base_constraint = base_constraint
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    @property
+    def is_discrete(self) -> bool:
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> int:
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+
+    def check(self, value: Tensor) -> Tensor:
+        valid = self.base_constraint.check(value)
+        if valid.dim() < self.reinterpreted_batch_ndims:
+            raise ArgumentValueError(
+                f"Expected value.dim() >= {self.event_dim} but got {value.dim()}",
+            )
+        return (
+            valid.flatten(-self.reinterpreted_batch_ndims).all(-1)
+            if self.reinterpreted_batch_ndims
+            else valid
+        )
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """A constraint on samples of a mixture: that of its components, of which there is one dimension more.
+
+    Args:
+        base_constraint: the support of the components.
+    """
+
+    def __init__(self, base_constraint: Constraint):
+        if not isinstance(base_constraint, Constraint):
+            raise ArgumentError(f"`base_constraint` is a Constraint, not {type(base_constraint).__name__}")
+        self.base_constraint = base_constraint
+
+    @property
+    def is_discrete(self) -> bool:
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> int:
+        return self.base_constraint.event_dim
+
+    def check(self, value: Tensor) -> Tensor:
+        valid = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        return valid.all(-1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
+
+
+# -- numbers ------------------------------------------
+def is_whole(value: Tensor) -> Tensor:
+    """Whether numbers are whole."""
+    return (value % 1).eq(0)
+
+
+class _Boolean(Constraint):
+    """0 or 1."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return value.eq(0) | value.eq(1)
+
+
+class _Real(Constraint):
+    """Any number but NaN."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return ~value.isnan()
+
+
+class BoundedBelow(Constraint):
+    """The base of constraints with a lower bound only."""
+
+    _shown = ("lower_bound",)
+
+    def __init__(self, lower_bound):
+        self.lower_bound = lower_bound
+
+
+class BoundedAbove(Constraint):
+    """The base of constraints with an upper bound only."""
+
+    _shown = ("upper_bound",)
+
+    def __init__(self, upper_bound):
+        self.upper_bound = upper_bound
+
+
+class Bounded(Constraint):
+    """The base of constraints with two bounds."""
+
+    _shown = ("lower_bound", "upper_bound")
+
+    def __init__(self, lower_bound, upper_bound):
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+
+class _GreaterThan(BoundedBelow):
+    """Numbers above a bound."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return self.lower_bound < value
+
+
+class _GreaterThanEq(BoundedBelow):
+    """Numbers not below a bound."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return self.lower_bound <= value
+
+
+class _LessThan(BoundedAbove):
+    """Numbers below a bound."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return value < self.upper_bound
+
+
+class _Interval(Bounded):
+    """Numbers between two bounds, these included."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _HalfOpenInterval(Bounded):
+    """Numbers between two bounds, of which the upper one is not included."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return (self.lower_bound <= value) & (value < self.upper_bound)
+
+
+class _IntegerInterval(Bounded):
+    """Whole numbers between two bounds, these included."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return is_whole(value) & (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _IntegerGreaterThan(BoundedBelow):
+    """Whole numbers not below a bound."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return is_whole(value) & (self.lower_bound <= value)
+
+
+class _IntegerLessThan(BoundedAbove):
+    """Whole numbers not above a bound."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return is_whole(value) & (value <= self.upper_bound)
+
+
+# -- vectors ------------------------------------------
+SUM_TOLERANCE = 1e-6
+
+
+class _OneHot(Constraint):
+    """Vectors of zeros and a single one."""
+
+    is_discrete, event_dim = True, 1
+
+    def check(self, value: Tensor) -> Tensor:
+        return boolean.check(value).all(-1) & value.sum(-1).eq(1)
+
+
+class _Simplex(Constraint):
+    """Vectors of numbers that are not negative and add up to 1."""
+
+    event_dim = 1
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < SUM_TOLERANCE)
+
+
+class _Multinomial(Constraint):
+    """Vectors of whole numbers that are not negative and add up to a bound."""
+
+    is_discrete, event_dim = True, 1
+
+    def __init__(self, upper_bound):
+        self.upper_bound = upper_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+
+# -- matrices ------------------------------------------
+MATRIX_TOLERANCE = 1e-6
+UNIT_TOLERANCE = 10  # of rounding errors for each entry of a row
+
+
+class _LowerTriangular(Constraint):
+    """Matrices that are 0 above the diagonal."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        return value.tril().eq(value).flatten(-2).all(-1)
+
+
+class _LowerCholesky(_LowerTriangular):
+    """Matrices that are 0 above the diagonal, and positive on it."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class _CorrCholesky(_LowerCholesky):
+    """Such matrices with rows of length 1: the factors of correlation matrices."""
+
+    def check(self, value: Tensor) -> Tensor:
+        tolerance = torch.finfo(value.dtype).eps * value.shape[-1] * UNIT_TOLERANCE
+        unit = ((value.square().sum(-1).sqrt() - 1).abs() <= tolerance).all(-1)
+        return super().check(value) & unit
+
+
+class _Square(Constraint):
+    """Matrices with as many rows as columns."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        square = value.shape[-2] == value.shape[-1]
+        return torch.full(value.shape[:-2], square, dtype=torch.bool, device=value.device)
+
+
+class _Symmetric(_Square):
+    """Matrices equal to their transposes, up to rounding."""
+
+    def check(self, value: Tensor) -> Tensor:
+        if value.shape[-2] != value.shape[-1]:
+            return super().check(value)
+        return torch.isclose(value, value.mT, atol=MATRIX_TOLERANCE).flatten(-2).all(-1)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    """Symmetric matrices with eigenvalues that are not negative."""
+
+    def check(self, value: Tensor) -> Tensor:
+        symmetric = super().check(value)
+        if value.shape[-2] != value.shape[-1]:
+            return symmetric
+        return symmetric & (torch.linalg.eigvalsh(value) >= 0).all(-1)
+
+
+class _PositiveDefinite(_Symmetric):
+    """Symmetric matrices with positive eigenvalues."""
+
+    def check(self, value: Tensor) -> Tensor:
+        symmetric = super().check(value)
+        if value.shape[-2] != value.shape[-1]:
+            return symmetric
+        return symmetric & (torch.linalg.cholesky_ex(value).info == 0)
+
+
+# -- several at once ------------------------------------------
+class _Cat(Constraint):
+    """Constraints on parts of a dimension, one after another.
+
+    Args:
+        cseq: the constraints.
+        dim: the dimension.
+        lengths: the size of each part, 1 unless given.
+    """
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None):
+        self.cseq, self.dim = list(cseq), dim
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise ArgumentValueError(
+                f"{len(self.lengths)} lengths were given of {len(self.cseq)} constraints"
+            )
+
+    @property
+    def is_discrete(self) -> bool:
+        return any(c.is_discrete for c in self.cseq)
+
+    @property
+    def event_dim(self) -> int:
+        return max(c.event_dim for c in self.cseq)
+
+    def check(self, value: Tensor) -> Tensor:
+        parts = value.split(self.lengths, self.dim)
+        return torch.cat([c.check(part) for c, part in zip(self.cseq, parts)], self.dim)
+
+
+class _Stack(Constraint):
+    """Constraints on the entries of a dimension, one each."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0):
+        self.cseq, self.dim = list(cseq), dim
+
+    @property
+    def is_discrete(self) -> bool:
+        return any(c.is_discrete for c in self.cseq)
+
+    @property
+    def event_dim(self) -> int:
+        dim = max(c.event_dim for c in self.cseq)
+        return dim + 1 if self.dim + dim < 0 else dim
+
+    def check(self, value: Tensor) -> Tensor:
+        parts = [value.select(self.dim, i) for i in range(value.shape[self.dim])]
+        return torch.stack([c.check(part) for c, part in zip(self.cseq, parts)], self.dim)
+
+
+dependent = _Dependent()
+dependent_property: Any = _DependentProperty  # what it returns is a property, and a constraint
+independent = _IndependentConstraint
+boolean = _Boolean()
+one_hot = _OneHot()
+nonnegative_integer = _IntegerGreaterThan(0)
+positive_integer = _IntegerGreaterThan(1)
+integer_interval = _IntegerInterval
+real = _Real()
+real_vector = independent(real, 1)
+positive = _GreaterThan(0.0)
+nonnegative = _GreaterThanEq(0.0)
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
+multinomial = _Multinomial
+unit_interval = _Interval(0.0, 1.0)
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+simplex = _Simplex()
+lower_triangular = _LowerTriangular()
+lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
+positive_definite = _PositiveDefinite()
+cat = _Cat
+stack = _Stack

@@ -1,0 +1,57 @@
+"""Exponential families, whose entropy follows from their normalizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core.tensor import Tensor
+from .distribution import Distribution
+from .utils import sum_rightmost, torch
+
+__all__ = ["ExponentialFamily"]
+
+
+class ExponentialFamily(Distribution):
+    """The base of distributions with densities exp(⟨t(x), θ⟩ − F(θ) + k(x)).
+
+    One of your own defines `_natural_params`, the tuple θ, `_log_normalizer(*θ)`, which is F, and
+    `_mean_carrier_measure`, the mean of k. The entropy is F − ⟨θ, ∇F⟩ − E k, and the Kullback-Leibler divergence of two
+    of one family the Bregman divergence of F (Nielsen and Nock, "Entropies and cross-entropies of exponential
+    families", 2010).
+
+    >>> import fxgrad.compat as torch
+    >>> exponential = torch.distributions.Exponential(torch.tensor(2.0))
+    >>> bool(torch.isclose(torch.distributions.ExponentialFamily.entropy(exponential), exponential.entropy()))
+    True
+    """
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise self._absent("_natural_params")
+
+    def _log_normalizer(self, *natural_params) -> Tensor:
+        raise self._absent("_log_normalizer")
+
+    if TYPE_CHECKING:
+        _mean_carrier_measure: Any
+    else:
+
+        @property
+        def _mean_carrier_measure(self) -> Any:
+            raise self._absent("_mean_carrier_measure")
+
+    def _normalizer_gradients(self) -> tuple[tuple[Tensor, ...], Tensor, tuple[Tensor, ...]]:
+        """Return (θ, F(θ), ∇F(θ)), differentiable in θ."""
+        with torch.enable_grad():
+            found = self._natural_params
+            params = tuple(p if p.requires_grad else p.detach().requires_grad_() for p in found)
+            normalizer = self._log_normalizer(*params)
+            gradients = torch.autograd.grad(normalizer.sum(), params, create_graph=True)
+        return params, normalizer, gradients
+
+    def entropy(self) -> Tensor:
+        params, normalizer, gradients = self._normalizer_gradients()
+        result = normalizer - self._mean_carrier_measure
+        for param, gradient in zip(params, gradients):
+            result = result - sum_rightmost(param * gradient, param.dim() - len(self.batch_shape))
+        return result

@@ -1,0 +1,396 @@
+"""Families whose samples are transformed samples of simpler ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from .._core.tensor import Size, Tensor
+from . import constraints
+from .continuous import Cauchy, Normal, Uniform
+from .positive import Exponential, Gamma
+from .transformed_distribution import TransformedDistribution
+from .transforms import (
+    AbsTransform,
+    AffineTransform,
+    ExpTransform,
+    PowerTransform,
+    StickBreakingTransform,
+)
+from .utils import broadcast_all, euler_constant, torch
+
+
+class LogNormal(TransformedDistribution):
+    """The distribution of exponentials of normal variables.
+
+    Args:
+        loc, scale: mean and standard deviation of the logarithm.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, loc, scale, validate_args: bool | None = None):
+        base = Normal(loc, scale, validate_args=False)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def loc(self) -> Tensor:
+        """The mean of the logarithm."""
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Tensor:
+        """The standard deviation of the logarithm."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.loc + self.scale.square() / 2).exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Tensor:
+        square = self.scale.square()
+        return square.expm1() * (2 * self.loc + square).exp()
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() + self.loc
+
+
+class LogisticNormal(TransformedDistribution):
+    """The distribution of vectors of probabilities made of normal variables by stick breaking.
+
+    Args:
+        loc, scale: mean and standard deviation of these, (…, K - 1); events have K entries.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.simplex
+
+    def __init__(self, loc, scale, validate_args: bool | None = None):
+        base: Any = Normal(loc, scale, validate_args=validate_args)
+        if not base.batch_shape:
+            base = base.expand([1])
+        super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
+
+    @property
+    def loc(self) -> Tensor:
+        """The mean of the normal variables."""
+        return self.base_dist.base_dist.loc
+
+    @property
+    def scale(self) -> Tensor:
+        """Their standard deviation."""
+        return self.base_dist.base_dist.scale
+
+
+class Half(TransformedDistribution):
+    """The base of the distributions of moduli of variables that are symmetric about 0."""
+
+    arg_constraints: ClassVar = {"scale": constraints.positive}
+    support = constraints.nonnegative
+
+    @property
+    def scale(self) -> Tensor:
+        """The scale of the symmetric distribution."""
+        return self.base_dist.scale
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.scale)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
+
+
+class HalfNormal(Half):
+    """The distribution of moduli of normal variables of mean 0.
+
+    Args:
+        scale: their standard deviation.
+        validate_args: see `Distribution`.
+    """
+
+    def __init__(self, scale, validate_args: bool | None = None):
+        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.square() * (1 - 2 / math.pi)
+
+
+class HalfCauchy(Half):
+    """The distribution of moduli of Cauchy variables of median 0.
+
+    Args:
+        scale: their scale.
+        validate_args: see `Distribution`.
+    """
+
+    def __init__(self, scale, validate_args: bool | None = None):
+        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return torch.full_like(self.scale, math.inf)
+
+    variance = mean
+
+
+class Gumbel(TransformedDistribution):
+    """The Gumbel distribution, of the greatest of many.
+
+    Args:
+        loc: the mode.
+        scale: the scale.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+
+    def __init__(self, loc, scale, validate_args: bool | None = None):
+        self.loc, self.scale = broadcast_all(loc, scale)
+        limits, ones = torch.finfo(self.loc.dtype), torch.ones_like(self.loc.detach())
+        base = Uniform(limits.tiny * ones, (1 - limits.eps) * ones, validate_args=False)
+        transforms = [
+            ExpTransform().inv,
+            AffineTransform(0, -1.0),
+            ExpTransform().inv,
+            AffineTransform(self.loc, -self.scale),
+        ]
+        super().__init__(base, transforms, validate_args=validate_args)
+
+    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        Gumbel.__init__(
+            new, self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False
+        )
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc + self.scale * euler_constant
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> Tensor:
+        return math.pi / math.sqrt(6) * self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.stddev.square()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        fallen = (self.loc - value) / self.scale
+        return fallen - fallen.exp() - self.scale.log()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return (-((self.loc - value) / self.scale).exp()).exp()
+
+    def entropy(self) -> Tensor:
+        return self.scale.log() + (1 + euler_constant)
+
+
+class Weibull(TransformedDistribution):
+    """The Weibull distribution, of lifetimes.
+
+    Args:
+        scale: the scale.
+        concentration: the shape: above 1 what is old fails more often.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"scale": constraints.positive, "concentration": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, scale, concentration, validate_args: bool | None = None):
+        self.scale, self.concentration = broadcast_all(scale, concentration)
+        base = Exponential(torch.ones_like(self.scale.detach()), validate_args=False)
+        power = PowerTransform(self.concentration.reciprocal())
+        super().__init__(base, [power, AffineTransform(0, self.scale)], validate_args=validate_args)
+
+    def _moment(self, n: int) -> Tensor:
+        """The mean of xⁿ at scale 1."""
+        return torch.lgamma(1 + n / self.concentration).exp()
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * self._moment(1)
+
+    @property
+    def mode(self) -> Tensor:
+        inside = self.concentration > 1  # of others the density falls from 0 on
+        c = torch.where(inside, self.concentration, 1.0)
+        return self.scale * ((c - 1) / c).pow(c.reciprocal())
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.square() * (self._moment(2) - self._moment(1).square())
+
+    def entropy(self) -> Tensor:
+        c = self.concentration
+        return euler_constant * (1 - c.reciprocal()) + (self.scale / c).log() + 1
+
+
+class Pareto(TransformedDistribution):
+    """The Pareto distribution, with a tail that falls like a power.
+
+    Args:
+        scale: the least value.
+        alpha: the power with which the probability of more falls.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"alpha": constraints.positive, "scale": constraints.positive}
+
+    def __init__(self, scale, alpha, validate_args: bool | None = None):
+        self.scale, self.alpha = broadcast_all(scale, alpha)
+        base = Exponential(self.alpha, validate_args=False)
+        super().__init__(base, [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        return constraints.greater_than_eq(self.scale)
+
+    @property
+    def mean(self) -> Tensor:
+        alpha = self.alpha.clamp(min=1)
+        return alpha * self.scale / (alpha - 1)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        alpha = self.alpha.clamp(min=2)
+        return self.scale.square() * alpha / ((alpha - 1).square() * (alpha - 2))
+
+    def entropy(self) -> Tensor:
+        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+
+
+class Kumaraswamy(TransformedDistribution):
+    """The distribution of Kumaraswamy: like a beta distribution, with a simple distribution function
+    1 - (1 - xᵃ)ᵇ.
+
+    Args:
+        concentration1: a.
+        concentration0: b.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
+    support = constraints.unit_interval
+
+    def __init__(self, concentration1, concentration0, validate_args: bool | None = None):
+        a, b = self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
+        base = Uniform(torch.zeros_like(a.detach()), torch.ones_like(a.detach()), validate_args=False)
+        transforms = [
+            PowerTransform(b.reciprocal()),
+            AffineTransform(1.0, -1.0),
+            PowerTransform(a.reciprocal()),
+        ]
+        super().__init__(base, transforms, validate_args=validate_args)
+
+    def _moment(self, n: int) -> Tensor:
+        """The mean of xⁿ: b·B(1 + n/a, b)."""
+        b, above = self.concentration0, 1 + n / self.concentration1
+        return (torch.lgamma(above) + torch.lgamma(b + 1) - torch.lgamma(above + b)).exp()
+
+    @property
+    def mean(self) -> Tensor:
+        return self._moment(1)
+
+    @property
+    def mode(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        mode = ((a - 1) / (a * b - 1)).pow(a.reciprocal())
+        return torch.where((a < 1) | (b < 1), math.nan, mode)
+
+    @property
+    def variance(self) -> Tensor:
+        return self._moment(2) - self.mean.square()
+
+    def entropy(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        harmonic = torch.digamma(b + 1) + euler_constant
+        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()
+
+
+class InverseGamma(TransformedDistribution):
+    """The distribution of reciprocals of gamma variables.
+
+    Args:
+        concentration, rate: of these.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, concentration, rate, validate_args: bool | None = None):
+        base = Gamma(concentration, rate, validate_args=False)
+        power = PowerTransform(torch.tensor(-1.0, dtype=base.rate.dtype, device=base.rate.device))
+        super().__init__(base, power, validate_args=validate_args)
+
+    @property
+    def concentration(self) -> Tensor:
+        """The shape of the gamma variables."""
+        return self.base_dist.concentration
+
+    @property
+    def rate(self) -> Tensor:
+        """Their rate."""
+        return self.base_dist.rate
+
+    @property
+    def mean(self) -> Tensor:
+        a = torch.where(self.concentration > 1, self.concentration, 2.0)
+        return torch.where(self.concentration > 1, self.rate / (a - 1), math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Tensor:
+        a = torch.where(self.concentration > 2, self.concentration, 3.0)
+        value = (self.rate / (a - 1)).square() / (a - 2)
+        return torch.where(self.concentration > 2, value, math.inf)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a + self.rate.log() + torch.lgamma(a) - (1 + a) * torch.digamma(a)

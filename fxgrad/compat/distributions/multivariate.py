@@ -1,0 +1,297 @@
+"""Normal distributions of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from .._core.errors import ArgumentValueError
+from .._core.tensor import Size, Tensor
+from . import constraints
+from .continuous import LOG_TWO_PI
+from .distribution import Distribution
+from .utils import draw_normal, lazy_property, torch
+
+
+def solve_lower(factor: Tensor, right: Tensor) -> Tensor:
+    """Solve with a lower triangle."""
+    return torch.linalg.solve_triangular(factor, right, upper=False)
+
+
+def mahalanobis(factor: Tensor, offset: Tensor) -> Tensor:
+    """The squares of offsets (…, n) in the metric of the covariance with this Cholesky factor; with one factor for all
+    it is one solve."""
+    if factor.dim() > 2:
+        return solve_lower(factor, offset.unsqueeze(-1)).squeeze(-1).square().sum(-1)
+    columns = offset.reshape(-1, offset.shape[-1]).mT
+    return solve_lower(factor, columns).square().sum(0).reshape(offset.shape[:-1])
+
+
+def half_log_det(factor: Tensor) -> Tensor:
+    """Half the logarithm of the determinant, by the Cholesky factor."""
+    return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def unit_like(matrix: Tensor) -> Tensor:
+    """The unit matrix of the size of a matrix."""
+    return torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
+
+
+def factor_from_precision(precision: Tensor) -> Tensor:
+    """The Cholesky factor of the inverse: the inverse of the transposed factor of the matrix taken backwards, itself
+    taken backwards, is a lower triangle."""
+    backward = torch.linalg.cholesky(precision.flip((-2, -1)))
+    return solve_lower(backward.flip((-2, -1)).mT, unit_like(precision))
+
+
+class MatrixParameter(Distribution):
+    """The base of distributions with a positive definite matrix, given as one of three."""
+
+    _given: str
+    _unbroadcasted_scale_tril: Tensor
+
+    def _choose_matrix(self, matrices: dict[str, Any], error: type[Exception]) -> Tensor:
+        """Remember which matrix is given, and its Cholesky factor, and return it."""
+        given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
+        if len(given) != 1:
+            raise error(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+            )
+        ((self._given, matrix),) = given.items()
+        return matrix
+
+    def _set_matrix(self, matrix: Tensor, batch_shape: Size, validate_args: bool | None, **others) -> None:
+        """Set the matrix that is given, check it, and set the factor that all others follow from."""
+        vars(self)[self._given] = matrix.expand(batch_shape + matrix.shape[-2:])
+        Distribution.__init__(self, batch_shape, others.pop("event_shape"), validate_args=validate_args)
+        if self._given == "scale_tril":
+            self._unbroadcasted_scale_tril = matrix
+        elif self._given == "covariance_matrix":
+            self._unbroadcasted_scale_tril = torch.linalg.cholesky(matrix)
+        else:
+            self._unbroadcasted_scale_tril = factor_from_precision(matrix)
+
+    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._expand_parameters(new, batch_shape)
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
+
+    def _spread(self, matrix: Tensor) -> Tensor:
+        """Expand a matrix over the batch."""
+        return matrix.expand(self._batch_shape + matrix.shape[-2:])
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The Cholesky factor."""
+        return self._spread(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The matrix."""
+        factor = self._unbroadcasted_scale_tril
+        return self._spread(factor @ factor.mT)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """Its inverse."""
+        return self._spread(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+
+MATRICES = {
+    "covariance_matrix": constraints.positive_definite,
+    "precision_matrix": constraints.positive_definite,
+    "scale_tril": constraints.lower_cholesky,
+}
+
+
+class MultivariateNormal(MatrixParameter):
+    """The normal distribution of vectors.
+
+    Args:
+        loc: the mean, (…, n).
+        covariance_matrix: (…, n, n); or
+        precision_matrix: its inverse; or
+        scale_tril: its Cholesky factor, with which no work is left to be done.
+        validate_args: see `Distribution`.
+
+    Raises:
+        ArgumentValueError: not exactly one matrix is given, or what has too few dimensions.
+
+    >>> import fxgrad.compat as torch
+    >>> normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
+    >>> normal.log_prob(torch.zeros(2))
+    tensor(-1.8379)
+    """
+
+    arg_constraints: ClassVar = {"loc": constraints.real_vector, **MATRICES}
+    support = constraints.real_vector
+    has_rsample = True
+    loc: Tensor
+
+    def __init__(
+        self,
+        loc,
+        covariance_matrix=None,
+        precision_matrix=None,
+        scale_tril=None,
+        validate_args: bool | None = None,
+    ):
+        if loc.dim() < 1:
+            raise ArgumentValueError("loc must be at least one-dimensional.")
+        matrices = {
+            "covariance_matrix": covariance_matrix,
+            "scale_tril": scale_tril,
+            "precision_matrix": precision_matrix,
+        }
+        matrix = self._choose_matrix(matrices, ArgumentValueError)
+        if matrix.dim() < 2:
+            raise ArgumentValueError(
+                f"{self._given} must be at least two-dimensional, with optional leading batch dimensions"
+            )
+        batch_shape = Size(torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1]))
+        self.loc = loc.expand((*batch_shape, -1))
+        self._set_matrix(matrix, batch_shape, validate_args, event_shape=loc.shape[-1:])
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    mode = mean
+
+    @property
+    def variance(self) -> Tensor:
+        return self._unbroadcasted_scale_tril.square().sum(-1).expand(self._batch_shape + self._event_shape)
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        noise = draw_normal(self._extended_shape(sample_shape), self.loc)
+        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        square = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        half_size = 0.5 * self._event_shape[0] * LOG_TWO_PI
+        return -0.5 * square - half_size - half_log_det(self._unbroadcasted_scale_tril)
+
+    def entropy(self) -> Tensor:
+        half_size = 0.5 * self._event_shape[0] * (1.0 + LOG_TWO_PI)
+        return (half_size + half_log_det(self._unbroadcasted_scale_tril)).expand(self._batch_shape)
+
+
+class LowRankMultivariateNormal(Distribution):
+    """The normal distribution of vectors with covariance W·Wᵀ + diag(d), by the matrix determinant lemma and the
+    identity of Woodbury: the work grows with n·m².
+
+    Args:
+        loc: the mean, (…, n).
+        cov_factor: W, (…, n, m).
+        cov_diag: d, (…, n).
+        validate_args: see `Distribution`.
+
+    Raises:
+        ArgumentValueError: these do not fit together.
+    """
+
+    arg_constraints: ClassVar = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
+    support = constraints.real_vector
+    has_rsample = True
+    loc: Tensor
+    cov_factor: Tensor
+    cov_diag: Tensor
+
+    def __init__(self, loc, cov_factor, cov_diag, validate_args: bool | None = None):
+        if loc.dim() < 1:
+            raise ArgumentValueError("loc must be at least one-dimensional.")
+        event_shape = loc.shape[-1:]
+        if cov_factor.dim() < 2:
+            raise ArgumentValueError(
+                "cov_factor must be at least two-dimensional, with optional leading batch dimensions"
+            )
+        if cov_factor.shape[-2:-1] != event_shape:
+            raise ArgumentValueError(
+                f"cov_factor must be a batch of matrices with shape {event_shape[0]} x m"
+            )
+        if cov_diag.shape[-1:] != event_shape:
+            raise ArgumentValueError(f"cov_diag must be a batch of vectors with shape {event_shape}")
+        shapes = loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1]
+        try:
+            batch_shape = Size(torch.broadcast_shapes(*shapes))
+        except RuntimeError as e:
+            raise ArgumentValueError(
+                f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, "
+                f"cov_diag {cov_diag.shape}"
+            ) from e
+        self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
+        self.loc, self.cov_diag = (x.expand((*batch_shape, -1)) for x in (loc, cov_diag))
+        self.cov_factor = cov_factor.expand((*batch_shape, -1, -1))
+        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+        inner = unit_like(cov_factor) + self._scaled_factor() @ cov_factor
+        self._capacitance_tril = torch.linalg.cholesky(inner)
+
+    def _scaled_factor(self) -> Tensor:
+        """Wᵀ·diag(d)⁻¹."""
+        return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
+
+    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._expand_parameters(new, batch_shape)
+        for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
+            vars(new)[name] = vars(self)[name]
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    mode = mean
+
+    @lazy_property
+    def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The diagonal of the covariance."""
+        value = self._unbroadcasted_cov_factor.square().sum(-1) + self._unbroadcasted_cov_diag
+        return value.expand(self._batch_shape + self._event_shape)
+
+    def _spread(self, matrix: Tensor) -> Tensor:
+        """Expand a matrix over the batch."""
+        return matrix.expand(self._batch_shape + self._event_shape * 2)
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The Cholesky factor of the covariance."""
+        return torch.linalg.cholesky(self.covariance_matrix)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        factor = self._unbroadcasted_cov_factor
+        return self._spread(factor @ factor.mT + self._unbroadcasted_cov_diag.diag_embed())
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """Its inverse."""
+        corrected = solve_lower(self._capacitance_tril, self._scaled_factor())
+        return self._spread(self._unbroadcasted_cov_diag.reciprocal().diag_embed() - corrected.mT @ corrected)
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        inner = draw_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc)
+        own = draw_normal(shape, self.loc) * self._unbroadcasted_cov_diag.sqrt()
+        return self.loc + (self._unbroadcasted_cov_factor @ inner.unsqueeze(-1)).squeeze(-1) + own
+
+    def _half_log_det(self) -> Tensor:
+        """Half the logarithm of the determinant of the covariance."""
+        return half_log_det(self._capacitance_tril) + 0.5 * self._unbroadcasted_cov_diag.log().sum(-1)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        offset = value - self.loc
+        inner = (self._scaled_factor() @ offset.unsqueeze(-1)).squeeze(-1)
+        own = (offset.square() / self._unbroadcasted_cov_diag).sum(-1)
+        square = own - mahalanobis(self._capacitance_tril, inner)
+        return -0.5 * (self._event_shape[0] * LOG_TWO_PI + square) - self._half_log_det()
+
+    def entropy(self) -> Tensor:
+        half_size = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
+        return (half_size + self._half_log_det()).expand(self._batch_shape)

@@ -1,0 +1,347 @@
+"""Continuous distributions of positive numbers, and of parts of a whole."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from .._core.errors import ArgumentValueError
+from .._core.tensor import Size, Tensor
+from . import constraints
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all, draw_inside, torch
+
+
+def clamp_tiny(value: Tensor) -> Tensor:
+    """Keep samples off 0, where densities may be infinite."""
+    return value.clamp(min=torch.finfo(value.dtype).tiny)
+
+
+class Exponential(ExponentialFamily):
+    """The exponential distribution, of waiting times.
+
+    Args:
+        rate: of events; the mean is 1/rate.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
+    rate: Tensor
+
+    def __init__(self, rate, validate_args: bool | None = None):
+        self._start(validate_args, rate=rate)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.rate)
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate.pow(-2)
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        return -draw_inside(self._extended_shape(sample_shape), self.rate).log() / self.rate
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return -(-self.rate * value).expm1()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -(-value).log1p() / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1.0 - self.rate.log()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x) -> Tensor:
+        return -(-x).log()
+
+
+class Gamma(ExponentialFamily):
+    """The gamma distribution.
+
+    Args:
+        concentration: the shape.
+        rate: the inverse of the scale.
+        validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> a = torch.tensor(0.5, requires_grad=True)
+    >>> torch.distributions.Gamma(a, 2.0).rsample((3,)).sum().backward()
+    >>> a.grad is not None
+    True
+    """
+
+    arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
+    concentration: Tensor
+    rate: Tensor
+
+    def __init__(self, concentration, rate, validate_args: bool | None = None):
+        self._start(validate_args, concentration=concentration, rate=rate)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.concentration / self.rate.square()
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return clamp_tiny(torch._standard_gamma(self.concentration.expand(shape)) / self.rate)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
+        if self._validate_args:
+            self._validate_sample(value)
+        xlogy = torch.special.xlogy
+        return (
+            xlogy(self.concentration, self.rate)
+            + xlogy(self.concentration - 1, value)
+            - self.rate * value
+            - torch.lgamma(self.concentration)
+        )
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return torch.igamma(self.concentration, self.rate * value)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a - self.rate.log() + torch.lgamma(a) + (1 - a) * torch.digamma(a)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, x, y) -> Tensor:
+        return torch.lgamma(x + 1) - (x + 1) * (-y).log()
+
+
+class Chi2(Gamma):
+    """The chi-squared distribution: of the sum of squares of so many normal variables.
+
+    Args:
+        df: their number, the degrees of freedom.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"df": constraints.positive}
+
+    def __init__(self, df, validate_args: bool | None = None):
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    def _expand_parameters(self, new, batch_shape: Size) -> None:
+        new.concentration, new.rate = (x.expand(batch_shape) for x in (self.concentration, self.rate))
+
+    @property
+    def df(self) -> Tensor:
+        """The degrees of freedom."""
+        return self.concentration * 2
+
+
+class FisherSnedecor(Distribution):
+    """The F distribution: of the ratio of two mean squares of normal variables.
+
+    Args:
+        df1, df2: their degrees of freedom.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+    df1: Tensor
+    df2: Tensor
+
+    def __init__(self, df1, df2, validate_args: bool | None = None):
+        self._start(validate_args, df1=df1, df2=df2)
+
+    @property
+    def mean(self) -> Tensor:
+        df2 = torch.where(self.df2 > 2, self.df2, math.nan)
+        return df2 / (df2 - 2)
+
+    @property
+    def mode(self) -> Tensor:
+        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return torch.where(self.df1 > 2, mode, math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        df2 = torch.where(self.df2 > 4, self.df2, math.nan)
+        return 2 * df2.square() * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2).square() * (df2 - 4))
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        halves = [(0.5 * df).expand(shape) for df in (self.df1, self.df2)]
+        first, second = (clamp_tiny(torch._standard_gamma(half) / half) for half in halves)
+        return clamp_tiny(first / second)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+        normalizer = torch.lgamma(half1) + torch.lgamma(half2) - torch.lgamma(half1 + half2)
+        power = half1 * ratio.log() + (half1 - 1) * value.log()
+        return power - (half1 + half2) * (ratio * value).log1p() - normalizer
+
+
+# -- parts of a whole ------------------------------------------
+class Dirichlet(ExponentialFamily):
+    """The Dirichlet distribution, of vectors of probabilities.
+
+    Args:
+        concentration: (…, K).
+        validate_args: see `Distribution`.
+
+    Raises:
+        ArgumentValueError: `concentration` has no dimension.
+    """
+
+    arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+    has_rsample = True
+    concentration: Tensor
+
+    def __init__(self, concentration, validate_args: bool | None = None):
+        if concentration.dim() < 1:
+            raise ArgumentValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable vector; where all concentrations are below 1 the first corner, one of those that are."""
+        above = (self.concentration - 1).clamp(min=0)
+        total = above.sum(-1, True)
+        corner = torch.zeros_like(above)
+        corner[..., 0] = 1
+        inside = (self.concentration >= 1).any(-1, True)
+        return torch.where(inside, above / torch.where(inside, total, 1.0), corner)
+
+    @property
+    def variance(self) -> Tensor:
+        a = self.concentration
+        total = a.sum(-1, True)
+        return a * (total - a) / (total.square() * (total + 1))
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        a = self.concentration
+        return torch.special.xlogy(a - 1, value).sum(-1) - self._log_normalizer(a)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        total = a.sum(-1)
+        spread = (total - a.shape[-1]) * torch.digamma(total) - ((a - 1) * torch.digamma(a)).sum(-1)
+        return self._log_normalizer(a) + spread
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, x) -> Tensor:
+        return torch.lgamma(x).sum(-1) - torch.lgamma(x.sum(-1))
+
+
+class Beta(ExponentialFamily):
+    """The beta distribution, of a probability.
+
+    Args:
+        concentration1: the first concentration, often α.
+        concentration0: the second, often β; the mean is α/(α + β).
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(self, concentration1, concentration0, validate_args: bool | None = None):
+        both = torch.stack(broadcast_all(concentration1, concentration0), -1)
+        # both are checked as parameters of this distribution, by their own names
+        self._dirichlet = Dirichlet(both, validate_args=False)
+        super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
+
+    @property
+    def concentration1(self) -> Tensor:
+        """The first concentration."""
+        return self._dirichlet.concentration[..., 0]
+
+    @property
+    def concentration0(self) -> Tensor:
+        """The second concentration."""
+        return self._dirichlet.concentration[..., 1]
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> Tensor:
+        return self._dirichlet.mode[..., 0]
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration1 + self.concentration0
+        return self.concentration1 * self.concentration0 / (total.square() * (total + 1))
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        return self._dirichlet.rsample(sample_shape)[..., 0]
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
+
+    def entropy(self) -> Tensor:
+        return self._dirichlet.entropy()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return self.concentration1, self.concentration0
+
+    def _log_normalizer(self, x, y) -> Tensor:
+        return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

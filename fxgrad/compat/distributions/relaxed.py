@@ -1,0 +1,160 @@
+"""Relaxed distributions: continuous ones near discrete ones, through whose samples gradients flow (Maddison, Mnih and
+Teh, "The concrete distribution", 2017; Jang, Gu and Poole, "Categorical reparameterization with Gumbel-softmax", 2017).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .._core.tensor import Size, Tensor
+from . import constraints
+from .categorical import CATEGORIES, OverCategorical
+from .odds import Odds
+from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform, SigmoidTransform
+from .utils import clamp_probs, torch
+
+ODDS = {"probs": constraints.unit_interval, "logits": constraints.real}
+
+
+def draw_unit(shape, like: Tensor) -> Tensor:
+    """Draw uniform numbers, kept off 0 and 1 as probabilities are."""
+    return clamp_probs(torch.rand(shape, dtype=like.dtype, device=like.device))
+
+
+class LogitRelaxedBernoulli(Odds):
+    """The distribution of log odds whose sigmoid is relaxed from a Bernoulli variable.
+
+    Args:
+        temperature: how far from 0 and 1 samples are.
+        probs: the probability of 1; or
+        logits: its log odds.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = ODDS
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
+        self.temperature = temperature
+        self._start_odds(validate_args, probs, logits)
+
+    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._expand_parameters(new, batch_shape)
+        new.temperature = self.temperature
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        probs, noise = clamp_probs(self.probs.expand(shape)), draw_unit(shape, self.probs)
+        return (torch.logit(noise) + torch.logit(probs)) / self.temperature
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = torch.broadcast_tensors(self.logits, value)
+        rest = logits - value * self.temperature
+        log_temperature = torch.as_tensor(self.temperature, dtype=rest.dtype).log()
+        return log_temperature + rest - 2 * torch.nn.functional.softplus(rest)
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """A relaxed Bernoulli distribution, of numbers between 0 and 1.
+
+    Args:
+        temperature: the lower it is, the nearer samples are to 0 and 1.
+        probs: the probability of 1; or
+        logits: its log odds.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = ODDS
+    support = constraints.unit_interval
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
+        base = LogitRelaxedBernoulli(temperature, probs, logits)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Tensor:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self.base_dist.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The log odds."""
+        return self.base_dist.logits
+
+
+class ExpRelaxedCategorical(OverCategorical):
+    """The distribution of logarithms of what is relaxed from a one-hot vector.
+
+    Args:
+        temperature: how far from the corners samples are.
+        probs: (…, categories), not negative; they are divided by their sum. Or
+        logits: log probabilities but for a constant.
+        validate_args: see `Distribution`.
+    """
+
+    support = constraints.real_vector  # whose exponentials add up to 1
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
+        self.temperature = temperature
+        super().__init__(probs, logits, validate_args=validate_args)
+
+    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._expand_parameters(new, batch_shape)
+        new.temperature = self.temperature
+
+    def rsample(self, sample_shape=()) -> Tensor:
+        noise = draw_unit(self._extended_shape(sample_shape), self.logits)
+        gumbel = -(-noise.log()).log()
+        return torch.log_softmax((self.logits + gumbel) / self.temperature, -1)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        count = self.event_shape[0]
+        logits, value = torch.broadcast_tensors(self.logits, value)
+        temperature = torch.as_tensor(self.temperature, dtype=value.dtype, device=value.device)
+        log_scale = torch.lgamma(torch.full_like(temperature, float(count))) + (count - 1) * temperature.log()
+        return torch.log_softmax(logits - value * temperature, -1).sum(-1) + log_scale
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """A relaxed one-hot categorical distribution, of vectors of probabilities.
+
+    Args:
+        temperature: the lower it is, the nearer samples are to one-hot vectors.
+        probs: (…, categories), not negative; they are divided by their sum. Or
+        logits: log probabilities but for a constant.
+        validate_args: see `Distribution`.
+    """
+
+    arg_constraints: ClassVar = CATEGORIES
+    support = constraints.simplex
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Tensor:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self.base_dist.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """Their logarithms."""
+        return self.base_dist.logits

@@ -1,0 +1,136 @@
+"""`install`: `import torch` is answered by this surface."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import FxgradError
+from .modules import ROOTS, explain, open_module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.metadata import Distribution, DistributionFinder
+    from types import ModuleType
+
+
+class LoadedError(FxgradError, ImportError):
+    """The error of `install` where the real torch is loaded already."""
+
+
+class TorchFinder:
+    """Python's import system asks this finder first while it is in `sys.meta_path`. It knows torch and functorch, and
+    torch's version for `importlib.metadata`; the rest is left to others. It is the loader of what it finds as well."""
+
+    def __init__(self) -> None:
+        self.tree: dict[str, Any] = {}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Say that a module of torch's is here.
+
+        Raises:
+            ModuleNotFoundError: it is not, and no other torch is to be found instead.
+        """
+        if fullname.partition(".")[0] not in ROOTS:
+            return None
+        if open_module(fullname, self.tree) is None:
+            raise ModuleNotFoundError(f"No module named {fullname!r}{explain(fullname)}", name=fullname)
+        return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make an empty module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module of this name in the place of the empty one that Python has made."""
+        sys.modules[module.__name__] = self.tree[module.__name__]
+
+    def find_distributions(self, context: DistributionFinder.Context) -> list[Distribution]:
+        """The distribution torch, where it is asked for."""
+        from .distribution import TorchDistribution
+
+        return [TorchDistribution()] if context.name in (None, "torch") else []
+
+
+class Installation:
+    """What `install` returns: a context manager that ends what this call has begun."""
+
+    def __init__(self, finder: TorchFinder | None):
+        self.finder = finder
+
+    def __enter__(self) -> Installation:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.finder in sys.meta_path:
+            uninstall()
+
+
+def installed() -> TorchFinder | None:
+    """Return the finder that answers for torch now, or None."""
+    return next((finder for finder in sys.meta_path if isinstance(finder, TorchFinder)), None)
+
+
+def loaded_modules() -> list[str]:
+    """Return the names of the modules of torch's that are loaded, whoever has loaded them."""
+    return [name for name in sys.modules if name.partition(".")[0] in ROOTS]
+
+
+def install() -> Installation:
+    """Let `import torch` and `import functorch` mean this surface, with all module paths of torch's that it has, for
+    code that cannot be edited.
+
+    It holds for the whole process, until `uninstall()`, or until the end of the block if used as a context manager.
+    Who has imported torch before that keeps what it has got. Where it holds already, nothing happens. A torch that is
+    installed as well is not found meanwhile; a process that is started anew (`multiprocessing` with "spawn") has to
+    install again.
+
+    Returns:
+        A context manager that uninstalls at its end, unless it was installed before.
+
+    Raises:
+        LoadedError: the real torch is loaded already; an ImportError.
+
+    >>> program = '''
+    ... import fxgrad.compat
+    ... with fxgrad.compat.install():
+    ...     import torch
+    ...     import torch.nn.functional as F
+    ...     from torch.optim.sgd import SGD
+    ... print(F.relu(torch.tensor([-1.0, 2.0])), SGD is fxgrad.compat.optim.SGD)
+    ... '''
+    >>> import subprocess, sys  # since torch may be loaded here
+    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
+    tensor([0., 2.]) True
+    """
+    if installed() is not None:
+        return Installation(None)
+    loaded = loaded_modules()
+    if loaded:
+        origin = getattr(sys.modules[loaded[0]], "__file__", None) or "without a file"
+        raise LoadedError(
+            f"fxgrad.compat cannot stand for torch: {loaded[0]!r} ({origin}) is loaded already",
+            hint="call fxgrad.compat.install() before anything imports torch, "
+            "or run the program by `python -m fxgrad.compat script.py`",
+        )
+    finder = TorchFinder()
+    sys.meta_path.insert(0, finder)
+    return Installation(finder)
+
+
+def uninstall() -> None:
+    """End what `install` has begun: `import torch` means the real one again, or fails where there is none.
+
+    Modules that were imported keep theirs. Where nothing is installed, nothing happens.
+
+    >>> import fxgrad.compat
+    >>> fxgrad.compat.uninstall()
+    """
+    finder = installed()
+    if finder is None:
+        return
+    sys.meta_path.remove(finder)
+    for name in loaded_modules():
+        del sys.modules[name]

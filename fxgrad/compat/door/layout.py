@@ -1,0 +1,299 @@
+"""Where torch has what: its module paths, and the names in them that have another place here."""
+
+from __future__ import annotations
+
+# Modules of torch's that are modules of ours under the same path, with whatever is in them. One that is not there yet
+# is unknown.
+SAME = """
+    accelerator amp amp.autocast_mode amp.grad_scaler
+    autograd autograd.anomaly_mode autograd.forward_ad autograd.function autograd.grad_mode
+    autograd.gradcheck autograd.graph autograd.profiler autograd.profiler_util autograd.variable
+    backends backends.cpu backends.cuda backends.cudnn backends.mha backends.mkl backends.mkldnn backends.mps
+    backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp distributed
+    distributions distributions.constraint_registry distributions.constraints distributions.distribution
+    distributions.exp_family distributions.kl distributions.transformed_distribution distributions.transforms
+    distributions.utils
+    fft func jit linalg mps mtia multiprocessing
+    nn nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
+    nn.utils nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn nn.utils.stateless ops
+    optim optim.lr_scheduler optim.swa_utils overrides profiler random return_types serialization signal signal.windows
+    sparse special testing types utils utils._pytree utils.checkpoint utils.data utils.dlpack
+    utils.hooks version xpu
+"""
+
+# Names that are elsewhere here: in a package around, in one of its files if they are private, or in one of HOMES.
+ELSEWHERE = {
+    "_dynamo": """
+        allow_in_graph assume_constant_result config disable disallow_in_graph forbid_in_graph graph_break is_compiling
+        list_backends mark_dynamic mark_static mark_static_address maybe_mark_dynamic nonstrict_trace optimize reset
+        set_stance substitute_in_graph
+    """,
+    "_functorch": "",
+    "_functorch.apis": "chunk_vmap grad grad_and_value vmap",
+    "_functorch.eager_transforms": """
+        functionalize hessian jacfwd jacrev jvp linearize tree_flatten tree_map tree_unflatten vjp vmap
+    """,
+    "_functorch.functional_call": "functional_call stack_module_state",
+    "_functorch.make_functional": """
+        FunctionalModule FunctionalModuleWithBuffers combine_state_for_ensemble make_functional
+        make_functional_with_buffers
+    """,
+    "_functorch.vmap": "tree_flatten tree_unflatten",
+    "_jit_internal": """
+        Final Future _copy_to_script_wrapper _overload _overload_method export ignore is_scripting unused
+    """,
+    "_tensor": "Tensor",
+    "_vmap_internals": "_vmap vmap",
+    "autograd.functional": """
+        _as_tuple _construct_standard_basis_for _grad_postprocess _grad_preprocess _tuple_postprocess
+    """,
+    "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
+    "cuda.amp.grad_scaler": "GradScaler",
+    "cuda.graphs": "CUDAGraph is_current_stream_capturing",
+    "cuda.memory": """
+        empty_cache max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated
+        memory_cached memory_reserved memory_stats memory_summary reset_accumulated_memory_stats
+        reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_per_process_memory_fraction
+    """,
+    "cuda.random": """
+        get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all set_rng_state
+        set_rng_state_all
+    """,
+    "cuda.streams": "Event Stream",
+    "distributions.bernoulli": "Bernoulli",
+    "distributions.beta": "Beta",
+    "distributions.binomial": "Binomial",
+    "distributions.categorical": "Categorical",
+    "distributions.cauchy": "Cauchy",
+    "distributions.chi2": "Chi2",
+    "distributions.continuous_bernoulli": "ContinuousBernoulli",
+    "distributions.dirichlet": "Dirichlet",
+    "distributions.exponential": "Exponential",
+    "distributions.fishersnedecor": "FisherSnedecor",
+    "distributions.gamma": "Gamma",
+    "distributions.generalized_pareto": "GeneralizedPareto",
+    "distributions.geometric": "Geometric",
+    "distributions.gumbel": "Gumbel",
+    "distributions.half_cauchy": "HalfCauchy",
+    "distributions.half_normal": "HalfNormal",
+    "distributions.independent": "Independent",
+    "distributions.inverse_gamma": "InverseGamma",
+    "distributions.kumaraswamy": "Kumaraswamy",
+    "distributions.laplace": "Laplace",
+    "distributions.lkj_cholesky": "LKJCholesky",
+    "distributions.log_normal": "LogNormal",
+    "distributions.logistic_normal": "LogisticNormal",
+    "distributions.lowrank_multivariate_normal": "LowRankMultivariateNormal",
+    "distributions.mixture_same_family": "MixtureSameFamily",
+    "distributions.multinomial": "Multinomial",
+    "distributions.multivariate_normal": "MultivariateNormal",
+    "distributions.negative_binomial": "NegativeBinomial",
+    "distributions.normal": "Normal",
+    "distributions.one_hot_categorical": "OneHotCategorical OneHotCategoricalStraightThrough",
+    "distributions.pareto": "Pareto",
+    "distributions.poisson": "Poisson",
+    "distributions.relaxed_bernoulli": "LogitRelaxedBernoulli RelaxedBernoulli",
+    "distributions.relaxed_categorical": "ExpRelaxedCategorical RelaxedOneHotCategorical",
+    "distributions.studentT": "StudentT",
+    "distributions.uniform": "Uniform",
+    "distributions.von_mises": "VonMises",
+    "distributions.weibull": "Weibull",
+    "distributions.wishart": "Wishart",
+    "functional": """
+        atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist
+        chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique
+        unique_consecutive unravel_index
+    """,
+    "multiprocessing.spawn": """
+        ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext spawn start_processes
+    """,
+    "nn.modules.activation": """
+        CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish
+        MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink
+        Softsign Tanh Tanhshrink Threshold
+    """,
+    "nn.modules.adaptive": "AdaptiveLogSoftmaxWithLoss",
+    "nn.modules.batchnorm": """
+        BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm _BatchNorm
+        _LazyNormBase _NormBase
+    """,
+    "nn.modules.channelshuffle": "ChannelShuffle",
+    "nn.modules.container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
+    "nn.modules.conv": """
+        Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d
+        LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d _ConvNd _ConvTransposeNd _LazyConvXdMixin
+    """,
+    "nn.modules.distance": "CosineSimilarity PairwiseDistance",
+    "nn.modules.dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout _DropoutNd",
+    "nn.modules.flatten": "Flatten Unflatten",
+    "nn.modules.fold": "Fold Unfold",
+    "nn.modules.instancenorm": """
+        InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
+        _InstanceNorm
+    """,
+    "nn.modules.lazy": "LazyModuleMixin",
+    "nn.modules.linear": "Bilinear Identity LazyLinear Linear NonDynamicallyQuantizableLinear",
+    "nn.modules.loss": """
+        BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss
+        HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss MultiLabelMarginLoss
+        MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss
+        TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss
+    """,
+    "nn.modules.module": """
+        Module _IncompatibleKeys register_module_backward_hook register_module_buffer_registration_hook
+        register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
+        register_module_full_backward_pre_hook register_module_module_registration_hook
+        register_module_parameter_registration_hook
+    """,
+    "nn.modules.normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
+    "nn.modules.padding": """
+        CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d
+        ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d
+        _CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd
+    """,
+    "nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
+    "nn.modules.pooling": """
+        AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d
+        AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d
+        MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd
+        _LPPoolNd _MaxPoolNd _MaxUnpoolNd
+    """,
+    "nn.modules.rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
+    "nn.modules.sparse": "Embedding EmbeddingBag",
+    "nn.modules.transformer": """
+        Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
+    """,
+    "nn.modules.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "nn.modules.utils": """
+        _list_with_default _ntuple _pair _quadruple _reverse_repeat_tuple _single _triple
+        consume_prefix_in_state_dict_if_present
+    """,
+    "nn.parallel.data_parallel": "DataParallel data_parallel",
+    "nn.parallel.distributed": "DistributedDataParallel",
+    "nn.parallel.parallel_apply": "parallel_apply",
+    "nn.parallel.replicate": "replicate",
+    "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
+    "nn.utils.clip_grad": "clip_grad_norm clip_grad_norm_ clip_grad_value_",
+    "nn.utils.convert_parameters": "parameters_to_vector vector_to_parameters",
+    "nn.utils.fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
+    "nn.utils.init": "skip_init",
+    "nn.utils.memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
+    "nn.utils.spectral_norm": "SpectralNorm remove_spectral_norm spectral_norm",
+    "nn.utils.weight_norm": "WeightNorm remove_weight_norm weight_norm",
+    "optim._adafactor": "Adafactor adafactor",
+    "optim._functional": "sparse_adam",
+    "optim._muon": "Muon",
+    "optim.adadelta": "Adadelta adadelta",
+    "optim.adagrad": "Adagrad adagrad",
+    "optim.adam": "Adam adam",
+    "optim.adamax": "Adamax adamax",
+    "optim.adamw": "AdamW adamw",
+    "optim.asgd": "ASGD asgd",
+    "optim.lbfgs": "LBFGS _cubic_interpolate _strong_wolfe",
+    "optim.nadam": "NAdam nadam",
+    "optim.optimizer": """
+        Optimizer _RequiredParameter register_optimizer_step_post_hook register_optimizer_step_pre_hook required
+    """,
+    "optim.radam": "RAdam radam",
+    "optim.rmsprop": "RMSprop rmsprop",
+    "optim.rprop": "Rprop rprop",
+    "optim.sgd": "SGD sgd",
+    "optim.sparse_adam": "SparseAdam",
+    "profiler.profiler": "profile schedule supported_activities tensorboard_trace_handler ProfilerAction",
+    "signal.windows.windows": """
+        bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall
+    """,
+    "storage": "TypedStorage UntypedStorage",
+    "testing._comparison": "assert_allclose assert_close default_tolerances get_tolerances",
+    "testing._creation": "make_tensor",
+    "torch_version": "TorchVersion",
+    "utils.data._utils": "",
+    "utils.data._utils.collate": "default_collate default_convert",
+    "utils.data._utils.worker": "WorkerInfo get_worker_info",
+    "utils.data.dataloader": "DataLoader default_collate default_convert get_worker_info _DatasetKind _collate_fn_t",
+    "utils.data.dataset": """
+        ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split
+    """,
+    "utils.data.distributed": "DistributedSampler",
+    "utils.data.sampler": """
+        BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler
+    """,
+}
+
+# Modules of ours in which such names are, where these are not around the path.
+HOMES = {
+    "torch._dynamo": ["compiler"],
+    "torch._functorch.apis": ["func"],
+    "torch._functorch.eager_transforms": ["func", "utils._pytree"],
+    "torch._functorch.functional_call": ["func"],
+    "torch._functorch.make_functional": ["functorch"],
+    "torch._functorch.vmap": ["utils._pytree"],
+    "torch._jit_internal": ["jit"],
+    "torch._tensor": [""],
+    "torch._vmap_internals": ["functorch"],
+    "torch.autograd.functional": ["autograd.functional_steps"],
+    "torch.functional": [""],
+    "torch.nn.utils.init": ["nn.utils"],
+    "torch.storage": ["serialization", "_core.storage"],
+    "torch.torch_version": ["door.version"],
+    "torch.utils.data._utils.worker": ["utils.data.worker"],
+}
+
+
+def by_path(reasons: dict[str, str]) -> dict[str, str]:
+    """Return the reason for each of torch's paths, from the paths for each reason."""
+    return {f"torch.{path}": reason for reason, paths in reasons.items() for path in paths.split()}
+
+
+# Modules of torch's that are not here, with all that is in them and below: programs may import any name, and what they
+# use of it raises, and gives the reason.
+ABSENT = by_path(
+    {
+        "there is no library of C++ below this surface": """
+            _C contrib monitor nativert nn.backends nn.cpp numa utils.backend_registration utils.cpp_backtrace
+            utils.cpp_extension utils.hipify
+        """,
+        "operations of your own are Functions: torch.autograd.Function": "_custom_op _library _ops library ops",
+        "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
+            _decomp _dynamo _export _functorch.aot_autograd _guards _higher_order_ops _inductor _lazy _logging _prims
+            _prims_common _refs _subclasses export fx jit.annotations jit.frontend package utils._python_dispatch
+            utils.bundled_inputs utils.flop_counter utils.jit utils.mobile_optimizer utils.module_tracker
+        """,
+        "models are not exported to ONNX from here": "onnx",
+        "nothing runs asynchronously here; concurrent.futures has futures of threads": "futures",
+        "models are not fetched from the network here": "hub utils.model_zoo",
+        "quantized dtypes are not here": "ao nn.intrinsic nn.qat nn.quantizable nn.quantized quantization",
+        "a program runs in one process here": "distributed",
+        "the devices here are the CPU, which is NumPy's, and CUDA devices, which are CuPy's": "utils.mkldnn",
+        "Tensors have all their entries, or are sparse as in torch.sparse": "masked nested",
+        "it is of GPUs with kernels for two entries in four": "sparse.semi_structured",
+        "datasets are Python objects, which torch.utils.data loads; there are no data pipes": "utils.data.datapipes",
+        "it is a tool for torch's own developers, or looks at torch's own files": """
+            utils.backcompat utils.benchmark utils.collect_env utils.debug_log utils.deterministic utils.file_baton
+            utils.model_dump utils.serialization utils.show_pickle utils.throughput_benchmark utils.viz utils.weak
+        """,
+        "attention is torch.nn.functional.scaled_dot_product_attention, of one kind": "nn.attention",
+    }
+)
+
+# What is missing in modules that are here, and cannot be imported.
+LACKING = by_path(
+    {
+        "the devices here are the CPU, which is NumPy's, and CUDA devices, which are CuPy's": """
+            accelerator backends cpu cuda mps mtia xpu
+        """,
+        "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
+            compiler jit
+        """,
+        "a program runs in one process here": "multiprocessing nn.parallel",
+        "datasets are Python objects, which torch.utils.data loads; there are no data pipes": "utils.data",
+        "it is a tool for torch's own developers": "profiler",
+    }
+)
+
+LAYOUT = {
+    "torch": "",
+    **{f"torch.{path}": "" for path in SAME.split()},
+    **{f"torch.{path}": names for path, names in ELSEWHERE.items()},
+    "functorch": "",
+}

@@ -1,0 +1,135 @@
+"""Programs run as `python program.py` would run them, with `import torch` answered by this surface."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from pkgutil import get_importer
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .finder import install
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+USAGE = """usage: python -m fxgrad.compat script.py [arguments]
+       python -m fxgrad.compat -m module [arguments]
+       python -m fxgrad.compat -c command [arguments]
+
+Run a program that says `import torch` on fxgrad.compat."""
+# What stands in a traceback before the program's own code.
+OUTSIDE = (__file__, os.path.join(os.path.dirname(os.path.dirname(__file__)), "__main__.py"))
+
+
+def run_program(arguments: list[str]) -> None:
+    """Run the program that a command line names.
+
+    Args:
+        arguments: what follows `python -m fxgrad.compat`: a script, `-m` and a module, or `-c` and a command, and
+            the program's own arguments.
+
+    Raises:
+        SystemExit: there is nothing to run, or the program ends so.
+        LoadedError: the real torch is loaded already.
+    """
+    first, rest = arguments[:1], arguments[1:]
+    if first in ([], ["-h"], ["--help"]):
+        print(USAGE, file=sys.stdout if first else sys.stderr)
+        raise SystemExit(0 if first else 2)
+    if first[0].startswith("-") and (first[0] not in ("-m", "-c") or not rest):
+        end(f"{first[0]}: an option that is unknown, or needs an argument\n{USAGE}", 2)
+    install()
+    sys.excepthook = show_own_frames
+    if first == ["-m"]:
+        sys.argv = ["-m", *rest[1:]]
+        run_module(rest[0])
+    elif first == ["-c"]:
+        sys.argv = ["-c", *rest[1:]]
+        execute(compile(rest[0], "<string>", "exec"), None)
+    else:
+        sys.argv = arguments
+        run_path(first[0])
+
+
+def end(message: str, code: int) -> NoReturn:
+    """End with a message, as Python does where there is nothing to run."""
+    print(message, file=sys.stderr)
+    raise SystemExit(code)
+
+
+def run_path(path: str) -> None:
+    """Run a file, or a folder or zip file that has a `__main__`."""
+    if get_importer(path) is not None:
+        put_first(os.path.join(os.getcwd(), path))
+        spec = PathFinder.find_spec("__main__", [path])
+        if spec is None:
+            end(f"{sys.executable}: can't find '__main__' module in {os.path.abspath(path)!r}", 1)
+        execute(code_of(spec), spec)
+        return
+    whole = os.path.join(os.getcwd(), path)
+    put_first(os.path.dirname(os.path.realpath(path)))
+    try:
+        with io.open_code(whole) as file:
+            source = file.read()
+    except OSError as error:
+        end(f"{sys.executable}: can't open file {whole!r}: [Errno {error.errno}] {error.strerror}", 2)
+    execute(compile(source, whole, "exec"), None, whole)
+
+
+def run_module(name: str) -> None:
+    """Run a module, or the `__main__` of a package."""
+    try:
+        spec = find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name = f"{name}.__main__"
+            spec = find_spec(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # of what is imported on the way
+        spec = None
+    if spec is None or not hasattr(spec.loader, "get_code"):
+        end(f"{sys.executable}: No module named {name}", 1)
+    sys.argv[0] = spec.origin or name
+    execute(code_of(spec), spec)
+
+
+def put_first(folder: str) -> None:
+    """Let modules be found in a folder first, unless Python was told not to (`-P`)."""
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+
+
+def code_of(spec: ModuleSpec) -> CodeType:
+    """Return the code of a module."""
+    loader: Any = spec.loader
+    return loader.get_code(spec.name)
+
+
+def execute(code: CodeType, spec: ModuleSpec | None, path: str | None = None) -> None:
+    """Execute code as the module `__main__`, which stays: threads and `atexit` find it."""
+    main: Any = ModuleType("__main__")
+    main.__builtins__, main.__spec__ = builtins, spec
+    if spec is not None:
+        main.__loader__, main.__package__ = spec.loader, spec.name.rpartition(".")[0]
+        main.__file__, main.__cached__ = spec.origin, spec.cached
+    elif path is not None:
+        main.__file__, main.__cached__ = path, None
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)
+
+
+def show_own_frames(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Show an error with the frames of the program alone."""
+    while trace is not None and (trace.tb_frame.f_code.co_filename in OUTSIDE or is_of_python(trace)):
+        trace = trace.tb_next
+    sys.__excepthook__(kind, error.with_traceback(trace), trace)
+
+
+def is_of_python(trace: TracebackType) -> bool:
+    """Whether a frame is of what has started this module."""
+    return trace.tb_frame.f_globals.get("__name__") in ("runpy", "_frozen_runpy")

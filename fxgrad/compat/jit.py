@@ -1,0 +1,196 @@
+"""torch.jit: decorators and marks of TorchScript. Python is the only language here: they return what they are given, so
+that programs run as they are written; scripts are neither saved nor loaded."""
+
+from __future__ import annotations
+
+import builtins
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ._core.absence import make_absent
+from .nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+NOT_SCRIPTED = "functions and modules stay Python here; save a state_dict"
+
+
+class Error(RuntimeError):
+    """The error of a script in torch. Here the error of Python comes through as it is."""
+
+
+class TracerWarning(Warning):
+    """The warning of torch about values that a trace takes for constants. Nothing is traced here."""
+
+
+class ScriptWarning(Warning):
+    """The warning of torch about a script."""
+
+
+class ScriptModule(Module):
+    """A Module, no more: `script` returns its argument, so that nothing else is of this class."""
+
+
+RecursiveScriptModule = ScriptModule
+ScriptFunction = make_absent("torch.jit.ScriptFunction", NOT_SCRIPTED)
+CompilationUnit = make_absent("torch.jit.CompilationUnit", NOT_SCRIPTED)
+save = make_absent("torch.jit.save", NOT_SCRIPTED)
+load = make_absent("torch.jit.load", NOT_SCRIPTED)
+
+
+def script(
+    obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None
+) -> Any:
+    """Return the function, module or class itself: it runs as Python, with all that Python has.
+
+    >>> import fxgrad.compat as torch
+    >>> @torch.jit.script
+    ... def double(x: torch.Tensor) -> torch.Tensor:
+    ...     return 2 * x
+    >>> double(torch.tensor(3.0))
+    tensor(6.)
+    """
+    return obj
+
+
+def trace(func: Any, example_inputs: Any = None, *args: object, **options: object) -> Any:
+    """Return the function or module itself: what it does still depends on its arguments. The examples are not looked
+    at."""
+    return func
+
+
+def trace_module(mod: Any, inputs: Any = None, *args: object, **options: object) -> Any:
+    """Return the module itself."""
+    return mod
+
+
+def export(fn: Any) -> Any:
+    """Return the function itself."""
+    return fn
+
+
+unused = script_method = script_if_tracing = _overload = _overload_method = _copy_to_script_wrapper = export
+
+
+def interface(obj: Any) -> Any:
+    """Return the class itself."""
+    return obj
+
+
+def ignore(drop: Any = False, **options: object) -> Any:
+    """Return the function itself; called with options, a decorator that does so."""
+    return drop if callable(drop) else export
+
+
+def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
+    """Return the module itself."""
+    return mod
+
+
+def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
+    """Return the module itself."""
+    return mod
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """Return the value; the type is for readers."""
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether an object is of a class, or one of several; of a generic alias, its container."""
+    kinds = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    return any(builtins.isinstance(obj, getattr(kind, "__origin__", kind)) for kind in kinds)
+
+
+class Attribute(NamedTuple):
+    """A value and its type."""
+
+    value: Any
+    type: Any
+
+
+def is_scripting() -> bool:
+    """Whether a script is being compiled: never."""
+    return False
+
+
+is_tracing = onednn_fusion_enabled = is_scripting
+
+
+class Future(NamedTuple):
+    """What `fork` returns: the result is there already."""
+
+    outcome: Any
+
+    def wait(self) -> Any:
+        """The result."""
+        return self.outcome
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
+    """Call a function at once, and return its result for `wait`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.wait(torch.jit.fork(torch.add, torch.tensor(1), torch.tensor(2)))
+    tensor(3)
+    """
+    return Future(func(*args, **kwargs))
+
+
+def wait(future: Future) -> Any:
+    """Return the result of what was forked."""
+    return future.wait()
+
+
+def optimized_execution(should_optimize: bool) -> AbstractContextManager[None]:
+    """Return a context manager that changes nothing."""
+    return nullcontext()
+
+
+strict_fusion = nullcontext
+
+
+def set_fusion_strategy(strategy: object) -> list[Any]:
+    """Accept how scripts are fused, which changes nothing; return the strategy until now: none."""
+    return []
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Accept a switch that changes nothing."""
+
+
+__all__ = [
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Final",
+    "Future",
+    "ScriptFunction",
+    "ScriptModule",
+    "annotate",
+    "enable_onednn_fusion",
+    "export",
+    "fork",
+    "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
+    "optimize_for_inference",
+    "optimized_execution",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]

@@ -1,0 +1,31 @@
+"""torch.nn.utils.init: Modules without initial values."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..._core.errors import TensorError
+from ..._make.generators import default_generator
+from ..modules.module import Module
+
+
+def skip_init(module_cls: type[Module], *args, **kwargs) -> Any:
+    """Make a Module whose parameters are not initialized: no random number is used up.
+
+    Args:
+        module_cls: the class, whose constructor takes `device`.
+        args, kwargs: its arguments.
+
+    Raises:
+        RuntimeError: what is no class of Modules, or one without `device`.
+    """
+    if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
+        raise TensorError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise TensorError("Module must support a 'device' arg to skip initialization")
+    state = default_generator.get_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        default_generator.set_state(state)

@@ -1,0 +1,63 @@
+"""Views as copies: `torch.view_copy(x, …)` is `x.view(…)` in memory of its own, for every kind of view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core.layout import contiguous_format
+from .._core.tensor import Tensor
+from .._declare.out import with_out
+from .._declare.spaces import SPACES, expose
+from .arguments import dim_index, normalize_dim
+from .copying import clone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+METHODS = """
+    as_strided detach diagonal expand permute select split split_with_sizes squeeze t transpose unbind unfold unsqueeze
+"""
+
+
+def take_slice(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    return input[dim_index(normalize_dim(dim, input.ndim), slice(start, end, step))]
+
+
+def view_contiguous(input: Tensor, size) -> Tensor:
+    """View entries in the order of rows, which a copy can be given in any case."""
+    return SPACES["method"]["view"](input.contiguous(), size)
+
+
+def view_resolved(input: Tensor) -> Tensor:
+    """View complex numbers as pairs of real ones; a copy can have those of conjugates as well."""
+    return SPACES["function"]["view_as_real"](input.resolve_conj())
+
+
+def declare_copy(name: str, view: Callable[..., Any]) -> None:
+    """Expose the function that copies what `view` gives."""
+
+    @with_out
+    def copy_view(input: Tensor, *args, **options) -> Any:
+        made = view(input, *args, **options)
+        if isinstance(made, Tensor):
+            return clone(made, memory_format=contiguous_format)
+        return tuple([clone(part, memory_format=contiguous_format) for part in made])
+
+    def copy(input: Tensor, *args, out=None, **options) -> Any:
+        made = copy_view(input, *args, out=out, **options)
+        return None if out is not None and isinstance(made, tuple) else made  # torch returns nothing then
+
+    copy.__name__ = copy.__qualname__ = f"{name}_copy"
+    copy.__doc__ = f"What `{name}` shows, in memory of its own."
+    expose("function", copy.__name__)(copy)
+
+
+for name in METHODS.split():
+    declare_copy(name, SPACES["method"][name])
+declare_copy("view_as_complex", SPACES["function"]["view_as_complex"])
+declare_copy("view_as_real", view_resolved)
+declare_copy("alias", lambda input: input.view_as(input))
+declare_copy("slice", take_slice)
+declare_copy("view", view_contiguous)

@@ -1,0 +1,57 @@
+"""Functions of Python's applied to every entry of a Tensor, in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.interpreter import concretize
+from .._core.errors import TensorError
+from .._core.tensor import Tensor, make_tensor, refresh
+from .._declare.spaces import expose
+from .viewing import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def write_results(
+    name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]
+) -> Tensor:
+    """Write function(entry, entries of others…), which are broadcast, over each entry."""
+    if self.requires_grad:
+        raise TensorError(
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+        )
+    shape = self.shape
+    operands = [self, *(expand(x, tuple(shape)) for x in others)]
+    columns = [concretize(refresh(x).value, f"{name}()").ravel().tolist() for x in operands]
+    entries = np.array([function(*row) for row in zip(*columns)], self.numpy().dtype).reshape(tuple(shape))
+    return self.copy_(make_tensor(self.tape, entries))
+
+
+@expose("method")
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each entry by what a function of Python's returns for it, which takes its time.
+
+    Raises:
+        RuntimeError: the Tensor requires a gradient.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.tensor([1.0, 2.0]).apply_(lambda v: v + 1)
+    tensor([2., 3.])
+    """
+    return write_results("apply_", self, (), callable)
+
+
+@expose("method")
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each entry by what a function of Python's returns for it and that of another Tensor."""
+    return write_results("map_", self, (tensor,), callable)
+
+
+@expose("method")
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace each entry by what a function of Python's returns for it and those of two other Tensors."""
+    return write_results("map2_", self, (x, y), callable)

@@ -1,0 +1,64 @@
+"""Entries chosen from a leaf so that its gradient is sparse: it has the places that were read, and those alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core.interpreter import CURRENT, EVAL
+from ...core.pullback import PullbackRule
+from .._core.sparse_value import SparseValue
+from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator
+from .._core.tensor import Tensor, make_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class ChosenPlaces(PullbackRule):
+    """The rule of a choice: what comes for an entry goes to its place; `kept` says for which of them, if not all."""
+
+    __slots__ = ("kept", "places", "shape")
+    saved_from = ()
+
+    def __init__(self, places: np.ndarray, shape: tuple[int, ...], kept: np.ndarray | None):
+        self.places, self.shape, self.kept = places, shape, kept
+
+    def pull(self, ct: Any, *residuals: Any) -> Sequence[Any]:
+        """See `PullbackRule`."""
+        rank, count = self.places.shape
+        entries = ops.reshape(ct, shape=(count, *self.shape[rank:]))
+        if self.kept is not None:
+            entries = ops.getitem(entries, self.kept, index=(ops.ARRAY,))
+            return [SparseValue(self.places[:, self.kept], entries, self.shape)]
+        return [SparseValue(self.places, entries, self.shape)]
+
+
+def choose_sparsely(
+    op: Any, source: Tensor, index: Sequence[Any], kept: np.ndarray | None = None
+) -> Tensor | None:
+    """Choose entries, or parts, of a Tensor by places along its first dimensions.
+
+    Args:
+        op: the operation that the node is named after.
+        source: the Tensor.
+        index: whole numbers along each of these dimensions: arrays of one shape.
+        kept: the numbers of those places whose entries have a gradient; None: all.
+
+    Returns:
+        The Tensor of what was chosen; None where the gradient cannot be sparse: the source is no leaf that requires a
+        gradient, or is traced.
+    """
+    value = source.value
+    if CURRENT.get() is not EVAL or source.node is not LEAF or source.tape is not BASE_TAPE:
+        return None
+    if source.view_meta is not None or type(value) is not np.ndarray:
+        return None
+    if not all(type(places) is np.ndarray for places in index):
+        return None
+    rows = np.array([places.reshape(-1) for places in index], np.int64)
+    rule = ChosenPlaces(rows % np.array(value.shape[: len(rows)])[:, None], value.shape, kept)
+    node = Node(op, rule, (), (grad_accumulator(source),))
+    return make_tensor(BASE_TAPE, value[tuple(index)], node)

@@ -1,0 +1,114 @@
+"""torch.special: Bessel functions, Airy's, and orthogonal polynomials.
+
+torch has no derivatives of these; here all have, of every order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as fnp
+from ... import ops
+from ...kernels import bessel as bessel_kernels
+from ...kernels.orthogonal_polynomials import FAMILIES, orthogonal_polynomial
+from ...kernels.special import real_kernel
+from ...ops.kinds import Elementwise
+from .._core.primitives import declare_primitive
+from .._declare.operation import operation
+from .declarers import unary
+
+REAL: dict[str, Any] = {"spaces": "special", "inplace": False, "kinds": "biuf"}
+
+
+# -- Bessel functions ------------------------------------------
+def bessel_slope(t, y, x, *, family: str, order: int, scaled: bool) -> Any:
+    """J and Y: (C₍ₙ₋₁₎ - C₍ₙ₊₁₎)/2, K: -(K₍ₙ₋₁₎ + K₍ₙ₊₁₎)/2, and C₍₋₁₎ = -C₁, K₍₋₁₎ = K₁ (https://dlmf.nist.gov/10.6,
+    10.29)."""
+    below, above = (bessel(x, family=family, order=n, scaled=scaled) for n in (abs(order - 1), order + 1))
+    if family == "K":
+        return t * ((y if scaled else 0) - 0.5 * (below + above))
+    return t * (0.5 * ((below if order else -below) - above))
+
+
+bessel = declare_primitive(
+    Elementwise,
+    "bessel",
+    real_kernel(bessel_kernels.bessel, "bessel"),
+    (bessel_slope,),
+    static=("family", "order", "scaled"),
+)
+
+
+def airy_slope(t, y, x, *, slope: bool) -> Any:
+    """Ai″(x) = x·Ai(x)."""
+    return t * (x * airy(x, slope=False) if slope else airy(x, slope=True))
+
+
+airy = declare_primitive(
+    Elementwise, "airy", real_kernel(bessel_kernels.airy, "airy"), (airy_slope,), static=("slope",)
+)
+
+
+def declare_bessel(name: str, doc: str, family: str, order: int, scaled: bool = False) -> None:
+    unary(f"special_{name}", lambda x: bessel(x, family=family, order=order, scaled=scaled), doc, **REAL)
+
+
+for n in (0, 1):
+    declare_bessel(f"bessel_j{n}", f"The Bessel function of the first kind of order {n}.", "J", n)
+    declare_bessel(
+        f"bessel_y{n}", f"The Bessel function of the second kind of order {n}, NaN for x < 0.", "Y", n
+    )
+    declare_bessel(
+        f"modified_bessel_k{n}", f"The modified Bessel function of the second kind of order {n}.", "K", n
+    )
+    declare_bessel(f"scaled_modified_bessel_k{n}", f"eˣ·K{'₀₁'[n]}(x).", "K", n, scaled=True)
+    unary(
+        f"special_modified_bessel_i{n}",
+        lambda x, n=n: ops.bessel_i(x, order=n),
+        f"The modified Bessel function of the first kind of order {n}.",
+        **REAL,
+    )
+unary("special_airy_ai", lambda x: airy(x, slope=False), "Airy's function Ai.", **REAL)
+
+
+def sine_quotient(x) -> Any:
+    """sin(x)/x, by the series near 0, where the quotient has no derivative."""
+    near = ops.less(ops.absolute(x), 0.5)
+    infinite = ops.isinf(x)
+    quotient = ops.sin(ops.where(infinite, 0, x)) / ops.where(near, 1, x)
+    return ops.where(near, fnp.sinc(ops.where(near, x, 0) / math.pi), quotient)
+
+
+unary("special_spherical_bessel_j0", sine_quotient, "The spherical Bessel function sin(x)/x, 1 at 0.", **REAL)
+
+
+# -- orthogonal polynomials ------------------------------------------
+polynomial = declare_primitive(
+    Elementwise,
+    "orthogonal_polynomial",
+    real_kernel(orthogonal_polynomial, "orthogonal_polynomial"),
+    (lambda t, y, x, n, *, family, order: t * polynomial(x, n, family=family, order=order + 1), None),
+    static=("family", "order"),
+)
+
+
+def declare_polynomial(name: str) -> None:
+    words = name.split("_")
+    kind = f"{words[-1].upper() if len(words[-1]) == 1 else words[-1].title()}ₙ(x)"
+    author = words[-3].title()
+    where = " of 2x - 1" if words[0] == "shifted" else ""
+
+    def compute(input, n) -> Any:
+        return polynomial(input, n, family=name, order=0)
+
+    compute.__doc__ = (
+        f"{author}'s polynomial {kind}{where} of degree n, 0 for n < 0. "
+        "What is between whole numbers is rounded to 0."
+    )
+    compute.__name__ = compute.__qualname__ = f"special_{name}"
+    operation("input n", promote="float", numbers=True, spaces="special", kinds="biuf")(compute)
+
+
+for name in FAMILIES:
+    declare_polynomial(name)

@@ -1,0 +1,54 @@
+"""Adagrad: gradients divided by the root of the sum of their squares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import ops
+from .._core.errors import TensorError
+from .._make.creation import full_like, tensor
+from .rule import RuleOptimizer, add_decay, add_to, count_step
+from .sparse_rows import rows_and_values
+
+if TYPE_CHECKING:
+    from .._core.tensor import Tensor
+
+
+class Adagrad(
+    RuleOptimizer,
+    options="lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, "
+    "maximize=False, differentiable=False, fused=None",
+):
+    """Gradients divided by the root of the sum of all their squares so far. Source: Duchi et al., 2011."""
+
+    non_negative = "lr lr_decay weight_decay initial_accumulator_value eps"
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """See `Optimizer`. The sums begin at once."""
+        super().add_param_group(param_group)
+        start = self.defaults["initial_accumulator_value"]
+        for p in self.param_groups[-1]["params"]:
+            total = full_like(p, complex(start, start) if p.is_complex() else start, requires_grad=False)
+            self.state[p] = {"step": tensor(0.0), "sum": total}
+
+    def share_memory(self) -> None:
+        """Do nothing: threads share all memory, and processes none."""
+
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        step = count_step(state)
+        gradient = add_decay(gradient, value, options)
+        total = state["sum"] = add_to(state["sum"], gradient * gradient)
+        lr = options["lr"] / (1 + (step - 1) * options["lr_decay"])
+        return add_to(value, -lr * (gradient / (ops.sqrt(total) + options["eps"])))
+
+    def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+        """Move the entries that have a gradient."""
+        if options["weight_decay"]:
+            raise TensorError("weight_decay option is not compatible with sparse gradients")
+        state = self.state[p]
+        state["step"] += 1
+        rows, values = rows_and_values(gradient.neg() if options["maximize"] else gradient)
+        total = state["sum"]
+        total.index_put_(rows, values * values, accumulate=True)
+        lr = options["lr"] / (1 + (float(state["step"]) - 1) * options["lr_decay"])
+        p.index_put_(rows, -lr * values / (total[rows].sqrt() + options["eps"]), accumulate=True)

@@ -1,0 +1,72 @@
+"""Adam: steps of about the size of the learning rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ops
+from .._core.errors import ArgumentValueError
+from .._core.tensor import Tensor
+from .rule import RuleOptimizer, add_to, count_step, decay_weights, follow_mean, follow_square, state_entry
+
+
+class Adam(
+    RuleOptimizer,
+    options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False, "
+    "capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False",
+):
+    """Steps of about the size of the learning rate, whatever that of the gradients. Source: Kingma and Ba, 2014,
+    arXiv:1412.6980; `amsgrad`: Reddi et al., 2018; `decoupled_weight_decay`: see `AdamW`.
+
+    Args:
+        lr: the learning rate, a number or a Tensor of one.
+        betas: how much of the mean, and of the mean square, of the gradients remains in each step.
+        eps: what is added to the root of the mean square.
+        weight_decay: the factor of the penalty value²/2.
+        amsgrad: whether the greatest mean square so far is used.
+        maximize: whether steps go up.
+        differentiable: whether steps are recorded; the parameters are no leaves then.
+
+    Raises:
+        ValueError: an option out of range.
+        RuntimeError: options that exclude each other.
+
+    >>> import fxgrad.compat as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
+    """
+
+    non_negative = "lr eps weight_decay"
+
+    def check(self, options: dict[str, Any]) -> None:
+        super().check(options)
+        uncaptured = options["foreach"] and not options["capturable"]
+        if isinstance(options["lr"], Tensor) and uncaptured:
+            raise ArgumentValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        kinds = [isinstance(beta, Tensor) for beta in options["betas"]]
+        if any(kinds) and not all(kinds):
+            raise ArgumentValueError("betas must be either both floats or both Tensors")
+        for i, beta in enumerate(options["betas"]):
+            if kinds[i] and uncaptured:
+                raise ArgumentValueError(
+                    f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True"
+                )
+            if kinds[i] and beta.numel() != 1:
+                raise ArgumentValueError(f"Tensor betas[{i}] must be 1-element")
+
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        (beta1, beta2), lr = options["betas"], options["lr"]
+        step = count_step(state)
+        value, gradient = decay_weights(value, gradient, options)
+        mean = follow_mean(state, "exp_avg", gradient, 1 - beta1)
+        square = follow_square(state, "exp_avg_sq", gradient, beta2)
+        if options["amsgrad"]:
+            square = state["max_exp_avg_sq"] = ops.maximum(
+                state_entry(state, "max_exp_avg_sq", value), square
+            )
+        root = ops.sqrt(square) / (1 - beta2**step) ** 0.5 + options["eps"]
+        return add_to(value, -lr / (1 - beta1**step) * (mean / root))

@@ -1,0 +1,35 @@
+"""Adamax: Adam with the maximum norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ops
+from .rule import RuleOptimizer, add_decay, add_to, count_step, follow_mean, state_entry
+
+
+class Adamax(
+    RuleOptimizer,
+    options="lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, "
+    "differentiable=False, capturable=False",
+):
+    """Adam with a decaying maximum of the gradients in place of the root of their mean square. Source: Kingma and Ba,
+    2014, arXiv:1412.6980, algorithm 2.
+
+    Args:
+        betas: how much of the mean, and of the maximum, of the gradients remains in each step.
+        eps: what is added to the size of gradients.
+    """
+
+    non_negative = "lr eps weight_decay"
+
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        beta1, beta2 = options["betas"]
+        step = count_step(state)
+        gradient = add_decay(gradient, value, options)
+        mean = follow_mean(state, "exp_avg", gradient, 1 - beta1)
+        largest = ops.maximum(
+            beta2 * state_entry(state, "exp_inf", value), ops.absolute(gradient) + options["eps"]
+        )
+        state["exp_inf"] = largest
+        return add_to(value, -options["lr"] / (1 - beta1**step) * (mean / largest))

@@ -1,0 +1,15 @@
+"""AdamW: Adam with decoupled weight decay."""
+
+from __future__ import annotations
+
+from .adam import Adam
+
+
+class AdamW(
+    Adam,
+    options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, "
+    "foreach=None, capturable=False, differentiable=False, fused=None",
+    fixed={"decoupled_weight_decay": True},
+):
+    """Adam with decoupled weight decay: weights shrink by lr · weight_decay in each step. Source: Loshchilov and
+    Hutter, 2017, arXiv:1711.05101."""

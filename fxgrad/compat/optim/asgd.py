@@ -1,0 +1,35 @@
+"""ASGD: averages of gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .rule import RuleOptimizer, add_decay, add_to, copy_array, count_step, number_entry, scale, state_entry
+
+
+class ASGD(
+    RuleOptimizer,
+    options="lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False, "
+    "differentiable=False, capturable=False",
+):
+    """Gradient descent with falling steps, and the mean of the parameters. Source: Polyak and Juditsky, 1992,
+    Acceleration of Stochastic Approximation by Averaging.
+
+    Args:
+        lambd, alpha: the step t is lr / (1 + lambd · lr · t)^alpha, and weights shrink by lambd times it.
+        t0: from which step on the mean is taken; it is the entry "ax" of the state.
+    """
+
+    non_negative = "lr weight_decay"
+
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        step, lr, lambd = count_step(state), options["lr"], options["lambd"]
+        eta, rate = state.get("eta"), float(state.get("mu", 1.0))
+        eta = number_entry(lr) if eta is None else eta
+        gradient = add_decay(gradient, value, options)
+        value = add_to(scale(value, 1 - lambd * float(eta)), -float(eta) * gradient)
+        state["eta"] = number_entry(lr / (1 + lambd * lr * step) ** options["alpha"])
+        state["mu"] = number_entry(1 / max(1, step - options["t0"]))
+        average = state_entry(state, "ax", value)
+        state["ax"] = copy_array(value) if rate == 1 else add_to(average, rate * (value - average))
+        return value

@@ -1,0 +1,70 @@
+"""SGD: gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core.errors import ArgumentValueError
+from .rule import RuleOptimizer, add_decay, add_to, copy_array, scale
+from .sparse_rows import rows_and_values
+
+if TYPE_CHECKING:
+    from .._core.tensor import Tensor
+
+
+class SGD(
+    RuleOptimizer,
+    options="lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None, "
+    "differentiable=False, fused=None",
+):
+    """Gradient descent, with momentum, Nesterov's or not. Source: Sutskever et al., 2013.
+
+    Args:
+        lr: the learning rate, a number or a Tensor of one.
+        momentum: how much of the velocity remains in each step.
+        dampening: by how much of itself a gradient adds less to it.
+        weight_decay: the factor of the penalty value²/2.
+        nesterov: whether the step looks ahead along the velocity.
+        maximize: whether steps go up.
+        differentiable: whether steps are recorded; the parameters are no leaves then.
+
+    Raises:
+        ValueError: an option out of range.
+        RuntimeError: options that exclude each other.
+
+    >>> import fxgrad.compat as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
+    """
+
+    non_negative = "lr momentum weight_decay"
+
+    def check(self, options: dict[str, Any]) -> None:
+        super().check(options)
+        if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"]):
+            raise ArgumentValueError("Nesterov momentum requires a momentum and zero dampening")
+
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        momentum = options["momentum"]
+        gradient = add_decay(gradient, value, options)
+        if momentum:
+            velocity = state.get("momentum_buffer")
+            if velocity is None:
+                velocity = copy_array(gradient)
+            else:
+                velocity = add_to(scale(velocity, momentum), (1 - options["dampening"]) * gradient)
+            state["momentum_buffer"] = velocity
+            gradient = gradient + momentum * velocity if options["nesterov"] else velocity
+        return add_to(value, -options["lr"] * gradient)
+
+    def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+        """Move the entries that have a gradient, unless momentum moves the others as well."""
+        if options["momentum"] or options["weight_decay"]:
+            self.update_parameter(p, gradient.to_dense(), options, site)
+            return
+        rows, values = rows_and_values(gradient)
+        p.index_put_(rows, (1 if options["maximize"] else -1) * options["lr"] * values, accumulate=True)

@@ -1,0 +1,51 @@
+"""SparseAdam: Adam for sparse gradients."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from .._core.errors import TensorError
+from .._make.creation import zeros_like
+from .optimizer import check_option
+from .rule import RuleOptimizer
+from .sparse_rows import rows_and_values
+
+if TYPE_CHECKING:
+    from .._core.tensor import Tensor
+
+
+class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False"):
+    """Adam that moves only the entries that a sparse gradient names, and counts only their moments.
+
+    Raises:
+        ValueError: an option out of range.
+        RuntimeError: in `step`, a gradient that is not sparse.
+    """
+
+    non_negative = "lr eps"
+
+    def check(self, options: dict[str, Any]) -> None:
+        for name, words in (("lr", "learning rate"), ("eps", "epsilon value")):
+            check_option(options[name] > 0, words, options[name])
+        super().check(options)
+
+    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+        raise TensorError("SparseAdam does not support dense gradients, please consider Adam instead")
+
+    def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+        """Move the entries that have a gradient."""
+        state = self.state[p]
+        if not state:
+            state.update(step=0, exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
+        state["step"] += 1
+        (beta1, beta2), step = options["betas"], state["step"]
+        rows, values = rows_and_values(gradient.neg() if options["maximize"] else gradient)
+        moments = []
+        for name, beta, x in (("exp_avg", beta1, values), ("exp_avg_sq", beta2, values * values)):
+            old = state[name][rows]
+            moments.append(old + (1 - beta) * (x - old))
+            state[name].index_put_(rows, moments[-1])
+        mean, square = moments
+        size = options["lr"] * math.sqrt(1 - beta2**step) / (1 - beta1**step)
+        p.index_put_(rows, -size * mean / (square.sqrt() + options["eps"]), accumulate=True)

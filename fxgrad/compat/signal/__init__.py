@@ -1,0 +1,5 @@
+"""torch.signal: windows of signals."""
+
+from . import windows
+
+__all__ = ["windows"]

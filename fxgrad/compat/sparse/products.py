@@ -1,0 +1,171 @@
+"""Products of sparse matrices, with dense ones and with each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.errors import TensorError
+from .._core.sparse_tensor import SparseTensor
+from .._core.tape import BASE_TAPE, current_tape
+from .._core.tensor import make_tensor, refresh
+from .._make.creation import zeros
+from ..autograd.function import Function
+from .construction import coalesced, make_indices
+
+if TYPE_CHECKING:
+    from .._core.tensor import Tensor
+
+
+def multiply_array(places: np.ndarray, entries: np.ndarray, dense: np.ndarray, rows: int) -> np.ndarray:
+    """Multiply a sparse matrix with so many rows by a dense one: by SciPy, where it is there and has the dtype."""
+    if entries.dtype == dense.dtype and entries.dtype.char in "fdFD":
+        try:
+            from scipy.sparse import coo_array
+        except ImportError:
+            pass
+        else:
+            matrix = coo_array((entries, (places[0], places[1])), shape=(rows, dense.shape[0]))
+            return np.ascontiguousarray(matrix @ dense)
+    found = np.zeros((rows, dense.shape[1]), np.result_type(entries, dense))
+    np.add.at(found, places[0], entries[:, None] * dense[places[1]])
+    return found
+
+
+class SparseMatmul(Function):
+    """The product of a sparse matrix, by its entries, and a dense one; its derivatives are such products again."""
+
+    @staticmethod
+    def forward(ctx, entries: Tensor, dense: Tensor, places: np.ndarray, rows: int) -> Tensor:
+        ctx.save_for_backward(entries, dense)
+        ctx.places = places
+        values = refresh(entries).value, refresh(dense).value
+        return make_tensor(BASE_TAPE, multiply_array(places, *values, rows))
+
+    @staticmethod
+    def backward(ctx, *grads: Tensor) -> tuple[Any, ...]:
+        (grad,) = grads
+        entries, dense = ctx.saved_tensors
+        row, column = map(make_indices, ctx.places)
+        slope = change = None
+        if ctx.needs_input_grad[0]:
+            slope = (grad.index_select(0, row) * dense.conj().index_select(0, column)).sum(1)
+        if ctx.needs_input_grad[1]:
+            change = apply_matrix(entries.conj(), grad, ctx.places[::-1], dense.shape[0])
+        return slope, change, None, None
+
+
+def apply_matrix(entries: Tensor, dense: Tensor, places: np.ndarray, rows: int) -> Tensor:
+    """Apply a sparse matrix to a dense one: inside transforms, and to traced values, by operations that they know."""
+    plain = all(isinstance(refresh(x).value, np.ndarray) for x in (entries, dense))
+    if plain and current_tape() is BASE_TAPE:
+        return SparseMatmul.apply(entries, dense, places, rows)
+    row, column = map(make_indices, places)
+    products = entries.unsqueeze(1) * dense.index_select(0, column)
+    return zeros(rows, dense.shape[1], dtype=products.dtype).index_add(0, row, products)
+
+
+def check_matrices(name: str, a: Tensor, b: Tensor) -> None:
+    """Check that two matrices can be multiplied."""
+    if a.ndim != 2 or b.ndim != 2:
+        raise TensorError(f"{name}: expected 2D tensors, but got {a.ndim}D and {b.ndim}D")
+    if a.shape[1] != b.shape[0]:
+        raise TensorError(
+            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        )
+    if a.dtype is not b.dtype:
+        raise TensorError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+
+
+def multiply(a: Tensor, b: Tensor, name: str = "mm") -> Any:
+    """Multiply two matrices, of which at least one is sparse: dense, unless both are."""
+    check_matrices(name, a, b)
+    if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
+        return multiply_sparse(a, b)
+    if isinstance(a, SparseTensor):
+        return apply_matrix(a.entries, b, a.places, a.shape[0])
+    return apply_matrix(b.entries, a.t(), b.places[::-1], b.shape[1]).t()
+
+
+def multiply_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
+    """Multiply two sparse matrices. Each entry of the one meets those entries of the other that are in its row."""
+    a, b = coalesced(a), coalesced(b)
+    starts = np.searchsorted(b.places[0], np.arange(b.shape[0] + 1))
+    counts = (starts[1:] - starts[:-1])[a.places[1]]
+    left = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
+    right = starts[a.places[1]][left] + within
+    products = a.entries[make_indices(left)] * b.entries[make_indices(right)]
+    places = np.stack([a.places[0][left], b.places[1][right]])
+    made = coalesced(SparseTensor.of(places, products, (a.shape[0], b.shape[1])))
+    return SparseTensor.of(made.places, made.entries, made.shape, True, a.compressed and b.compressed)
+
+
+def multiply_any(a: Tensor, b: Tensor) -> Any:
+    """Multiply a matrix by a matrix or vector: `matmul`, where one of them is sparse."""
+    if b.ndim == 1:
+        return multiply(a, b.unsqueeze(1), "mv").squeeze(1)
+    if a.ndim == 1:
+        return multiply(a.unsqueeze(0), b, "matmul").squeeze(0)
+    return multiply(a, b, "matmul")
+
+
+def add_product(input: Tensor, mat1: Tensor, mat2: Tensor, beta: complex = 1, alpha: complex = 1) -> Any:
+    """beta · input + alpha · mat1 @ mat2."""
+    product = multiply(mat1, mat2, "addmm")
+    product = product if alpha == 1 else product * alpha
+    return product if beta == 0 else (input if beta == 1 else input * beta) + product
+
+
+SparseTensor.OPERATIONS.update(mm=multiply, mv=multiply_any, matmul=multiply_any, addmm=add_product)
+
+
+# -- torch.sparse ------------------------------------------
+def mm(mat1: Tensor, mat2: Tensor) -> Any:
+    """Multiply two matrices, the first of which is sparse; with derivatives by the entries and by the dense matrix.
+
+    Args:
+        mat1: a sparse matrix (n, m).
+        mat2: a dense or sparse matrix (m, p).
+
+    Returns:
+        The product (n, p): dense, or sparse if both are.
+
+    Raises:
+        TensorError: shapes or dtypes that do not fit.
+
+    >>> import fxgrad.compat as torch
+    >>> s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+    >>> torch.sparse.mm(s, torch.eye(2))
+    tensor([[0., 2.],
+            [3., 0.]])
+    """
+    if isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor):
+        return multiply(mat1, mat2)
+    return mat1.mm(mat2)
+
+
+def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Any:
+    """Return beta · mat + alpha · mat1 @ mat2, where mat1 is sparse: see `mm`."""
+    return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
+
+
+def sampled_addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> SparseTensor:
+    """Return beta · input + alpha · mat1 @ mat2 at the places of the sparse `input` alone.
+
+    Args:
+        input: a sparse matrix (n, p).
+        mat1, mat2: dense matrices (n, m) and (m, p).
+
+    Raises:
+        TensorError: `input` is not sparse, or shapes do not fit.
+    """
+    if not isinstance(input, SparseTensor):
+        raise TensorError("sampled_addmm: Expected self to have sparse csr layout, but got Strided")
+    check_matrices("sampled_addmm", mat1, mat2)
+    row, column = map(make_indices, input.places)
+    products = (mat1.index_select(0, row) * mat2.t().index_select(0, column)).sum(1)
+    return input.with_entries(input.entries * beta + products * alpha)

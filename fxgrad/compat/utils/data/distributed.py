@@ -1,0 +1,76 @@
+"""The part of the samples that one of several processes loads."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._make.generators import Generator
+from ..._make.sampling import randperm
+from .sampler import Sampler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class DistributedSampler(Sampler):
+    """The numbers of those samples that one of several processes is to load, which have to be told apart by hand: a
+    program runs in one process here.
+
+    Args:
+        dataset: the dataset.
+        num_replicas, rank: how many processes there are, and which one this is.
+        shuffle: whether the order is drawn, anew after each `set_epoch`.
+        seed: of the order; the same in all processes.
+        drop_last: whether samples are left out so that all processes get as many, instead of some given twice.
+
+    Raises:
+        TensorError: `num_replicas` or `rank` is not given.
+        ArgumentValueError: there is no such rank.
+
+    >>> from fxgrad.compat.utils.data import DistributedSampler
+    >>> list(DistributedSampler(range(10), num_replicas=3, rank=1, shuffle=False))
+    [1, 4, 7, 0]
+    """
+
+    def __init__(
+        self,
+        dataset,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ):
+        if num_replicas is None or rank is None:
+            raise TensorError(
+                "Requires distributed package to be available",
+                hint="give num_replicas and rank: a program runs in one process here",
+            )
+        if not 0 <= rank < num_replicas:
+            raise ArgumentValueError(
+                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
+            )
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
+        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
+        whole, rest = divmod(len(dataset), num_replicas)
+        self.num_samples = whole + (rest > 0 and not drop_last)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.dataset)
+        numbers = list(range(count))
+        if self.shuffle:
+            generator = Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            numbers = randperm(count, generator=generator).tolist()
+        repeated = itertools.islice(itertools.cycle(numbers), self.total_size)
+        return itertools.islice(repeated, self.rank, None, self.num_replicas)
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Let the next order be another one: call it before each epoch."""
+        self.epoch = epoch

@@ -1,0 +1,198 @@
+"""Samplers: orders of samples."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from ..._core.dtypes import PUBLIC
+from ..._core.errors import ArgumentError, ArgumentValueError
+from ..._make.creation import as_tensor
+from ..._make.generators import Generator
+from ..._make.sampling import multinomial, randint, randperm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..._core.tensor import Tensor
+
+DRAWN_AT_ONCE = 32  # numbers that are drawn with replacement, so that a long pass needs no memory
+
+
+class Sampler:
+    """An order of samples: subclasses define `__iter__`, which gives numbers."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def __class_getitem__(cls, item) -> type:
+        return cls
+
+
+class SequentialSampler(Sampler):
+    """All samples in their order."""
+
+    def __init__(self, data_source):
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    """All samples in a random order, anew each time.
+
+    Args:
+        data_source: the dataset, of which the length counts.
+        replacement: whether each number is drawn from all of them.
+        num_samples: how many numbers there are in one pass; None: as many as samples.
+        generator: what draws them; None: one whose seed is drawn from the default generator at the start of each
+            pass, so that a pass is not disturbed by what else is drawn meanwhile.
+
+    Raises:
+        ArgumentError: `replacement` is no bool.
+        ArgumentValueError: `num_samples` is not positive.
+
+    >>> from fxgrad.compat.utils.data import RandomSampler
+    >>> sorted(RandomSampler("abc"))
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        data_source,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ):
+        if not isinstance(replacement, bool):
+            raise ArgumentError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.data_source, self.replacement = data_source, replacement
+        self._num_samples, self.generator = num_samples, generator
+        check_count("num_samples", self.num_samples)
+
+    @property
+    def num_samples(self) -> int:
+        """How many numbers there are in one pass."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        count, generator = len(self.data_source), self.generator
+        if generator is None:
+            generator = Generator().manual_seed(draw_seed())
+        left = self.num_samples
+        while left > 0:
+            if self.replacement:
+                drawn = randint(count, (min(left, DRAWN_AT_ONCE),), generator=generator)
+            else:
+                drawn = randperm(count, generator=generator)[:left]
+            yield from drawn.tolist()
+            left -= len(drawn)
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    """These numbers in a random order, anew each time."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None):
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[int]:
+        return (self.indices[i] for i in randperm(len(self.indices), generator=self.generator).tolist())
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Numbers drawn with probabilities in proportion to `weights`.
+
+    Args:
+        weights: a number for each sample, none of them negative; they need not add up to 1.
+        num_samples: how many numbers there are in one pass.
+        replacement: whether a number may be drawn again.
+        generator: what draws them; None: the default one.
+
+    Raises:
+        ArgumentValueError: `num_samples` is no positive int, `replacement` no bool, `weights` has not one dimension.
+
+    >>> from fxgrad.compat.utils.data import WeightedRandomSampler
+    >>> list(WeightedRandomSampler([0.0, 0.5, 0.0], 3))
+    [1, 1, 1]
+    """
+
+    def __init__(
+        self,
+        weights: Sequence[float] | Tensor,
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ):
+        check_count("num_samples", num_samples)
+        check_flag("replacement", replacement)
+        self.weights = as_tensor(weights, dtype=PUBLIC["float64"])
+        if self.weights.ndim != 1:
+            raise ArgumentValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        return iter(drawn.tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Lists of `batch_size` numbers of another sampler; the last one, where it is shorter, may be dropped.
+
+    Raises:
+        ArgumentValueError: `batch_size` is no positive int, or `drop_last` no bool.
+
+    >>> from fxgrad.compat.utils.data import BatchSampler
+    >>> list(BatchSampler(range(5), 2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, sampler, batch_size: int, drop_last: bool):
+        check_count("batch_size", batch_size)
+        check_flag("drop_last", drop_last)
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        rest = iter(self.sampler)
+        while batch := list(itertools.islice(rest, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self) -> int:
+        return count_batches(len(self.sampler), self.batch_size, self.drop_last)
+
+
+def count_batches(count: int, size: int, drop_last: bool) -> int:
+    """The number of batches of so many samples."""
+    return count // size if drop_last else -(-count // size)
+
+
+def draw_seed(generator: Generator | None = None) -> int:
+    """Draw a seed from a generator: the default one, if it is None."""
+    return int(randint(2**63 - 1, (), generator=generator).item())
+
+
+def check_count(name: str, value: int) -> None:
+    """Check that an argument is a positive int."""
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ArgumentValueError(f"{name} should be a positive integer value, but got {name}={value}")
+
+
+def check_flag(name: str, value: bool) -> None:
+    """Check that an argument is a bool."""
+    if not isinstance(value, bool):
+        raise ArgumentValueError(f"{name} should be a boolean value, but got {name}={value}")

@@ -1,0 +1,307 @@
+"""`import torch` answered by fxgrad.compat: in processes of their own, since torch itself may be loaded in this one."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fxgrad.compat as torch
+from fxgrad.compat.door.layout import ABSENT, ELSEWHERE, HOMES, LACKING, LAYOUT, SAME
+from fxgrad.compat.door.modules import explain, find_namespace, open_module
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run(*arguments: str, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the library on its path."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def output(code: str, folder: Path = ROOT) -> str:
+    """What a program prints."""
+    done = run("-c", code, folder=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_modules_of_torch_are_ours_while_it_is_installed():
+    program = """
+import importlib.metadata, importlib.util, pickle, sys
+import fxgrad.compat
+before = list(sys.meta_path)
+with fxgrad.compat.install():
+    import torch
+    import torch.backends.cudnn as cudnn
+    import torch.nn as nn
+    import torch.nn.functional as F
+    from functorch import grad, make_functional, vmap
+    from torch import Tensor
+    from torch.nn.modules.activation import ReLU
+    from torch.nn.utils.clip_grad import clip_grad_norm_
+    from torch.optim.sgd import SGD
+    from torch.utils.data.dataloader import DataLoader
+    from torch.utils._pytree import tree_map
+    with fxgrad.compat.install():
+        fxgrad.compat.install()
+    assert sys.modules["torch"] is torch and torch.optim.sgd.SGD is SGD
+    assert importlib.util.find_spec("torch.nn") is not None
+    assert importlib.metadata.version("torch") == torch.__version__ == torch.version.__version__
+    cudnn.benchmark = True
+    assert torch.backends.cudnn.benchmark
+    kept = pickle.dumps(nn.Linear)
+assert "torch" not in sys.modules and "functorch.vmap" not in sys.modules and sys.meta_path == before
+assert pickle.loads(kept) is nn.Linear is fxgrad.compat.nn.Linear
+assert SGD is fxgrad.compat.optim.SGD and Tensor is fxgrad.compat.Tensor and ReLU is fxgrad.compat.nn.ReLU
+assert vmap is fxgrad.compat.func.vmap and F.relu is fxgrad.compat.nn.functional.relu
+assert torch.optim.adam.Adam is fxgrad.compat.optim.Adam  # found after the end as well
+assert torch.nn.modules.loss.MSELoss.__module__.startswith("fxgrad")
+assert vars(torch.optim)["SGD"] is SGD and "Linear" in nn.__all__ and "functional" in dir(nn)
+fxgrad.compat.install(); fxgrad.compat.uninstall(); fxgrad.compat.uninstall()
+assert importlib.util.find_spec("functorch") is None or "site-packages" in str(importlib.util.find_spec("functorch"))
+print(repr(torch), repr(torch.nn.modules.loss))
+"""
+    assert output(program) == (
+        "<module 'torch' of fxgrad.compat> <module 'torch.nn.modules.loss' of fxgrad.compat>\n"
+    )
+
+
+def test_install_refuses_where_torch_is_loaded(tmp_path):
+    (tmp_path / "torch.py").write_text("")
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import torch, fxgrad.compat
+try:
+    fxgrad.compat.install()
+except ImportError as error:
+    print(error)
+assert fxgrad.compat.nn.Linear and sys.modules["torch"] is torch
+del sys.modules["torch"], torch
+with fxgrad.compat.install():
+    import torch
+    assert torch.nn
+import torch
+print(torch.__file__)
+"""
+    first, *_, last = output(program).splitlines()
+    origin = str(tmp_path / "torch.py")
+    assert first == f"fxgrad.compat cannot stand for torch: 'torch' ({origin}) is loaded already"
+    assert last == origin  # what is installed is found again
+
+
+def test_what_is_absent_says_so_when_it_is_used():
+    program = """
+import fxgrad.compat
+fxgrad.compat.install()
+import torch, torch.onnx, torch.distributed as dist
+from torch.fx import Tracer, GraphModule
+from torch.nn.parallel import DistributedDataParallel
+
+class MyTracer(Tracer):
+    '''Derived before anybody knows.'''
+
+def reduce(x, op=dist.ReduceOp.SUM) -> "torch.distributed.ProcessGroup": ...
+
+assert not isinstance(3, GraphModule) and not dist.is_available() and not dist.is_initialized()
+def message(function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        print(type(error).__name__, str(error).splitlines()[:2])
+message(torch.onnx.export, 1)
+message(MyTracer)
+message(__import__, "torch.nonsense")
+message(__import__, "torch.cuda.nccl")
+message(lambda: torch.nn.Nonsense)
+message(torch._C._nn.gelu, 3)
+assert not hasattr(torch, "nonsense")
+from torch.distributed.fsdp.wrap import enable_wrap  # any name, at any depth
+assert torch.fx.wrap(len) is len and torch.onnx.is_in_onnx_export() is False
+assert fxgrad.compat.distributed.ReduceOp.SUM and fxgrad.compat.onnx.is_in_onnx_export() is False
+"""
+    lines = output(program).splitlines()
+    assert [line.split(" ", 1)[0] for line in lines] == [
+        "NotSupportedError",
+        "NotSupportedError",
+        "ModuleNotFoundError",
+        "ModuleNotFoundError",
+        "AttributeError",
+        "NotSupportedError",
+    ]
+    assert "torch.onnx.export is not there: models are not exported" in lines[0]
+    assert "No module named 'torch.nonsense'" in lines[2]
+    assert "CUDA devices, which are CuPy's" in lines[3]
+    assert "module 'torch.nn' has no attribute 'Nonsense'" in lines[4]
+    assert "no library of C++" in lines[5]
+
+
+PROGRAM = '''"""A program."""
+import sys, beside
+print(sys.argv, sys.path[0], __name__, __file__, __package__, __doc__, sys.modules["__main__"].__dict__ is globals())
+try:
+    import torch
+    print(torch.ones(2).sum().item(), beside.x)
+except ModuleNotFoundError:
+    print(2.0, beside.x)
+
+def fail():
+    raise ValueError("no")
+
+if sys.argv[1:] == ["exit"]:
+    sys.exit(7)
+if sys.argv[1:] == ["text"]:
+    sys.exit("bye")
+if sys.argv[1:] == ["raise"]:
+    fail()
+if sys.argv[1:] == ["chain"]:
+    try:
+        fail()
+    except ValueError as error:
+        raise KeyError(1) from error
+if sys.argv[1:] == ["atexit"]:
+    import atexit
+    atexit.register(lambda: print("end", fail.__name__))
+'''
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory) -> Path:
+    """A folder with programs: a script, a folder, a package, a module in it, a script with a mistake."""
+    folder = tmp_path_factory.mktemp("programs")
+    for path in ("script.py", "folder/__main__.py", "package/__main__.py", "package/part.py"):
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(PROGRAM)
+    for path in ("beside.py", "folder/beside.py"):
+        (folder / path).write_text("x = 3\n")
+    (folder / "package" / "__init__.py").write_text("")
+    (folder / "wrong.py").write_text("def f(:\n")
+    # Without it the same program may import a torch that is installed, which takes long.
+    (folder / "hidden").mkdir()
+    (folder / "hidden" / "sitecustomize.py").write_text("import sys\nsys.modules['torch'] = None\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "script.py raise",
+        "folder chain",
+        "-m package exit",
+        "-m package.part raise",
+        "-m package.nothing",
+        "nothing.py",
+        "wrong.py",
+        "script.py atexit",
+        "-m package text",
+    ],
+)
+def test_a_program_runs_as_it_would_by_itself(programs, command):
+    hidden = os.pathsep.join([str(programs / "hidden"), str(ROOT)])
+    theirs = run(*command.split(), folder=programs, PYTHONPATH=hidden)
+    ours = run("-m", "fxgrad.compat", *command.split(), folder=programs)
+    assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout)
+    frames = [line for line in theirs.stderr.splitlines() if "runpy" not in line]
+    assert ours.stderr.splitlines() == frames
+
+
+def test_the_command_says_how_it_is_used():
+    assert run("-m", "fxgrad.compat").returncode == 2
+    shown = run("-m", "fxgrad.compat", "--help")
+    assert shown.returncode == 0 and shown.stdout.startswith("usage: python -m fxgrad.compat script.py")
+    assert "unknown" in run("-m", "fxgrad.compat", "-x").stderr
+    done = run("-m", "fxgrad.compat", "-c", "import sys, torch; print(sys.argv, torch.arange(3))", "a")
+    assert done.stdout == "['-c', 'a'] tensor([0, 1, 2])\n"
+
+
+def test_threads_that_import_at_the_same_time_get_the_same_modules():
+    program = """
+import threading, fxgrad.compat
+fxgrad.compat.install()
+found, start = [], threading.Barrier(8)
+def work():
+    start.wait(60)
+    import torch.nn.modules.loss, torch.optim.sgd, functorch
+    import torch
+    found.append((id(torch), id(torch.nn), id(torch.nn.modules.loss), id(torch.optim.sgd.SGD)))
+threads = [threading.Thread(target=work) for _ in range(8)]
+[t.start() for t in threads]
+[t.join(60) for t in threads]
+print(len(found), len(set(found)))
+"""
+    assert output(program) == "8 1\n"
+
+
+# -- the table ------------------------------------------
+def test_the_table_lists_every_path_once():
+    same = SAME.split()
+    assert sorted(same) == sorted(set(same)) and not set(same) & set(ELSEWHERE)
+    assert set(HOMES) <= set(LAYOUT)
+    assert not set(ABSENT) & set(LACKING)
+    for names in ELSEWHERE.values():
+        assert sorted(names.split()) == sorted(set(names.split()))
+
+
+def test_private_rooms_of_ours_are_no_modules_of_torchs():
+    assert all(open_module(f"torch.{room}", {}) is None for room in ("_declare", "door", "nn.modules.losses"))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        find_namespace("nonsense")
+
+
+def test_namespaces_without_a_file_are_attributes_as_well():
+    assert torch.functional.einsum is torch.einsum
+    assert torch.onnx.export and torch.futures.Future and torch.fx.Tracer
+    assert "does not have" in explain("torch.nonsense") and "ONNX" in explain("torch.onnx.symbolic_opset9")
+    assert json.dumps(str(torch.__version__)).startswith('"2.13.0+fxgrad.')
+
+
+def test_asking_for_the_library_does_not_install_anything():
+    assert output("import sys, fxgrad.compat; fxgrad.compat.nn; print('torch' in sys.modules)") == "False\n"
+    assert importlib.util.find_spec("fxgrad.compat.__main__") is not None
+
+
+def test_processes_that_are_started_say_what_they_raised(tmp_path):
+    (tmp_path / "work.py").write_text(
+        """
+import os, sys
+import fxgrad.compat as torch
+mp = torch.multiprocessing
+
+def write(number, folder):
+    open(os.path.join(folder, f"{number}.txt"), "w").write(str(torch.arange(number).sum().item()))
+
+def fail(number):
+    if number:
+        raise ValueError(f"no {number}")
+
+def leave(number):
+    os._exit(3 * number)
+
+if __name__ == "__main__":
+    assert mp.spawn(write, (sys.argv[1],), nprocs=2, start_method="fork") is None
+    print(sorted(f for f in os.listdir(sys.argv[1]) if f.endswith(".txt")))
+    try:
+        mp.start_processes(fail, nprocs=2, start_method="fork")
+    except mp.ProcessRaisedException as error:
+        print(error.error_index, "ValueError: no 1" in str(error))
+    try:
+        mp.start_processes(leave, nprocs=2, start_method="fork")
+    except mp.ProcessExitedException as error:
+        print(error.error_index, error.exit_code)
+"""
+    )
+    done = run("work.py", str(tmp_path), folder=tmp_path)
+    assert done.stdout.splitlines() == ["['0.txt', '1.txt']", "1 True", "1 3"], done.stderr
