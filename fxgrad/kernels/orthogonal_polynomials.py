@@ -41,20 +41,21 @@ FAMILIES: dict[str, Recurrence] = {
 
 def orthogonal_polynomial(xp: Any, x: Any, n: Any, *, family: str, order: int) -> Any:
     """The derivative of some order of the polynomials of degree n, a whole number in float64, at x. Degrees less than 0
-    give 0."""
+    give 0, infinite ones and NaN give NaN."""
     slope, offset, coefficients = FAMILIES[family]
     n = xp.trunc(n)
-    zero = 0 * x
+    zero = xp.zeros_like(x)
     before = [zero] * (order + 1)  # p₋₁ and its derivatives
     current = [zero + 1, *before[1:]]
-    result = xp.where(xp.isnan(n), math.nan, zero)
-    degree = xp.max(n, initial=-1, where=~xp.isnan(n))
+    result = xp.where(n < math.inf, zero, math.nan)
+    degree = xp.max(n, initial=-1, where=n < math.inf)
     m = 0
     while m <= degree:
         result = xp.where(n == m, current[order], result)
         a, b, c = coefficients(m) if m else (slope, offset, 0)
-        after = [(a * x + b) * current[0] - c * before[0]]
+        line = a * x + b if b else a * x  # -0.0 + 0 is 0
+        after = [line * current[0] - c * before[0]]
         for k in range(1, order + 1):
-            after.append((a * x + b) * current[k] + k * a * current[k - 1] - c * before[k])
+            after.append(line * current[k] + k * a * current[k - 1] - c * before[k])
         before, current, m = current, after, m + 1
     return result

@@ -92,7 +92,7 @@ def reduce_segment(part: Tensor, reduce: str, initial: float | None) -> Tensor:
         return full(tuple(part.shape[1:]), identity, dtype=part.dtype, device=part.device)
     if initial is None:
         return methods[REDUCTIONS[reduce]](part, 0)
-    if reduce == "mean":
-        return (methods["sum"](part, 0) + initial) / part.shape[0]
     first = full((), initial, dtype=part.dtype, device=part.device)
+    if reduce == "mean":
+        return (methods["sum"](part, 0) + first) / part.shape[0]
     return methods[MERGERS[reduce]](methods[REDUCTIONS[reduce]](part, 0), first)

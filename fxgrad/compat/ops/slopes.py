@@ -7,7 +7,7 @@ from typing import Any
 from ... import ops
 from ...core.aval import is_differentiable
 from ...numpy.signal import gradient as slopes_of
-from .._core.dtypes import default_numpy_dtype
+from .._core.dtypes import as_python_number, default_numpy_dtype
 from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.tensor import Tensor
@@ -22,7 +22,7 @@ def gradient_arguments(input, *, spacing=1, dim=None, edge_order: int = 1) -> An
     spacing = 1 if spacing is None else spacing
     given = list(spacing) if isinstance(spacing, tuple | list) else [spacing]
     coordinates = [s for s in given if isinstance(s, Tensor)]
-    steps = tuple(None if isinstance(s, Tensor) else s for s in given)
+    steps = tuple(None if isinstance(s, Tensor) else as_python_number(s) for s in given)
     single = not isinstance(spacing, tuple | list)
     return (input, coordinates), {"steps": steps, "single": single, "dim": dim, "edge_order": edge_order}
 
@@ -64,5 +64,11 @@ def gradient(input, coordinates, steps, single: bool, dim, edge_order: int) -> A
     if not is_differentiable(value_dtype(input)):
         input = ops.convert(input, dtype=default_numpy_dtype("f"))
     rest = iter(coordinates)
-    spacings = [next(rest) if s is None else s for s in steps * (len(dims) if single else 1)]
-    return [slopes_of(input, h, axis=d, edge_order=edge_order) for d, h in zip(dims, spacings)]
+    slopes = []
+    for d, step in zip(dims, steps * (len(dims) if single else 1)):
+        spacing = (next(rest),) if step is None else ()
+        slope = slopes_of(input, *spacing, axis=d, edge_order=edge_order)
+        if step not in (None, 1):
+            slope = slope / step  # at last: by 0 it is infinite, also at the ends
+        slopes.append(slope)
+    return slopes
