@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import random
@@ -16,8 +17,21 @@ import pytest
 import fxgrad.compat as fxt
 
 data = fxt.utils.data
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+# Python and JAX, where other tests have begun to use it, warn of threads that a forked process does not have. The
+# workers use neither's, and `nothing_of_others` keeps what belongs to JAX from being freed by them.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+    pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning"),
+]
 FORK = {"multiprocessing_context": "fork", "timeout": 60}
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_others():
+    """Workers do not collect the garbage of the tests before."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 class Squares(data.Dataset):
