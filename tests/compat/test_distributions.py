@@ -78,6 +78,31 @@ WITH_MOMENTS = {
 }
 
 
+ONE, TWO = torch.tensor(1.0), torch.tensor(2.0)
+
+
+@pytest.mark.parametrize(
+    "distribution",
+    [
+        D.Normal(0 * ONE, TWO),
+        D.Laplace(0 * ONE, TWO),
+        D.Cauchy(0 * ONE, TWO),
+        D.HalfNormal(TWO),
+        D.HalfCauchy(TWO),
+        D.Gumbel(ONE, TWO),
+        D.Weibull(TWO, TWO),
+        D.LogNormal(ONE, TWO),
+        D.Exponential(TWO),
+        D.GeneralizedPareto(0 * ONE, ONE, 0.3 * ONE),
+        D.GeneralizedPareto(0 * ONE, ONE, -0.3 * ONE),
+    ],
+    ids=repr,
+)
+def test_the_lower_tail_keeps_its_digits(distribution):
+    p = torch.tensor([1e-30, 1e-12, 1e-5, 0.3, 0.9])
+    torch.testing.assert_close(distribution.cdf(distribution.icdf(p)), p, rtol=2e-5, atol=0)
+
+
 @pytest.mark.parametrize("name", WITH_MOMENTS)
 def test_samples_have_mean_and_variance(name):
     torch.manual_seed(5)

@@ -72,8 +72,7 @@ class Categorical(Odds):
             return drawn.mT.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         shape = torch.broadcast_shapes(value.shape, self.batch_shape)
         logits = self.logits.expand((*shape, self._num_events))
         return logits.gather(-1, value.long().expand(shape).unsqueeze(-1)).squeeze(-1)
@@ -149,8 +148,7 @@ class OneHotCategorical(OverCategorical):
         return self._one_hot(self._categorical.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._categorical.log_prob(value.argmax(-1))
 
     def entropy(self) -> Tensor:
@@ -220,8 +218,7 @@ class Multinomial(OverCategorical):
         return counts.to(self.probs.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = torch.broadcast_tensors(self.logits, value)
         # what cannot be drawn is not, which is certain
         logits = torch.where((value == 0) & (logits == -math.inf), 0.0, logits)

@@ -197,8 +197,7 @@ class MixtureSameFamily(Distribution):
         return (found * self._mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         found = self._component_distribution.log_prob(self._beside_components(value))
         return (found + torch.log_softmax(self._mixture_distribution.logits, -1)).logsumexp(-1)
 

@@ -57,17 +57,16 @@ class Normal(ExponentialFamily):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -((value - self.loc).square()) / (2 * self.variance) - self.scale.log() - LOG_TWO_PI / 2
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        return 0.5 * (1 + torch.erf((value - self.loc) / (self.scale * math.sqrt(2))))
+        self._check_sample(value)
+        # not 1 + erf, which loses all digits in the lower tail
+        return 0.5 * torch.erfc((self.loc - value) / (self.scale * math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
+        return self.loc + self.scale * torch.special.ndtri(value)
 
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * LOG_TWO_PI + self.scale.log()
@@ -119,19 +118,17 @@ class Laplace(Distribution):
         return self.loc + self.scale * (first - second)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        offset = value - self.loc
-        return 0.5 - 0.5 * offset.sign() * (-offset.abs() / self.scale).expm1()
+        self._check_sample(value)
+        z = (value - self.loc) / self.scale
+        return torch.where(z < 0, 0.5 * z.clamp(max=0).exp(), 1 - 0.5 * (-z.clamp(min=0)).exp())
 
     def icdf(self, value: Tensor) -> Tensor:
-        offset = value - 0.5
-        return self.loc - self.scale * offset.sign() * (-2 * offset.abs()).log1p()
+        rest = torch.where(value < 0.5, value, 1 - value)  # exact in both tails
+        return self.loc + self.scale * torch.where(value < 0.5, 1.0, -1.0) * (2 * rest).log()
 
     def entropy(self) -> Tensor:
         return 1 + (2 * self.scale).log()
@@ -174,17 +171,17 @@ class Cauchy(Distribution):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -math.log(math.pi) - self.scale.log() - ((value - self.loc) / self.scale).square().log1p()
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
+        self._check_sample(value)
+        # atan z + ½π without the loss of digits in the lower tail
+        return torch.atan2(self.scale, self.loc - value) / math.pi
 
     def icdf(self, value: Tensor) -> Tensor:
-        return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+        rest = torch.where(value < 0.5, value, 1 - value)  # exact in both tails
+        return self.loc - self.scale * torch.where(value < 0.5, 1.0, -1.0) / torch.tan(math.pi * rest)
 
     def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()
@@ -236,8 +233,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * draw_normal(shape, self.df) * mean_square.rsqrt()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         y = (value - self.loc) / self.scale
         normalizer = (
             self.scale.log()
@@ -302,14 +298,12 @@ class Uniform(Distribution):
         return self.low + fraction * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         inside = (self.low <= value) & (value < self.high)
         return torch.where(inside, -(self.high - self.low).log(), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -351,8 +345,7 @@ class VonMises(Distribution):
         return 1 - torch.special.i1e(k) / torch.special.i0e(k)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         # cos t - 1 and e⁻ᵏ·I₀(k), since both terms grow like k
         fallen = -2 * torch.sin(0.5 * (value - self.loc)).square()
         return (
@@ -430,22 +423,20 @@ class GeneralizedPareto(Distribution):
         return self.icdf(draw_inside(self._extended_shape(sample_shape), self.loc))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -self.scale.log() + (1 + self.concentration) * self._log_survival(value)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of more than a value."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._log_survival(value)
 
     def log_cdf(self, value: Tensor) -> Tensor:
         """The logarithm of `cdf`."""
-        return (-self.log_survival_function(value).exp()).log1p()
+        return (-self.log_survival_function(value).expm1()).log()
 
     def cdf(self, value: Tensor) -> Tensor:
-        return self.log_cdf(value).exp()
+        return -self.log_survival_function(value).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
         is_zero, c = self._exponential_part()

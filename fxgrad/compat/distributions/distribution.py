@@ -89,6 +89,11 @@ class Distribution:
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{show(value)}"
                 )
 
+    def _check_sample(self, value) -> None:
+        """Validate a sample, where validation is not turned off."""
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value) -> None:
         """Raise unless `value` can be a sample: a Tensor, of a shape that broadcasts, inside of the support."""
         if not isinstance(value, Tensor):

@@ -106,17 +106,8 @@ class Half(TransformedDistribution):
         return torch.zeros_like(self.scale)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)
@@ -141,6 +132,13 @@ class HalfNormal(Half):
     def variance(self) -> Tensor:
         return self.scale.square() * (1 - 2 / math.pi)
 
+    def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return torch.erf(value / (self.scale * math.sqrt(2)))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.scale * math.sqrt(2) * torch.erfinv(value)
+
 
 class HalfCauchy(Half):
     """The distribution of moduli of Cauchy variables of median 0.
@@ -158,6 +156,15 @@ class HalfCauchy(Half):
         return torch.full_like(self.scale, math.inf)
 
     variance = mean
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return torch.atan(value / self.scale) * (2 / math.pi)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        quarter = math.pi / 2  # where the tangent is infinite, which the rounded number is not
+        near, far = torch.tan(value * quarter), 1 / torch.tan((1 - value) * quarter)
+        return self.scale * torch.where(value < 0.5, near, far)
 
 
 class Gumbel(TransformedDistribution):
@@ -206,14 +213,12 @@ class Gumbel(TransformedDistribution):
         return self.stddev.square()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         fallen = (self.loc - value) / self.scale
         return fallen - fallen.exp() - self.scale.log()
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return (-((self.loc - value) / self.scale).exp()).exp()
 
     def entropy(self) -> Tensor:

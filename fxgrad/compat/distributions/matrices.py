@@ -112,8 +112,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         return factor @ factor.mT
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         size, half = self._size, 0.5 * self.df
         factor = self._unbroadcasted_scale_tril
         inside = torch.linalg.cholesky(value)
@@ -186,8 +185,7 @@ class LKJCholesky(Distribution):
             return squares.sqrt().unsqueeze(-1) * directions / lengths + last.diag_embed()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         diagonal = value.diagonal(dim1=-2, dim2=-1)[..., 1:]
         rows = torch.arange(2, self.dim + 1, dtype=value.dtype, device=value.device)
         powers = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - rows

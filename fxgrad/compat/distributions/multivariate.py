@@ -166,8 +166,7 @@ class MultivariateNormal(MatrixParameter):
         return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         square = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         half_size = 0.5 * self._event_shape[0] * LOG_TWO_PI
         return -0.5 * square - half_size - half_log_det(self._unbroadcasted_scale_tril)
@@ -284,8 +283,7 @@ class LowRankMultivariateNormal(Distribution):
         return half_log_det(self._capacitance_tril) + 0.5 * self._unbroadcasted_cov_diag.log().sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         offset = value - self.loc
         inner = (self._scaled_factor() @ offset.unsqueeze(-1)).squeeze(-1)
         own = (offset.square() / self._unbroadcasted_cov_diag).sum(-1)

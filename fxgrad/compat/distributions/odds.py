@@ -106,8 +106,7 @@ class Bernoulli(Odds, ExponentialFamily):
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return log_bernoulli(self.logits, value)
 
     def entropy(self) -> Tensor:
@@ -179,13 +178,11 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return self.icdf(draw_inside(self._extended_shape(sample_shape), self.probs))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return log_bernoulli(self.logits, value) + self._log_factor
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         p = self._safe_probs
         regular = (p.pow(value) * (1 - p).pow(1 - value) + p - 1) / (2 * p - 1)
         return torch.where(self._regular, regular, value).clamp(min=0, max=1)
@@ -253,8 +250,7 @@ class Geometric(Odds):
             return (noise.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value, probs = torch.broadcast_tensors(value, self.probs)
         # no failures are certain at probability 1, and 0 · log 0 is 0
         probs_of_failures = torch.where((probs == 1) & (value == 0), 0.0, probs)
@@ -311,8 +307,7 @@ class Binomial(Odds):
             return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n = self.total_count
         choices = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)
         return choices + value * self.logits - n * torch.nn.functional.softplus(self.logits)
@@ -377,8 +372,7 @@ class NegativeBinomial(Odds):
             return torch.poisson(rates.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n, logsigmoid = self.total_count, torch.nn.functional.logsigmoid
         each = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         certain = n + value == 0  # where lgamma(n + value) - lgamma(n) is 0, and would be ∞ - ∞
@@ -418,8 +412,7 @@ class Poisson(ExponentialFamily):
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         rate, value = torch.broadcast_tensors(self.rate, value)
         return torch.special.xlogy(value, rate) - rate - torch.lgamma(value + 1)
 

@@ -55,13 +55,11 @@ class Exponential(ExponentialFamily):
         return -draw_inside(self._extended_shape(sample_shape), self.rate).log() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -(-self.rate * value).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -121,8 +119,7 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         xlogy = torch.special.xlogy
         return (
             xlogy(self.concentration, self.rate)
@@ -132,8 +129,7 @@ class Gamma(ExponentialFamily):
         )
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return torch.igamma(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:
@@ -209,8 +205,7 @@ class FisherSnedecor(Distribution):
         return clamp_tiny(first / second)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         normalizer = torch.lgamma(half1) + torch.lgamma(half2) - torch.lgamma(half1 + half2)
         power = half1 * ratio.log() + (half1 - 1) * value.log()
@@ -264,8 +259,7 @@ class Dirichlet(ExponentialFamily):
         return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         a = self.concentration
         return torch.special.xlogy(a - 1, value).sum(-1) - self._log_normalizer(a)
 
@@ -332,8 +326,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:

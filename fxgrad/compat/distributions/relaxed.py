@@ -50,8 +50,7 @@ class LogitRelaxedBernoulli(Odds):
         return (torch.logit(noise) + torch.logit(probs)) / self.temperature
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = torch.broadcast_tensors(self.logits, value)
         rest = logits - value * self.temperature
         log_temperature = torch.as_tensor(self.temperature, dtype=rest.dtype).log()
@@ -118,8 +117,7 @@ class ExpRelaxedCategorical(OverCategorical):
         return torch.log_softmax((self.logits + gumbel) / self.temperature, -1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         count = self.event_shape[0]
         logits, value = torch.broadcast_tensors(self.logits, value)
         temperature = torch.as_tensor(self.temperature, dtype=value.dtype, device=value.device)

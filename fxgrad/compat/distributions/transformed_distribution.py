@@ -10,7 +10,7 @@ from . import constraints
 from .combined import Independent
 from .distribution import Distribution
 from .transforms import ComposeTransform, Transform
-from .utils import sum_rightmost
+from .utils import sum_rightmost, torch
 
 __all__ = ["TransformedDistribution"]
 
@@ -95,8 +95,7 @@ class TransformedDistribution(Distribution):
         return self._transform(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         event_dim = len(self.event_shape)
         total: Any = 0.0
         y = value
@@ -116,7 +115,7 @@ class TransformedDistribution(Distribution):
             sign = sign * transform.sign
         if isinstance(sign, int):
             return value if sign == 1 else 1 - value
-        return sign * (value - 0.5) + 0.5
+        return torch.where(sign < 0, 1 - value, value)
 
     def cdf(self, value: Tensor) -> Tensor:
         for transform in reversed(self.transforms):
