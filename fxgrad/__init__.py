@@ -21,15 +21,18 @@ _HOMES = {
     "transforms.jvp": ("jvp", "linearize"),
     "transforms.vmap": ("vmap",),
     "transforms.jacobian": ("hessian", "hvp", "jacfwd", "jacobian", "jacrev"),
-    "transforms.jit": ("ShapeDtypeStruct", "closure_convert", "eval_shape", "jit", "make_graph"),
+    "transforms.jit": ("closure_convert", "eval_shape", "jit", "make_graph", "make_jaxpr"),
+    "transforms.shape_struct": ("ShapeDtypeStruct", "typeof"),
     "transforms.callback": ("pure_callback",),
     "transforms.to_source": ("to_source",),
-    "transforms.checkpoint": ("checkpoint", "checkpoint_name"),
+    "transforms.checkpoint": ("checkpoint", "checkpoint_name", "remat"),
     "transforms.debug_nans": ("debug_nans",),
+    "transforms.disable_jit": ("disable_jit",),
     "transforms.memory": ("MemoryEstimate", "memory_estimate"),
-    "transforms.custom.jvp_vjp": ("custom_jvp", "custom_vjp", "stop_gradient"),
+    "transforms.custom.jvp_vjp": ("custom_gradient", "custom_jvp", "custom_vjp", "stop_gradient"),
     "transforms.custom.rules": ("custom",),
     "profiling.profile": ("profile",),
+    "core.array_type": ("Array", "block_until_ready"),
     "core.aval": ("Aval", "float0"),
     "core.errors": (
         "ArrayConversionError",
@@ -63,6 +66,7 @@ _SUBMODULES = ("checkpoint_policies", "compat", "debug", "lax", "numpy", "random
 
 if TYPE_CHECKING:
     from . import checkpoint_policies, compat, debug, lax, numpy, random, testing, tree
+    from .core.array_type import block_until_ready
     from .core.aval import Aval, float0
     from .core.errors import (
         ArrayConversionError,
@@ -90,16 +94,19 @@ if TYPE_CHECKING:
     from .core.graph import Graph
     from .core.interpreter import Interpreter, Tracer, opened
     from .core.source_info import set_traceback_filtering
+    from .core.typing import Array
     from .profiling.profile import profile
     from .transforms.callback import pure_callback
-    from .transforms.checkpoint import checkpoint, checkpoint_name
-    from .transforms.custom.jvp_vjp import custom_jvp, custom_vjp, stop_gradient
+    from .transforms.checkpoint import checkpoint, checkpoint_name, remat
+    from .transforms.custom.jvp_vjp import custom_gradient, custom_jvp, custom_vjp, stop_gradient
     from .transforms.custom.rules import custom
     from .transforms.debug_nans import debug_nans
+    from .transforms.disable_jit import disable_jit
     from .transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
-    from .transforms.jit import ShapeDtypeStruct, closure_convert, eval_shape, jit, make_graph
+    from .transforms.jit import closure_convert, eval_shape, jit, make_graph, make_jaxpr
     from .transforms.jvp import jvp, linearize
     from .transforms.memory import MemoryEstimate, memory_estimate
+    from .transforms.shape_struct import ShapeDtypeStruct, typeof
     from .transforms.to_source import to_source
     from .transforms.vjp import grad, linear_transpose, value_and_grad, vjp
     from .transforms.vmap import vmap

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from .. import numpy as fnp
 from .. import ops
 from ..core import pytree
@@ -38,12 +40,41 @@ def single_axis_name(axis_name: Any, operation: str) -> Any:
     return axis_names(axis_name)[0]
 
 
+Groups = Sequence[Sequence[int]] | None
+
+
 def refuse_groups(axis_index_groups: Any) -> None:
     if axis_index_groups is not None:
         raise UnsupportedError(
             "axis_index_groups: collectives among groups of entries",
             hint="two nested vmaps, each with a name of its own",
         )
+
+
+def members_of_groups(groups: Any, axis_name: Any, operation: str) -> Any:
+    """Return an array (entries of the axis, entries of a group): those of the group of each entry, in its order.
+
+    Raises:
+        ShapeError: the groups do not have each entry once, or are not equally large.
+    """
+    size = axis_size(single_axis_name(axis_name, operation))
+    rows = [[int(i) for i in group] for group in groups]
+    if sorted(i for row in rows for i in row) != list(range(size)) or len(set(map(len, rows))) != 1:
+        raise ShapeError(
+            f"{operation}: axis_index_groups has each of the {size} entries of {axis_name!r} in one group, and groups "
+            f"of the same size, not {groups!r}"
+        )
+    members = np.empty((size, len(rows[0])), int)
+    for row in rows:
+        members[row] = row
+    return members
+
+
+def gather_group(x: Any, members: Any, axis_name: Any) -> Any:
+    """Return the values of an entry's group along a new first axis."""
+    name = axis_names(axis_name)[0]
+    gathered = collective.all_gather(x, axis_name=name, axis=0)
+    return fnp.take(gathered, fnp.take(members, axis_index(name), axis=0), axis=0)
 
 
 # -- the axis ------------------------------------------
@@ -73,30 +104,33 @@ def axis_index(axis_name: Any) -> PyTree:
 
 # -- reductions ------------------------------------------
 @composite()
-def psum(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree:
+def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
     """The sum over a mapped axis, in the operand's dtype; truth values are counted. Of a Python number it is one again:
     psum(1, "i") is the size of the axis.
 
     Args:
         x: a pytree of arrays.
         axis_name: the name of an axis, or a tuple of names.
-        axis_index_groups: not supported.
+        axis_index_groups: groups of entries of one axis, equally large: the sum is that of an entry's group.
 
     Raises:
         UnboundAxisError: no axis of this name is open.
+        ShapeError: the groups are not a partition into equal parts.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x / fx.lax.psum(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
-    refuse_groups(axis_index_groups)
+    members = None if axis_index_groups is None else members_of_groups(axis_index_groups, axis_name, "psum")
 
     def sum_leaf(x: Any) -> Any:
         if type(x) in SCALARS:
-            return x * axis_size(axis_name)
+            return x * (axis_size(axis_name) if members is None else members.shape[1])
         x = operand(x)
         if kind(x) == "b":
             x = cast(x, int)
+        if members is not None:
+            return fnp.sum(gather_group(x, members, axis_name), 0, x.dtype)
         for name in axis_names(axis_name):
             x = collective.psum(x, axis_name=name)
         return x
@@ -105,14 +139,18 @@ def psum(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree
 
 
 @composite()
-def pmean(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree:
+def pmean(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
     """The mean over a mapped axis; as `psum`."""
-    count = axis_size(axis_name)
+    count = psum(1, axis_name, axis_index_groups=axis_index_groups)
     return pytree.map(lambda y: y / count, psum(x, axis_name, axis_index_groups=axis_index_groups))
 
 
-def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any) -> Any:
+def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any, groups: Groups) -> Any:
+    members = None if groups is None else members_of_groups(groups, axis_name, f"p{reduce.__name__}")
+
     def reduce_leaf(x: Any) -> Any:
+        if members is not None:
+            return reduce(gather_group(operand(x), members, axis_name), 0)
         for name in axis_names(axis_name):
             x = reduce(collective.all_gather(operand(x), axis_name=name, axis=0), 0)
         return x
@@ -121,17 +159,15 @@ def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any) -> Any:
 
 
 @composite()
-def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree:
+def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
     """Return the greatest entry along a mapped axis; as `psum`. Those that tie share the derivative."""
-    refuse_groups(axis_index_groups)
-    return mapped_extremum(fnp.max, x, axis_name)
+    return mapped_extremum(fnp.max, x, axis_name, axis_index_groups)
 
 
 @composite()
-def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: None = None) -> PyTree:
+def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
     """The least entry along a mapped axis; as `psum`. Those that tie share the derivative."""
-    refuse_groups(axis_index_groups)
-    return mapped_extremum(fnp.min, x, axis_name)
+    return mapped_extremum(fnp.min, x, axis_name, axis_index_groups)
 
 
 # -- exchange ------------------------------------------
@@ -165,22 +201,27 @@ def matching_axis(x: Any, axis: int, size: int, operation: str) -> int:
 
 @composite()
 def all_gather(
-    x: PyTree, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False
+    x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None, axis: int = 0, tiled: bool = False
 ) -> PyTree:
     """The values of all entries along a new axis.
 
     Args:
+        axis_index_groups: as of `psum`: the values of an entry's group.
         axis: its place; where `tiled`, of the existing axis along which the values are joined.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.all_gather(x, "i") @ fnp.array([1.0, 10.0]), axis_name="i")(fnp.array([1.0, 2.0]))
     array([21., 21.])
     """
-    refuse_groups(axis_index_groups)
+    members = (
+        None if axis_index_groups is None else members_of_groups(axis_index_groups, axis_name, "all_gather")
+    )
 
     def gather_leaf(x: Any) -> Any:
         x = operand(x)
         at = normalized(axis, x.ndim + (not tiled))
+        if members is not None:
+            return merge_axes(ops.move_axis(gather_group(x, members, axis_name), 0, at), at, 1 + tiled)
         for name in reversed(axis_names(axis_name)):
             x = collective.all_gather(x, axis_name=name, axis=at)
         return merge_axes(x, at, len(axis_names(axis_name)) + tiled)
@@ -276,19 +317,25 @@ def all_to_all(
            [2., 4.]])
     """
     refuse_groups(axis_index_groups)
-    name = single_axis_name(axis_name, "all_to_all")
-    size = axis_size(name)
+    names, size = axis_names(axis_name), axis_size(axis_name)
+
+    def exchange(x: Any, at: int, to: int) -> Any:
+        """Exchange the parts along an axis as long as the mapped ones together."""
+        if len(names) == 1:
+            return collective.all_to_all(x, axis_name=names[0], split_axis=at, concat_axis=to)
+        x = ops.move_axis(x, at, 0)
+        x = ops.reshape(x, shape=(*map(axis_size, names), *x.shape[1:]))
+        for place, name in enumerate(names):
+            x = collective.all_to_all(x, axis_name=name, split_axis=place, concat_axis=place)
+        return ops.move_axis(merge_axes(x, 0, len(names)), 0, to)
 
     def exchange_leaf(x: Any) -> Any:
         x = operand(x)
         to = normalized(concat_axis, x.ndim)
-        if tiled:
-            at = normalized(split_axis, x.ndim)
-            x = divide_axis(x, at, size, "all_to_all")
-        else:
-            at = matching_axis(x, split_axis, size, "all_to_all")
-        x = collective.all_to_all(x, axis_name=name, split_axis=at, concat_axis=to)
-        return merge_axes(x, to) if tiled else x
+        if not tiled:
+            return exchange(x, matching_axis(x, split_axis, size, "all_to_all"), to)
+        at = normalized(split_axis, x.ndim)
+        return merge_axes(exchange(divide_axis(x, at, size, "all_to_all"), at, to), to)
 
     return pytree.map(exchange_leaf, x)
 

@@ -7,6 +7,7 @@ Names and semantics are those of `jax.lax`.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from ..core.interpreter import api_boundary, as_value, concretize
 from ..core.surface import join_structures
 from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path
+from ..transforms.disable_jit import is_jit_disabled
 from ..transforms.vmap import vmap
+from . import python_flow
 from .functions import (
     StagedFunction,
     cast_to_aval,
@@ -40,9 +43,16 @@ if TYPE_CHECKING:
 __all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
 
+NO_OPERAND: Any = object()
+
+
 @api_boundary
 def cond(
-    pred: ArrayLike, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: PyTree
+    pred: ArrayLike,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: PyTree,
+    operand: PyTree = NO_OPERAND,
 ) -> PyTree:
     """Call true_fun(*operands) where `pred` holds, and false_fun(*operands) where it does not.
 
@@ -52,9 +62,10 @@ def cond(
         pred: a boolean or number without axes.
         true_fun, false_fun: functions of the operands, whose results have the same structure, shapes and dtypes.
         operands: pytrees of arrays.
+        operand: the only operand, by its name.
 
     Raises:
-        StructureError: the results of the two functions differ.
+        StructureError: the results of the two functions differ, or there are operands both ways.
         DTypeError: `pred` is not one boolean or number.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -63,8 +74,14 @@ def cond(
     >>> float(root(4.0)), float(fx.grad(root)(4.0))
     (2.0, 0.25)
     """
+    if operand is not NO_OPERAND:
+        if operands:
+            raise StructureError("cond: operands are given by position, and one by the name operand")
+        operands = (operand,)
     check_scalar(pred, "cond: pred")
     pred = ops.not_equal(pred, 0) if kind_of(aval_of(pred).dtype) != "b" else pred
+    if is_jit_disabled() and (done := python_flow.choose(pred, (false_fun, true_fun), operands)):
+        return done[0]
     names = ("false_fun", "true_fun")
     return stage_switch("cond", pred, (false_fun, true_fun), names, operands)
 
@@ -89,8 +106,13 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: 
     check_scalar(index, "switch: index", "iu")
     if not branches:
         raise StructureError("switch: there is no branch")
+    if is_jit_disabled() and (done := python_flow.choose(index, branches, operands)):
+        return done[0]
     names = [f"branches[{i}]" for i in range(len(branches))]
     return stage_switch("switch", index, branches, names, operands)
+
+
+SCALARS = {"iu": "an integer", "iuf": "a number"}
 
 
 def check_scalar(value: Any, what: str, kinds: str = "biufc") -> None:
@@ -99,7 +121,7 @@ def check_scalar(value: Any, what: str, kinds: str = "biufc") -> None:
     aval = aval_of(value)
     if aval.shape or kind_of(aval.dtype) not in kinds:
         raise DTypeError(
-            f"{what} must be {'an integer' if kinds == 'iu' else 'a boolean'} without axes, not {aval!r}",
+            f"{what} must be {SCALARS.get(kinds, 'a boolean')} without axes, not {aval!r}",
             hint="for a choice in every entry: fnp.where, or fx.vmap of the function" if aval.shape else None,
         )
 
@@ -169,6 +191,8 @@ def while_loop(
     (256.0, 1024.0)
     """
     check_count(max_steps, "while_loop: max_steps")
+    if is_jit_disabled() and (done := python_flow.repeat_while(cond_fun, body_fun, init_val, max_steps)):
+        return done[0]
     return stage_while("while_loop", cond_fun, body_fun, init_val, max_steps)
 
 
@@ -216,14 +240,14 @@ def fori_loop(
     `run_while`, and only forward mode does.
 
     Args:
-        lower, upper: integers without axes.
+        lower, upper: numbers without axes; i counts up from `lower` by ones, as long as it is below `upper`.
         body_fun: (i, value) → the next value, of the same structure, shapes and dtypes.
         init_val: a pytree of arrays.
         unroll: accepted for JAX's sake; results do not depend on it.
 
     Raises:
         StructureError: `body_fun` changes structure, shapes or dtypes; the message names the leaf.
-        DTypeError: a bound is not one integer.
+        DTypeError: a bound is not one number.
 
     >>> from fxgrad import lax
     >>> lax.fori_loop(1, 5, lambda i, product: product * i, 1)
@@ -231,7 +255,7 @@ def fori_loop(
     """
     check_unroll(unroll, "fori_loop")
     for name, bound in (("lower", lower), ("upper", upper)):
-        check_scalar(bound, f"fori_loop: {name}", "iu")
+        check_scalar(bound, f"fori_loop: {name}", "iuf")
     common = join_avals(aval_of(lower), aval_of(upper))
     if common is None:
         raise DTypeError(
@@ -239,7 +263,7 @@ def fori_loop(
         )
     start = cast_to_aval(lower, common)
     try:
-        first, last = (int(concretize(bound, "use as an index")) for bound in (lower, upper))
+        first, last = (concretize(bound, "use as an index") for bound in (lower, upper))
     except ConcretizationError:
         _, _, value = stage_while(
             "fori_loop",
@@ -248,13 +272,18 @@ def fori_loop(
             (start, cast_to_aval(upper, common), init_val),
         )
         return value
+    if is_jit_disabled():
+        value, i = init_val, first
+        while i < last:
+            value, i = body_fun(i, value), i + 1
+        return value
 
     def step(state: tuple, _: None) -> tuple:
         i, value = state
         return (i + 1, body_fun(i, value)), None
 
     (_, value), _ = stage_scan(
-        "fori_loop: body_fun, (i, val)", step, (start, init_val), None, max(last - first, 0), False
+        "fori_loop: body_fun, (i, val)", step, (start, init_val), None, max(math.ceil(last - first), 0), False
     )
     return value
 
@@ -292,7 +321,9 @@ def scan(
     >>> float(total), sums
     (6.0, array([0., 1., 3., 6.]))
     """
-    check_unroll(unroll, "scan")
+    check_unroll(unroll, "scan", 0)
+    if is_jit_disabled() and (done := python_flow.scan_rows(f, init, xs, length, reverse)):
+        return done[0]
     return stage_scan("scan: f", f, init, xs, length, reverse)
 
 
@@ -356,9 +387,12 @@ def check_count(value: Any, what: str) -> None:
         raise StructureError(f"{what} must be an integer that is not negative, not {value!r}")
 
 
-def check_unroll(unroll: Any, place: str) -> None:
-    if unroll is not None and not (isinstance(unroll, bool) or (isinstance(unroll, int) and unroll > 0)):
-        raise StructureError(f"{place}: unroll must be a positive integer or a boolean, not {unroll!r}")
+def check_unroll(unroll: Any, place: str, least: int = 1) -> None:
+    """Raise unless JAX would take it. (0, for a scan, is all steps.)"""
+    if unroll is not None and not (isinstance(unroll, bool) or (isinstance(unroll, int) and unroll >= least)):
+        raise StructureError(
+            f"{place}: unroll must be an integer from {least} on or a boolean, not {unroll!r}"
+        )
 
 
 @api_boundary
@@ -378,6 +412,10 @@ def map(f: Callable[[Any], Any], xs: PyTree, *, batch_size: int | None = None) -
     >>> lax.map(lambda x: x * x, np.arange(3.0))
     array([0., 1., 4.])
     """
+    if batch_size is None and is_jit_disabled():
+        done = python_flow.scan_rows(lambda _, x: (None, f(x)), None, xs, None, False)
+        if done:
+            return done[0][1]
     if batch_size is None:
         return stage_scan("map: f", lambda _, x: (None, f(x)), None, xs, None, False)[1]
     if not isinstance(batch_size, int | np.integer) or batch_size < 1:

@@ -200,6 +200,11 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DType = None, shape: S
     return fnp.full(x.shape if shape is None else shape, fill_value, dtype_of(x) if dtype is None else dtype)
 
 
+def empty(shape: Shape, dtype: DType = None) -> np.ndarray:
+    """An array of a shape whose entries are zeros: those of `jax.lax.empty` are arbitrary."""
+    return np.zeros(shape, dtype)
+
+
 def iota(dtype: DType, size: int) -> np.ndarray:
     """0, 1, …, size − 1."""
     return np.arange(size).astype(dtype)
@@ -244,6 +249,7 @@ __all__ = [
     "cosh",
     "div",
     "dtype",
+    "empty",
     "eq",
     "exp",
     "exp2",

@@ -57,6 +57,10 @@ def _find_otherwise(name: str) -> Any:
         return {
             n: f.__doc__ for n, f in functions.items() if getattr(f, "__module__", "").startswith(__name__)
         }
+    if name == "ndarray":
+        from ..core.array_type import Array
+
+        return Array
     if name != "bfloat16":
         raise missing_name_error(name)
     import ml_dtypes
@@ -67,6 +71,6 @@ def _find_otherwise(name: str) -> Any:
 LazyPackage.of(
     __name__,
     parts=_FAMILIES,
-    listed=("e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis", "pi"),
+    listed=("e", "euler_gamma", "fft", "inf", "linalg", "nan", "ndarray", "newaxis", "pi"),
     find_otherwise=_find_otherwise,
 )

@@ -67,6 +67,7 @@ def composite(
     def declare(body: F) -> F:
         name = body.__name__
         out = out_position(body)
+        has_mask = "where" in body.__code__.co_varnames
 
         def choose(*args: Any, **kwargs: Any) -> Any:
             """Call `reference` or `body`, as `function` does."""
@@ -80,6 +81,8 @@ def composite(
             if kwargs.get("out") is not None or (len(args) > out and args[out] is not None):
                 raise ImmutableError(f"{name}: out= would write into an array, which fxgrad never does",
                                      hint="use the result")  # fmt: skip
+            if has_mask and kwargs.get("where", True) is None:
+                del kwargs["where"]  # no mask; to NumPy's functions None is a False
             try:
                 observer = CURRENT.get().observer
                 if observer is not None and not observer.is_observing():

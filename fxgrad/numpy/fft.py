@@ -14,12 +14,36 @@ import numpy as np
 
 from .. import ops
 from ..core.errors import AxisError, DTypeError, ShapeError, UnsupportedError
-from ..core.typing import Array, ArrayLike, Axis
+from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.fourier import OPPOSITE_NORM
-from .composite import at_axis, composite, dtype_of, kind, normalize_axis, operand
+from .composite import at_axis, cast, composite, dtype_of, kind, normalize_axis, operand
 from .manipulation import roll
 
-fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq
+
+def fftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) -> Array:
+    """The frequencies of the entries of a transform of n entries, that of `fft`: as `numpy.fft.fftfreq`.
+
+    Args:
+        n: the number of entries.
+        d: the spacing of the samples.
+        dtype: of the result; None: float64.
+        device: "cpu" or None, as everywhere in the namespace.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.fftfreq(4, dtype=fnp.float32)
+    array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
+    """
+    return cast(np.fft.fftfreq(n, d, device=device), dtype)
+
+
+def rfftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) -> Array:
+    """The frequencies of the entries of `rfft` of n entries; arguments as of `fftfreq`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.rfftfreq(4)
+    array([0.  , 0.25, 0.5 ])
+    """
+    return cast(np.fft.rfftfreq(n, d, device=device), dtype)
 
 
 def check_norm(norm: Any) -> str:

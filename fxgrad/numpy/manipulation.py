@@ -217,6 +217,9 @@ def vstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -
     return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
 
 
+row_stack = vstack  # its former name
+
+
 @composite(np.hstack)
 def hstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
     arrays = [atleast_1d(x) for x in tup]
@@ -444,6 +447,6 @@ __all__ = [
     "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "diag", "diagflat",
     "diagonal", "dsplit", "dstack", "expand_dims", "flip", "fliplr", "flipud", "hsplit", "hstack",
     "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat", "reshape", "roll",
-    "rollaxis", "rot90", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "tril", "triu",
+    "rollaxis", "rot90", "row_stack", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "tril", "triu",
     "unstack", "vsplit", "vstack",
 ]  # fmt: skip

@@ -56,7 +56,7 @@ _GROUPS = [
         "errstate get_include getbufsize geterr geterrcall info setbufsize seterr seterrcall show_config show_runtime "
         "test",
     ),
-    ("arrays are NumPy's and traced values fxgrad's", "np.ndarray, fx.Tracer", "ndarray ufunc"),
+    ("functions here are Python's", "callable(f)", "ufunc"),
     (
         "whether values are finite is not known of traced ones",
         "fnp.all(fnp.isfinite(x))",

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.aval import is_differentiable
-from ..core.graph import Literal
+from ..core.aval import Aval, is_differentiable
+from ..core.graph import Graph, Literal
 from .masked import add_cotangents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..core.graph import Graph
+
+def transpose_call(graph: Graph, operands: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+    """Return cotangents of the operands that are given as Avals, in which a Graph is linear, for `cts` of its outputs;
+    the other operands are values, and have none."""
+    linear = [i for i, v in enumerate(operands) if type(v) is Aval]
+    known = [i for i in range(len(operands)) if i not in linear]
+    inputs = [graph.inputs[i] for i in (*known, *linear)]
+    ordered = Graph(inputs, graph.equations, graph.outputs, graph.captured)
+    found = dict(zip(linear, transpose_graph(ordered, [operands[i] for i in known], len(linear), cts)))
+    return [found.get(i) for i in range(len(operands))]
 
 
 def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequence[Any]) -> list[Any]:

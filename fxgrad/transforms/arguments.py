@@ -18,6 +18,8 @@ from ..core.surface import is_alike, release
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ..core.aval import Aval
+
 FLOAT = np.dtype(float)
 NUMBER_TYPES = PLAIN - {np.ndarray}
 
@@ -86,6 +88,11 @@ def argument_path(structure: Any, index: int, keywords: bool) -> str:
 def tangent_dtype(dtype: Any) -> Any:
     """Return the dtype of tangents and cotangents: float0 for integers and booleans."""
     return dtype if is_differentiable(dtype) else float0
+
+
+def as_cotangent(ct: Any, aval: Aval) -> Any:
+    """Return a given tangent or cotangent, with weak Python scalars in the dtype of the value."""
+    return aval.dtype.type(ct) if type(ct) in (int, float, complex, bool) and aval.dtype != float0 else ct
 
 
 def float0_zeros(value: Any) -> Any:

@@ -6,7 +6,7 @@ all values that may be kept; those that it reads are kept, and what it would nee
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
@@ -20,8 +20,8 @@ from ..core.pullback import OperandPullback, PullbackRule
 from ..core.snapshot import snapshot_constants
 from ..core.staging import GraphTracer, stage
 from ..core.surface import release_all
-from ..ops import transpose
 from ..ops.masked import densify
+from ..ops.transpose import transpose_call
 from .arguments import admit_or_float0, unshare_results
 from .jit import as_argnums, function_name, split_static, stage_call
 from .jvp import jvp_flat
@@ -89,16 +89,7 @@ class Checkpoint(HigherOrder, OperandPullback):
         return [next(found) if n else None for n in needed]
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
-        graph = params["graph"]
-        linear = [i for i, v in enumerate(operands) if type(v) is Aval]
-        known = [i for i in range(len(operands)) if i not in linear]
-        ordered = Graph(
-            [graph.inputs[i] for i in (*known, *linear)], graph.equations, graph.outputs, graph.captured
-        )
-        found = dict(
-            zip(linear, transpose.transpose_graph(ordered, [operands[i] for i in known], len(linear), ct))
-        )
-        return [found.get(i) for i in range(len(operands))]
+        return transpose_call(params["graph"], operands, ct)
 
     def batch(
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
@@ -215,7 +206,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 
 def checkpoint(
-    fun: Callable[..., Any],
+    fun: Callable[..., Any] | None = None,
     *,
     policy: Callable[..., bool] | None = None,
     static_argnums: int | Sequence[int] = (),
@@ -228,7 +219,7 @@ def checkpoint(
     on static arguments only.
 
     Args:
-        fun: a function of pytrees of arrays.
+        fun: a function of pytrees of arrays. Without it the result is a decorator.
         policy: which intermediate values are kept all the same: one of `fx.checkpoint_policies`, or a function
             (primitive, *avals, **params) → bool. Of those that may be kept, those are that the backward pass reads.
         static_argnums: positional arguments that are not traced.
@@ -241,6 +232,8 @@ def checkpoint(
     True
     >>> g = fx.checkpoint(lambda w, x: fnp.tanh(x @ w), policy=fx.checkpoint_policies.dots_saveable)
     """
+    if fun is None:
+        return partial(checkpoint, policy=policy, static_argnums=static_argnums, prevent_cse=prevent_cse)
     if not callable(fun):
         raise StructureError(f"checkpoint takes a function, not a {type(fun).__name__}")
     if policy is not None and not callable(policy):
@@ -269,3 +262,6 @@ def checkpoint(
         return pytree.unflatten(out_structure, results)
 
     return checkpointed_fun
+
+
+remat = checkpoint  # JAX's other name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from functools import partial, update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..core import pytree, source_info
 from ..core.arrays import cuda_library, namespace_of
-from ..core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable
+from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ..core.cache import Cache
 from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
@@ -26,38 +27,13 @@ from ..passes.fusion import fuse, relax
 from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
 from .flat_function import FlatFunction
 from .guard import make_guard
+from .shape_struct import ShapeDtypeStruct, lacks_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..core.observer import Observer
     from .lowered import Lowered
-
-
-class ShapeDtypeStruct:
-    """A shape and a dtype: an array without data, as `eval_shape` returns it and staging accepts it.
-
-    >>> import fxgrad as fx
-    >>> fx.ShapeDtypeStruct((3,), float)
-    ShapeDtypeStruct(shape=(3,), dtype=float64)
-    """
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, shape: Sequence[int], dtype: Any):
-        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
-
-    ndim = property(lambda self: len(self.shape))
-    size = property(lambda self: Aval(self.shape, None).size)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
-
-    def __repr__(self) -> str:
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype})"
 
 
 def stage_call(
@@ -67,7 +43,7 @@ def stage_call(
     structure of the result."""
     leaves, structure = pytree.flatten((args, kwargs))
     for index, v in enumerate(leaves):
-        if not isinstance(v, ShapeDtypeStruct):
+        if not lacks_data(v):
             leaves[index] = admit_or_float0(
                 v, LeafName(f"{level}: the argument", argument_path, structure, index, True)
             )
@@ -112,6 +88,9 @@ def make_graph(
         )
 
     return stage_to_graph
+
+
+make_jaxpr = make_graph  # JAX's name
 
 
 @api_boundary
@@ -179,12 +158,14 @@ class jit:
     Graph after each of these steps.
 
     Args:
-        fun: a function of pytrees of arrays.
+        fun: a function of pytrees of arrays. Without it the result is a decorator: `@fx.jit(static_argnames="n")`.
         static_argnums, static_argnames: arguments that are compared by value; hashable. Python's `if` and `while`
             may depend on them.
         fastmath: let machine code add in any order, and round a product and a sum once instead of twice, where
             elementwise operations on large arrays are compiled to it (`fxgrad[native]`). Otherwise arithmetic is
             IEEE's, step by step, and results are those of NumPy's functions to rounding.
+        donate_argnums, donate_argnames, keep_unused, inline, device, backend: for programs written for JAX. Nothing
+            depends on them: arguments are never overwritten, and arrays are computed with where they are.
 
     Raises:
         ConcretizationError: `fun` needs the value of a traced argument.
@@ -196,6 +177,13 @@ class jit:
     0.0
     """
 
+    def __new__(cls, fun: Any = None, **options: Any) -> Any:
+        """Make the jitted function, or a decorator that makes it."""
+        if fun is None:
+            inspect.signature(cls.__init__).bind(None, None, **options)  # a wrong name is an error here
+            return partial(cls, **options)
+        return super().__new__(cls)
+
     def __init__(
         self,
         fun: Callable[..., Any],
@@ -203,10 +191,21 @@ class jit:
         static_argnums: int | Sequence[int] | None = None,
         static_argnames: str | Sequence[str] | None = None,
         fastmath: bool = False,
+        donate_argnums: int | Sequence[int] | None = None,
+        donate_argnames: str | Sequence[str] | None = None,
+        keep_unused: bool = False,
+        inline: bool = False,
+        device: Any = None,
+        backend: str | None = None,
     ):
         if not callable(fun):
             raise StructureError(f"jit takes a function, not a {type(fun).__name__}")
         self.fun, self.fastmath = fun, fastmath
+        self.options = {
+            "static_argnums": static_argnums,
+            "static_argnames": static_argnames,
+            "fastmath": fastmath,
+        }
         self.names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames or ())
         self.static = as_argnums(static_argnums)
         parameters = parameter_names(fun) if self.static or self.names else []
@@ -220,6 +219,20 @@ class jit:
         if instance is None or isinstance(self.fun, staticmethod):
             return self
         return wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
+
+    def __getattr__(self, name: str) -> Any:
+        """Attributes that the user has given to the function."""
+        return getattr(self.fun, name)
+
+    def __reduce__(self) -> Any:
+        """Pickle the function and the options; what stands under its name in a module, by that name."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in getattr(self.fun, "__qualname__", "").split("."):
+            found = getattr(found, part, None)
+        return self.fun.__qualname__ if found is self else (partial(jit, **self.options), (self.fun,))
+
+    def __repr__(self) -> str:
+        return f"<fx.jit of {getattr(self.fun, '__qualname__', None) or repr(self.fun)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         outer = CURRENT.get()
@@ -451,8 +464,8 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
         example_args: arguments of the kind it will be called with.
 
     Returns:
-        (converted, closed_over): converted(*args, *closed_over) is fun(*args); closed_over has the floating-point
-        and complex values that `fun` uses from outside.
+        (converted, closed_over): converted(*args, *closed_over) is fun(*args); closed_over has the floating-point,
+        complex and traced values that `fun` uses from outside.
 
     >>> import fxgrad as fx, numpy as np
     >>> w = np.ones(2)
@@ -464,7 +477,11 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
         fun, example_args, {}, "closure_convert", function_name(fun), source_info.user_frame()
     )
     structure = pytree.structure((example_args, {}))
-    hoisted = [v for v, value in graph.captured.items() if is_differentiable(aval_of(value).dtype)]
+    hoisted = [
+        v
+        for v, value in graph.captured.items()
+        if is_differentiable(aval_of(value).dtype) or isinstance(value, Tracer)
+    ]
     values = [graph.captured[v] for v in hoisted]
     captured = {v: value for v, value in graph.captured.items() if v not in set(hoisted)}
     converted_graph = Graph((*hoisted, *graph.inputs), graph.equations, graph.outputs, captured, graph.name)

@@ -21,6 +21,7 @@ from .arguments import (
     zero_tangent,
 )
 from .flat_function import FlatFunction
+from .linear_function import LinearFunction
 from .reverse import may_share
 
 if TYPE_CHECKING:
@@ -196,16 +197,13 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         outputs = [staging.atom(t) for t in ts]
     graph = staging.finish_graph(inputs, outputs, "linearized")
 
-    @api_boundary
-    def f_jvp(*tangents: Any) -> Any:
-        given, tangent_structure = pytree.flatten(tangents)
-        given = admit_tangents("linearized function", "tangent", avals, structure, given, tangent_structure)
+    def push(tangents: list[Any]) -> Sequence[Any]:
         # A checker is to see the user's operations rather than those that their rules left in the Graph.
-        ts = jvp_at_primals(given)[1] if is_stepwise() else graph(*given)
-        results = unshare_results(ts, [*given, *graph.captured.values()])
-        return pytree.unflatten(flat_fun.out_structure, results)
+        ts = jvp_at_primals(tangents)[1] if is_stepwise() else graph(*tangents)
+        return unshare_results(ts, [*tangents, *graph.captured.values()])
 
-    f_jvp.graph = graph
+    structures = structure, flat_fun.out_structure
+    f_jvp = LinearFunction("linearized function", "tangent", avals, *structures, push, False, graph)
     ys = [y.copy() if hasattr(y, "copy") else y for y in ys]
     out = pytree.unflatten(flat_fun.out_structure, release_all(ys)), f_jvp
     return (*out, flat_fun.aux) if has_aux else out

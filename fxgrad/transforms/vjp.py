@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree, source_info
-from ..core.aval import PLAIN, Aval, aval_of, dtype_of, float0, is_differentiable
+from ..core.aval import PLAIN, aval_of, dtype_of, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
 from ..core.graph import Graph, Literal
 from ..core.interpreter import CURRENT, Context, Tracer, api_boundary, ensure_open, leave_library, opened
@@ -28,11 +28,11 @@ from .arguments import (
     admit,
     admit_arguments,
     admit_or_float0,
-    admit_tangents,
     path_in_arguments,
     zero_tangent,
 )
 from .flat_function import FlatFunction, split_aux, strip_tracers
+from .linear_function import LinearFunction
 from .reverse import LARGE, ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     Returns:
         (value, pullback), and aux if `has_aux`. `pullback(ct)` takes a cotangent with the structure, shapes and
         dtypes of the value and returns a tuple of cotangents, one for each of `primals` (float0 zeros for
-        integers). It may be called any number of times. Complex numbers follow JAX's convention: no conjugation.
+        integers). It may be called any number of times, and is a pytree of what it needs, which `jit` and `vmap` take
+        and return. Complex numbers follow JAX's convention: no conjugation.
 
     Raises:
         DTypeError: an argument is no array or number.
@@ -122,24 +123,16 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     # Results may be residuals as well: the caller gets arrays of their own.
     ys = [y.copy() if type(y) is np.ndarray else y for y in ys]
 
-    @api_boundary
-    def pullback(ct: Any) -> tuple:
-        given, given_structure = pytree.flatten(ct)
-        given = admit_tangents("vjp", "cotangent", avals, out_structure, given, given_structure)
-        given = [as_cotangent(c, a) for c, a in zip(given, avals)]
-        return pytree.unflatten(structure, input_cotangents(nodes, given, inputs, False))
+    def pull(cts: list[Any]) -> list[Any]:
+        return input_cotangents(nodes, cts, inputs, False)
 
+    pullback = LinearFunction("vjp", "cotangent", avals, out_structure, structure, pull, True)
     out = pytree.unflatten(out_structure, release_all(ys)), pullback
     if check:
         from ..checking.compare import check_vjp_result  # a program over the transforms
 
         check_vjp_result(fun, primals, has_aux, *out)
     return (*out, strip_tracers(aux, interpreter)) if has_aux else out
-
-
-def as_cotangent(ct: Any, aval: Aval) -> Any:
-    """Return a given cotangent, with weak Python scalars in the dtype of the value."""
-    return aval.dtype.type(ct) if type(ct) in (int, float, complex, bool) and aval.dtype != float0 else ct
 
 
 def grad(
@@ -373,20 +366,29 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
         )
     ensure_linear(graph)
 
-    @api_boundary
-    def transposed_fun(ct: Any) -> tuple:
-        given, given_structure = pytree.flatten(ct)
-        outs, places = graph.out_avals, (flat_fun.out_structure, given, given_structure)
-        given = admit_tangents("linear_transpose", "cotangent", outs, *places, dtype_for=lambda dtype: dtype)
-        cts = transpose_graph(graph, [], len(leaves), [as_cotangent(c, a) for c, a in zip(given, outs)])
+    def transposed(given: list[Any]) -> list[Any]:
+        cts = transpose_graph(graph, [], len(leaves), given)
         seen = {id(c) for c in given}
-        found = [
+        return [
             np.zeros(a.shape, a.dtype) if c is None else unshare_cotangent(densify(project(c, a)), seen)
             for c, a in zip(cts, avals)
         ]
-        return pytree.unflatten(structure, found)
 
-    return transposed_fun
+    structures = flat_fun.out_structure, structure
+    return LinearFunction(
+        "linear_transpose",
+        "cotangent",
+        graph.out_avals,
+        *structures,
+        transposed,
+        True,
+        dtype_for=same_dtype,
+    )
+
+
+def same_dtype(dtype: Any) -> Any:
+    """Return a dtype: cotangents of linear functions of integers are integers."""
+    return dtype
 
 
 def ensure_linear(graph: Graph) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from functools import wraps
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,17 @@ from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, STRONG, Aval, aval_of, float0
 from ..core.errors import AxisError, ConcretizationError, StructureError
-from ..core.interpreter import CURRENT, EVAL, Interpreter, Tracer, api_boundary, ensure_open, is_plain, opened
+from ..core.interpreter import (
+    CURRENT,
+    EVAL,
+    VALUES,
+    Interpreter,
+    Tracer,
+    api_boundary,
+    ensure_open,
+    is_plain,
+    opened,
+)
 from ..core.primitive import HigherOrder
 from ..core.surface import release_all
 from .arguments import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshare_results
@@ -158,7 +169,7 @@ def vmap(
         fun: a function of pytrees of arrays.
         in_axes: the axis of each argument to map over: an int, None (not mapped), or a tuple with one entry for
             every positional argument, each a pytree prefix of it. Axes may be negative. Keyword arguments are
-            mapped over axis 0.
+            mapped over axis 0. What is not mapped may also be no array, such as a function or a text.
         out_axes: where the mapped axis goes in the results: a pytree prefix of them; None for results that do
             not depend on the mapped arguments.
         axis_name: a name for the axis, for collectives (`fx.lax.psum` and others).
@@ -220,7 +231,11 @@ def vmap(
             tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "vmap: in_axes"
         )
         axes += [0] * (len(leaves) - len(axes))
-        leaves = admit_arguments("vmap", leaves, structure, True, admit_or_float0)
+        read = admit_or_float0
+        if None in axes:  # what is not mapped may be anything: a function, say
+            places = iter(axes)
+            read = lambda v, name: v if next(places) is None and is_opaque(v) else admit_or_float0(v, name)  # noqa: E731
+        leaves = admit_arguments("vmap", leaves, structure, True, read)
         size, axes = common_size(leaves, axes, structure, axis_size)
         for i, leaf in enumerate(leaves):
             if is_float0(leaf) and axes[i] is not None:  # all entries are the same
@@ -283,6 +298,11 @@ def vmap(
         return pytree.unflatten(flat_fun.out_structure, results)
 
     return mapped_fun
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a value is neither an array nor a number, by its looks."""
+    return type(value) not in VALUES and not (isinstance(value, Number) or hasattr(value, "dtype"))
 
 
 def common_size(

@@ -274,7 +274,9 @@ ERRORS = {
     "psum_scatter, size": (fx.ShapeError, lambda x: lax.psum_scatter(x, "i")),
     "psum_scatter, tiled": (fx.ShapeError, lambda x: lax.psum_scatter(x, "i", tiled=True)),
     "axis": (fx.AxisError, lambda x: lax.all_to_all(x, "i", 2, 0)),
-    "groups": (fx.UnsupportedError, lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1], [2]])),
+    "groups": (fx.ShapeError, lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1], [2]])),
+    "groups, twice": (fx.ShapeError, lambda x: lax.pmax(x, "i", axis_index_groups=[[0], [1], [1]])),
+    "groups, parts": (fx.UnsupportedError, lambda x: lax.all_to_all(x, "i", 0, 0, axis_index_groups=[[0]])),
     "two axes": (fx.UnsupportedError, lambda x: lax.ppermute(x, ("i", "j"), [(0, 1)])),
 }
 
@@ -283,6 +285,38 @@ ERRORS = {
 def test_errors(error, f):
     with pytest.raises(error):
         mapped(f)(X)
+
+
+def test_groups_of_entries():
+    """Each entry gets what its group gives: groups are compared with collectives over the group's rows alone."""
+    x, groups = RNG.normal(size=(4, 2)), [[0, 2], [3, 1]]
+    ways = {
+        "psum": lambda rows: rows.sum(0),
+        "pmean": lambda rows: rows.mean(0),
+        "pmax": lambda rows: rows.max(0),
+        "pmin": lambda rows: rows.min(0),
+        "all_gather": lambda rows: rows,
+    }
+    for name, of_rows in ways.items():
+        f = mapped(lambda x, name=name: getattr(lax, name)(x, "i", axis_index_groups=groups))
+        expected = np.stack([of_rows(x[groups[0] if i in groups[0] else groups[1]]) for i in range(4)])
+        same(f(x), expected)
+        same(fx.jit(f)(x), expected)
+        fx.testing.check_grads(f, (x,), order=1)
+    tiled = mapped(lambda x: lax.all_gather(x, "i", axis_index_groups=groups, axis=0, tiled=True))(x)
+    same(tiled, np.stack([x[[0, 2]].ravel(), x[[3, 1]].ravel()])[[0, 1, 0, 1]])
+    assert mapped(lambda x: x[0] * 0 + lax.psum(1, "i", axis_index_groups=groups))(x)[0] == 2
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+def test_all_to_all_over_two_axes_is_that_over_their_product(tiled):
+    x = RNG.normal(size=(2, 3, 6, 6, 2))
+    for at in (0, 1):
+        for to in (0, 1, 2) if tiled else (0, 1):
+            two = fx.vmap(lambda x: lax.all_to_all(x, ("i", "j"), at, to, tiled=tiled), axis_name="j")
+            one = mapped(lambda x: lax.all_to_all(x, "i", at, to, tiled=tiled))
+            found = mapped(two)(x)
+            same(found.reshape(6, *found.shape[2:]), one(x.reshape(6, 6, 6, 2)))
 
 
 # -- inside of other functions ------------------------------------------

@@ -143,3 +143,25 @@ def test_errors(error, f):
     for way in (lambda: fx.jit(f)(X), lambda: fx.vjp(f, X), lambda: fx.vmap(f)(X[None])):
         with pytest.raises(error):
             way()
+
+
+def test_what_control_flow_takes_from_programs_for_jax():
+    assert lax.fori_loop(0.0, 3.0, lambda i, c: c + i, 0.0) == 3.0
+    assert lax.fori_loop(0.5, 3, lambda i, c: c + i, 0.0) == 4.5
+    assert fx.jit(lambda n: lax.fori_loop(0.0, n, lambda i, c: c + i, 0.0))(3.0) == 3.0
+    with pytest.raises(fx.DTypeError, match="a number"):
+        lax.fori_loop(0, 1j, lambda i, c: c, 0.0)
+    assert lax.cond(True, lambda x: 2 * x, lambda x: x, operand=3.0) == 6.0
+    assert lax.cond(False, lambda x: 1.0, lambda x: 2.0, operand=None) == 2.0
+    with pytest.raises(fx.StructureError, match="operand"):
+        lax.cond(True, lambda x: x, lambda x: x, 1.0, operand=2.0)
+    assert lax.scan(lambda c, x: (c + x, x), 0.0, V, unroll=0)[0] == pytest.approx(V.sum())
+    with pytest.raises(fx.StructureError, match="from 1 on"):
+        lax.fori_loop(0, 1, lambda i, c: c, 0.0, unroll=0)
+    assert lax.empty((2, 3), "float32").dtype == np.float32
+
+
+def test_vmap_hands_on_what_it_does_not_map():
+    same(fx.vmap(lambda f, x, mode: f(x) if mode == "f" else x, (None, 0, None))(fnp.sin, V, "f"), np.sin(V))
+    with pytest.raises(fx.DTypeError, match="a function"):
+        fx.vmap(lambda f, x: x)(fnp.sin, V)

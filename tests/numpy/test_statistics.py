@@ -373,3 +373,10 @@ def test_derivatives_of_histograms():
     agree(lambda x: fnp.histogram_bin_edges(x, 4), DATA)
     edges = fx.jacobian(lambda x: fnp.histogram(x, 2)[1])(np.array([5.0, 1.0, 2.0]))
     same(edges, np.array([[0, 1, 0], [0.5, 0.5, 0], [1, 0, 0]]))
+
+
+def test_no_mask():
+    """`where=None` is no mask, as in JAX; to NumPy it is False."""
+    x = np.array([1.0, 2.0, 4.0])
+    for f in (fnp.sum, fnp.mean, fnp.std, fnp.prod, fnp.max, fnp.any):
+        assert f(x, where=None) == f(x) == fx.jit(lambda x, f=f: f(x, where=None))(x)

@@ -416,3 +416,59 @@ def test_checkpoint_with_static_and_closed_over_arguments():
     same(fx.grad(lambda w: fnp.sum(fx.checkpoint(lambda x: fnp.sin(x * w))(V)))(V), V * np.cos(V * V))
     f = fx.checkpoint(lambda x, n: x**n if n > 1 else x, static_argnums=1)
     same([fx.grad(f)(2.0, n) for n in (1, 2, 3)], [np.float64(1.0), np.float64(4.0), np.float64(12.0)])
+
+
+# -- custom_gradient, names, linear functions ------------------------------------------
+@fx.custom_gradient
+def squared(x):
+    """The square, with 1.5 times its derivative."""
+    return x * x, lambda ct: 3 * ct * x
+
+
+@fx.custom_gradient
+def product(x, d):
+    n = fnp.argmax(d["a"])  # the pullback closes over an integer
+    return x * fnp.sum(d["a"]), lambda ct: (ct * fnp.take(d["a"], n), {"a": ct * x * fnp.ones(3)})
+
+
+def test_custom_gradient():
+    for g in (fx.grad(squared), fx.jit(fx.grad(squared)), fx.grad(fx.jit(squared))):
+        assert g(2.0) == 6.0
+    assert fx.grad(fx.grad(squared))(2.0) == 3.0 and fx.jvp(squared, (2.0,), (1.0,)) == (4.0, 6.0)
+    same(fx.vmap(fx.grad(squared))(V), 3 * V)
+    expected = V.max(), {"a": 2.0 * np.ones(3)}
+    same(fx.grad(product, argnums=(0, 1))(2.0, {"a": V}), expected)
+    same(fx.jit(fx.grad(product, argnums=(0, 1)))(2.0, {"a": V}), expected)
+    rows = fx.vmap(fx.grad(product), (None, 0))(2.0, {"a": np.stack([V, -V])})
+    same(rows, np.array([V.max(), -V.min()]))
+    with pytest.raises(fx.CustomRuleError, match="pair"):
+        fx.custom_gradient(lambda x: x)(1.0)
+
+
+def test_arguments_that_are_not_differentiated_by_name():
+    power = fx.custom_jvp(lambda x, n: x**n, nondiff_argnames=("n",))
+    power.defjvp(lambda n, p, t: (p[0] ** n, 10 * n * t[0]))
+    assert fx.grad(power)(2.0, 3) == 30 and fx.grad(lambda x: power(x, n=3))(2.0) == 30
+    with pytest.raises(fx.StructureError, match="no parameter 'm'"):
+        fx.custom_vjp(lambda x, n: x, nondiff_argnames="m")
+    kept = fx.custom_vjp(lambda x, n: x**n, nondiff_argnums=1)
+    kept.defvjp(lambda x, n: (x**n, x), lambda n, x, ct: (ct * n,), optimize_remat=True)
+    assert fx.grad(kept)(2.0, 3) == 3
+
+
+def test_a_rule_that_calls_its_linear_function_is_transposed():
+    @fx.custom_jvp
+    def turn(x):
+        return fnp.cumsum(-x)
+
+    turn.defjvp(lambda p, t: (turn(*p), turn(*t)))
+    same(fx.grad(lambda x: turn(x) @ V)(V), fx.grad(lambda x: fnp.cumsum(-x) @ V)(V))
+    same(fx.vmap(fx.grad(lambda x: turn(x)[1]))(M), np.array([[-1.0, -1.0, 0.0]] * 2))
+
+
+def test_checkpoint_is_a_decorator_factory():
+    @fx.remat(static_argnums=1)
+    def f(x, n):
+        return fnp.sin(x) ** n
+
+    assert fx.grad(f)(1.0, 2) == pytest.approx(np.sin(2.0))

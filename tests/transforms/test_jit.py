@@ -1,5 +1,9 @@
 """jit and make_graph: staged once for a kind of arguments, compiled to readable code, transformed like any function."""
 
+import copy
+import pickle
+import types
+
 import numpy as np
 import pytest
 
@@ -293,3 +297,66 @@ def test_errors_are_treated_as_where_the_code_runs_not_as_where_it_was_staged():
     for treatment in ("raise", "warn", "ignore"):
         with np.errstate(all=treatment):
             assert compiled(0.0) == -np.inf
+
+
+def named(x, n=2):
+    """A function that is found by its name, so that it can be pickled."""
+    return x**n
+
+
+named.note = "a note"
+
+
+@fx.jit(static_argnames="n")
+def decorated_by_name(x, n=2):
+    return x**n if n else x
+
+
+def test_without_a_function_it_is_a_decorator():
+    assert decorated_by_name(3.0) == 9.0 and decorated_by_name(3.0, n=0) == 3.0
+    with pytest.raises(TypeError, match="unexpected keyword argument 'static'"):
+        fx.jit(static="n")
+
+
+def test_options_of_jax_are_accepted():
+    f = fx.jit(named, inline=True, donate_argnums=0, donate_argnames="n", keep_unused=True, device=None)
+    x = V.copy()
+    same(f(x), V**2)
+    same(x, V)
+
+
+def test_attributes_and_the_name_of_the_function_stay():
+    f = fx.jit(named)
+    assert f.note == "a note" and f.__name__ == "named" and "named" in repr(f)
+    with pytest.raises(AttributeError):
+        f.missing  # noqa: B018
+
+
+def test_pickles_and_copies():
+    f = pickle.loads(pickle.dumps(fx.jit(named, static_argnames="n")))
+    assert f(2.0, n=3) == 8.0 and f.names == {"n"}
+    assert pickle.loads(pickle.dumps(decorated_by_name)) is decorated_by_name
+    assert copy.copy(f)(2.0) == 4.0 and copy.deepcopy(decorated_by_name) is decorated_by_name
+
+
+def test_shapes_without_data():
+    struct = fx.ShapeDtypeStruct((3, 2), "float32")
+    assert len(struct) == 3 and struct.update(shape=(1,)) == fx.ShapeDtypeStruct((1,), "float32")
+    assert fx.ShapeDtypeStruct.like(M) == fx.eval_shape(lambda x: x, M)
+    with pytest.raises(TypeError, match="unsized"):
+        len(fx.ShapeDtypeStruct((), float))
+    with pytest.raises(fx.DTypeError, match="dtype is None"):
+        fx.ShapeDtypeStruct((), None)
+    other = types.SimpleNamespace(shape=(3,), dtype=np.dtype("float32"))  # as other libraries have it
+    assert fx.eval_shape(lambda x: x * 2, other) == fx.ShapeDtypeStruct((3,), "float32")
+    assert fx.typeof(2.0).weak and fx.typeof(np.float32(2)).dtype == np.float32
+    assert fx.jit(lambda x: fx.typeof(x).ndim * x)(V).shape == (3,)
+
+
+def test_arrays_are_known_by_their_class():
+    assert isinstance(V, fx.Array) and isinstance(np.float64(1), fnp.ndarray) and fnp.ndarray is fx.Array
+    assert not isinstance([1.0], fx.Array) and not isinstance(np.ndarray, fx.Array)
+    assert fx.grad(lambda x: x if isinstance(x, fx.Array) else 0.0)(1.0) == 1.0
+    assert fx.block_until_ready({"a": V})["a"] is V
+    with pytest.raises(TypeError, match="annotations"):
+        fx.Array([1.0])

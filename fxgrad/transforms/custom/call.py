@@ -23,6 +23,7 @@ from ...core.snapshot import copy_shared
 from ...core.staging import stage
 from ...ops.kinds import ensure_batched
 from ...ops.masked import densify
+from ...ops.transpose import transpose_call
 from ..arguments import is_float0, zero_tangent
 from ..jvp import jvp_flat
 from ..vmap import MAPPED_AXIS, BatchInterpreter, vmap_with
@@ -258,6 +259,8 @@ class CustomCall(HigherOrder):
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         call = params["call"]
+        if call.transpose is None and call.jvp is not None:  # a rule that calls the function on a tangent
+            return transpose_call(call.fun_graph([aval_of(v) for v in operands]), operands, ct)
         if call.transpose is None:
             raise NotLinearError(
                 f"the {call.name} has no rule for its transpose", hint="fx.custom(f, transpose=…)"

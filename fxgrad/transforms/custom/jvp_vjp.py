@@ -21,7 +21,7 @@ from ...core.staging import stage
 from ...core.surface import is_alike, is_object, release_all
 from ..arguments import admit_arguments, admit_or_float0, is_float0, path_at_positions, restrict_arguments
 from ..flat_function import FlatFunction
-from ..jit import function_name
+from ..jit import closure_convert, function_name
 from .call import RuledCall, custom_jvp_call, custom_vjp_call
 
 if TYPE_CHECKING:
@@ -203,7 +203,12 @@ class CustomFunction:
     __name__: str
     application: type[Application] = Application
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()):
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ):
         if not callable(fun):
             raise StructureError(f"{type(self).__name__} takes a function, not a {type(fun).__name__}")
         self.fun, self.signature, self.__name__ = fun, signature_of(fun), function_name(fun)
@@ -211,9 +216,21 @@ class CustomFunction:
             256
         )  # structure and avals of the result, by those of the arguments and by options
         self.nondiff_positions = (
-            (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+            *((nondiff_argnums,) if isinstance(nondiff_argnums, int) else nondiff_argnums),
+            *self.positions_of(nondiff_argnames),
         )
         update_wrapper(self, fun, updated=())  # pyright: ignore[reportArgumentType]
+
+    def positions_of(self, names: str | Sequence[str]) -> list[int]:
+        """Return the positions of the parameters with these names."""
+        names = [names] if isinstance(names, str) else list(names)
+        known = [] if self.signature is None else list(self.signature.parameters)
+        if unknown := [name for name in names if name not in known]:
+            raise StructureError(
+                f"{type(self).__name__}: {self.__name__} has no parameter {unknown[0]!r}, named by nondiff_argnames",
+                hint=f"its parameters are {', '.join(known)}" if known else None,
+            )
+        return [known.index(name) for name in names]
 
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -242,7 +259,8 @@ class custom_jvp(CustomFunction):
 
     Args:
         fun: a function of pytrees of arrays.
-        nondiff_argnums: positional arguments that are handed to the rule as they are (functions, settings).
+        nondiff_argnums, nondiff_argnames: positions and names of the arguments that are handed to the rule as they are
+            (functions, settings).
 
     `defjvp(rule)`: rule(*nondiff_args, primals, tangents) → (result, its tangent), the tangent linear in `tangents`.
     `defjvps(*rules)`: one for each argument: rule(tangent, result, *primals) → its part of the tangent, or None.
@@ -300,7 +318,7 @@ class custom_vjp(CustomFunction):
 
     Args:
         fun: a function of pytrees of arrays.
-        nondiff_argnums: positional arguments that are handed to the rule as they are.
+        nondiff_argnums, nondiff_argnames: positions and names of the arguments that are handed to the rule as they are.
 
     `defvjp(fwd, bwd)`: fwd takes the arguments of `fun` and returns (result, residuals);
     bwd(*nondiff_args, residuals, ct) returns a tuple of cotangents, one for each other argument; None
@@ -320,8 +338,11 @@ class custom_vjp(CustomFunction):
 
     rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
-        """Define the rule."""
+    def defvjp(
+        self, fwd: Callable[..., Any], bwd: Callable[..., Any], *, optimize_remat: bool = False
+    ) -> None:
+        """Define the rule. `optimize_remat` is for programs written for JAX: nothing depends on it, since results that
+        `fwd` does not need are left out under `checkpoint` in any case."""
         self.rules = fwd, bwd
 
     def ensure_rules(self) -> None:
@@ -334,6 +355,46 @@ class custom_vjp(CustomFunction):
         rules = application.vjp(*self.rules)  # type: ignore[misc]
         call = RuledCall(application.fun, vjp=rules, name=f"custom_vjp function {self.__name__}")
         return custom_vjp_call(*application.values, call=call)
+
+
+def custom_gradient(fun: Callable[..., Any]) -> custom_vjp:
+    """A function that says with its result how to pull a cotangent back.
+
+    Args:
+        fun: (*args) → (result, pullback): pullback(ct) returns a tuple of cotangents, one for each argument, or for
+            one argument the cotangent itself.
+
+    Returns:
+        A `custom_vjp` function (*args) → result.
+
+    Raises:
+        CustomRuleError: `fun` does not return such a pair, or its cotangents do not fit the arguments.
+
+    >>> import fxgrad as fx
+    >>> @fx.custom_gradient
+    ... def square(x):
+    ...     return x * x, lambda ct: 3 * ct * x
+    >>> float(square(2.0)), float(fx.grad(square)(2.0))
+    (4.0, 6.0)
+    """
+    what = f"custom_gradient function {function_name(fun)}"
+
+    @wraps(fun)
+    def result_of(*args: Any, **kwargs: Any) -> Any:
+        return unpack_pair(fun(*args, **kwargs), what, "(result, pullback)")[0]
+
+    def fwd(*args: Any) -> tuple[Any, Any]:
+        result, pullback = unpack_pair(fun(*args), what, "(result, pullback)")
+        converted, closed_over = closure_convert(pullback, result)
+        return result, pytree.Partial(lambda *values: converted(values[-1], *values[:-1]), *closed_over)
+
+    def bwd(pullback: Any, ct: Any) -> Any:
+        found = pullback(ct)
+        return found if isinstance(found, tuple) else (found,)
+
+    made = custom_vjp(result_of)
+    made.defvjp(fwd, bwd)
+    return made
 
 
 def check_rule_values(

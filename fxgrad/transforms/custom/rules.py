@@ -28,7 +28,7 @@ from ...core.errors import (
 from ...core.interpreter import Tracer
 from ...ops import kinds
 from ..arguments import zero_tangent
-from ..jit import ShapeDtypeStruct
+from ..shape_struct import ShapeDtypeStruct
 from ..vmap import BatchTracer
 from .call import RuledCall, custom_call
 from .jvp_vjp import Application, CustomFunction, cast_like, unpack_pair

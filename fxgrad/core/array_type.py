@@ -1,0 +1,50 @@
+"""Array, the class of all that is an array to a program, for `isinstance` and annotations; `block_until_ready`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import pytree
+from .arrays import cuda_library, namespace_of
+from .interpreter import Tracer
+
+T = TypeVar("T")
+
+
+class ArrayMeta(type):
+    """The class of `Array`, which knows its instances by what they are."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if isinstance(instance, np.ndarray | np.generic | Tracer):
+            return True
+        return not isinstance(instance, type) and namespace_of(instance) is not None
+
+
+class Array(metaclass=ArrayMeta):
+    """Arrays and numbers of NumPy, arrays of other libraries such as CuPy, and traced values. It is no class of arrays
+    of our own: there are none. `fxgrad.numpy.ndarray` is the same, by the name that programs written for JAX use.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> isinstance(np.ones(2), fx.Array), isinstance([1.0], fx.Array)
+    (True, False)
+    >>> fx.grad(lambda x: x * isinstance(x, fx.Array))(2.0)
+    1.0
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("fx.Array is for isinstance and annotations; fxgrad.numpy.array makes arrays")
+
+
+def block_until_ready(x: T) -> T:
+    """Return arrays, or a pytree of them, once what computes them has ended: on a CPU that is at once.
+
+    >>> import fxgrad as fx
+    >>> fx.block_until_ready(2.0)
+    2.0
+    """
+    for leaf in pytree.leaves(x):
+        if cuda_library([leaf]) is not None:
+            leaf.device.synchronize()
+    return x

@@ -1,0 +1,106 @@
+"""LinearFunction, what `vjp`, `linearize` and `linear_transpose` return beside a value: a function, and a pytree.
+
+Its leaves are the values that it needs: residuals. So it may be returned from a function that is jitted or mapped, be
+passed to one, and `fx.tree.map` sees what it holds. As long as nobody asks for the leaves it is a Python function.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..core import pytree
+from ..core.graph import Graph
+from ..core.interpreter import api_boundary
+from ..core.staging import stage
+from .arguments import admit_tangents, as_cotangent, tangent_dtype, unshare_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from ..core.aval import Aval
+
+
+class LinearFunction:
+    """A linear function of a pytree of tangents, or of cotangents.
+
+    `operation` and `what` are its words in messages: "vjp", "cotangent". It takes one argument if it is `single`, and
+    else several; `avals` and `in_structure` are those of the values to which it belongs, `out_structure` that of the
+    results. `run` is the function of flat values; its results are the caller's own.
+    """
+
+    __slots__ = (
+        *("__weakref__", "avals", "dtype_for", "graph_of_run", "in_structure", "operation", "out_structure"),
+        *("run", "single", "what"),
+    )
+
+    def __init__(
+        self,
+        operation: str,
+        what: str,
+        avals: Sequence[Aval],
+        in_structure: Any,
+        out_structure: Any,
+        run: Callable[[list[Any]], Sequence[Any]],
+        single: bool,
+        graph: Graph | None = None,
+        dtype_for: Callable[[Any], Any] = tangent_dtype,
+    ):
+        self.operation, self.what, self.avals, self.run, self.single = operation, what, avals, run, single
+        self.in_structure, self.out_structure, self.dtype_for = in_structure, out_structure, dtype_for
+        self.graph_of_run = graph
+
+    @api_boundary
+    def __call__(self, *args: Any) -> Any:
+        if self.single:
+            if len(args) != 1:
+                raise TypeError(f"the {self.what} is one argument, {len(args)} were given")
+            (args,) = args
+        given, structure = pytree.flatten(args)
+        given = admit_tangents(
+            self.operation, self.what, self.avals, self.in_structure, given, structure, self.dtype_for
+        )
+        results = self.run([as_cotangent(g, a) for g, a in zip(given, self.avals)])
+        return pytree.unflatten(self.out_structure, results)
+
+    @property
+    def graph(self) -> Graph:
+        """The function of flat values as a Graph, which captures what the function needs."""
+        if self.graph_of_run is None:
+            avals = [a.update(dtype=self.dtype_for(a.dtype)) for a in self.avals]
+            self.graph_of_run = stage(lambda *values: self.run(list(values)), avals, self.operation)
+        return self.graph_of_run
+
+    def __repr__(self) -> str:
+        return f"<linear function ({self.operation}) of a {self.what} of {', '.join(map(repr, self.avals))}>"
+
+
+def flatten(function: LinearFunction) -> tuple[Iterable[Any], Hashable]:
+    """Flatten a linear function into the values that it needs, and the program that it is. Equal programs are one."""
+    from .linear_map import lift_constants  # which are programs over the transforms,
+    from .subgraphs import intern_graph  # and needed only for leaves
+
+    program, values = lift_constants(function.graph)
+    words = function.operation, function.what, tuple(function.avals), function.single, function.dtype_for
+    return values, (intern_graph(program), *words, function.in_structure, function.out_structure)
+
+
+def unflatten(auxiliary: Any, values: Iterable[Any]) -> LinearFunction:
+    """Make a linear function of its program and values."""
+    program, operation, what, avals, single, dtype_for, in_structure, out_structure = auxiliary
+    values = list(values)
+    count = len(values)
+    graph = Graph(
+        program.inputs[count:],
+        program.equations,
+        program.outputs,
+        dict(zip(program.inputs[:count], values)),
+        program.name,
+    )
+
+    def run(given: list[Any]) -> Sequence[Any]:
+        return unshare_results(program(*values, *given), [*values, *given])
+
+    return LinearFunction(operation, what, avals, in_structure, out_structure, run, single, graph, dtype_for)
+
+
+pytree.register_pytree_node(LinearFunction, flatten, unflatten)
