@@ -1,0 +1,18 @@
+"""`fxgrad.nn`: activations, softmax and its relatives, attention and initial parameters, by the names of jax.nn.
+
+Networks are functions of pytrees of parameters; there are no layers here.
+"""
+# ruff: noqa: F401, F403
+
+from typing import TYPE_CHECKING
+
+from ..core.face import LazyPackage
+from ..numpy import methods, protocol  # traced values behave like arrays
+
+if TYPE_CHECKING:
+    from . import initializers
+    from .activations import *
+    from .attention import *
+    from .rows import *
+
+LazyPackage.of(__name__, parts=("activations", "rows", "attention"), listed=("initializers",))
