@@ -28,6 +28,7 @@ FLOORS = [
     },  # `check=True` is a parameter of transforms, and checks are programs over transforms
     {"control"},
     {"numpy", "scipy", "lax", "random", "nn", "tree", "debug", "testing", "profiling", "checkpoint_policies"},
+    {"optim"},
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
 KERNELS_MAY_IMPORT = {
@@ -46,7 +47,7 @@ COMPAT_FLOORS = [
 ]  # fmt: skip
 COMPAT_FACES = {
     "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "distributed", "fft",
-    "functorch", "jit", "linalg", "multiprocessing", "overrides", "profiler", "random", "return_types",
+    "functorch", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "random", "return_types",
     "signal", "special", "storage", "types", "version",
 }  # fmt: skip
 

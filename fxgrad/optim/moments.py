@@ -1,0 +1,164 @@
+"""Transformations that follow moments of the gradients: traces, means, means of squares."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import ops
+from ..core import pytree
+from ..core.typing import ArrayLike, PyTree
+from .transformations import GradientTransformation, like, no_steps, zeros_like
+
+
+def tree_map(function: Any, *trees: PyTree) -> PyTree:
+    """Map over leaves; results have the dtype of the first tree's."""
+    return pytree.map(lambda first, *rest: like(function(first, *rest), first), *trees)
+
+
+def mean_of(mean: PyTree, updates: PyTree, decay: Any) -> PyTree:
+    """Move a mean towards the updates: decay·mean + (1 - decay)·u."""
+    return tree_map(lambda m, u: decay * m + (1 - decay) * u, mean, updates)
+
+
+def square_mean_of(mean: PyTree, updates: PyTree, decay: Any) -> PyTree:
+    """Move a mean towards the squared moduli of the updates."""
+    return tree_map(lambda m, u: decay * m + (1 - decay) * ops.square(ops.absolute(u)), mean, updates)
+
+
+class TraceState(NamedTuple):
+    """The decaying sum of updates."""
+
+    trace: Any
+
+
+def trace(decay: ArrayLike, nesterov: bool = False) -> GradientTransformation:
+    """Momentum: a decaying sum of updates (Sutskever et al., "On the importance of initialization and momentum in deep
+    learning", 2013).
+
+    Args:
+        decay: by which the sum is multiplied before an update is added.
+        nesterov: give the sum as it will be after one update more of the same kind.
+    """
+
+    def update(
+        updates: PyTree, state: TraceState, params: PyTree = None, **extra: Any
+    ) -> tuple[PyTree, PyTree]:
+        new = tree_map(lambda t, u: decay * t + u, state.trace, updates)
+        given = tree_map(lambda u, t: u + decay * t, updates, new) if nesterov else new
+        return given, TraceState(new)
+
+    return GradientTransformation(lambda params: TraceState(zeros_like(params)), update)
+
+
+class AdamState(NamedTuple):
+    """The number of updates, and the means of updates and of their squares."""
+
+    count: Any
+    mu: Any
+    nu: Any
+
+
+def scale_by_adam(
+    b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8, eps_root: ArrayLike = 0.0,
+    *, nesterov: bool = False,
+) -> GradientTransformation:  # fmt: skip
+    """Divide the mean of updates by the root of the mean of their squares, both corrected for their beginning at 0
+    (Kingma and Ba, "Adam: a method for stochastic optimization", 2014).
+
+    Args:
+        b1, b2: how much of the means stays.
+        eps: added to the root; eps_root: under it, which keeps derivatives of steps finite.
+        nesterov: Dozat, "Incorporating Nesterov momentum into Adam" (2016).
+    """
+
+    def init(params: PyTree) -> AdamState:
+        return AdamState(no_steps(), zeros_like(params), zeros_like(params))
+
+    def update(
+        updates: PyTree, state: AdamState, params: PyTree = None, **extra: Any
+    ) -> tuple[PyTree, PyTree]:
+        count = state.count + np.int32(1)
+        mu, nu = mean_of(state.mu, updates, b1), square_mean_of(state.nu, updates, b2)
+        first, second = 1 - b1**count, 1 - b2**count
+        if nesterov:
+            ahead = 1 - b1 ** (count + 1)
+            mean = tree_map(lambda m, u: b1 * m / ahead + (1 - b1) * u / first, mu, updates)
+        else:
+            mean = tree_map(lambda m: m / first, mu)
+        given = tree_map(lambda m, v: m / (ops.sqrt(v / second + eps_root) + eps), mean, nu)
+        return given, AdamState(count, mu, nu)
+
+    return GradientTransformation(init, update)
+
+
+class SquareState(NamedTuple):
+    """The mean, or the sum, of squares of the updates."""
+
+    nu: Any
+
+
+def scale_by_rms(
+    decay: ArrayLike = 0.9, eps: ArrayLike = 1e-8, initial_scale: ArrayLike = 0.0
+) -> GradientTransformation:
+    """Divide by the root of the mean of squares plus eps (Hinton, lecture 6e of "Neural networks for machine learning",
+    2012)."""
+
+    def init(params: PyTree) -> SquareState:
+        return SquareState(tree_map(lambda z: z + initial_scale, zeros_like(params)))
+
+    def update(
+        updates: PyTree, state: SquareState, params: PyTree = None, **extra: Any
+    ) -> tuple[PyTree, PyTree]:
+        nu = square_mean_of(state.nu, updates, decay)
+        return tree_map(lambda u, v: u / ops.sqrt(v + eps), updates, nu), SquareState(nu)
+
+    return GradientTransformation(init, update)
+
+
+def scale_by_rss(initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e-7) -> GradientTransformation:
+    """Divide by the root of the sum of all squares so far (Duchi, Hazan and Singer, "Adaptive subgradient methods for
+    online learning and stochastic optimization", 2011)."""
+
+    def init(params: PyTree) -> SquareState:
+        return SquareState(tree_map(lambda z: z + initial_accumulator_value, zeros_like(params)))
+
+    def update(
+        updates: PyTree, state: SquareState, params: PyTree = None, **extra: Any
+    ) -> tuple[PyTree, PyTree]:
+        nu = tree_map(lambda s, u: s + ops.square(ops.absolute(u)), state.nu, updates)
+
+        def divide(u: Any, s: Any) -> Any:
+            positive = ops.greater(s, 0)
+            return u * ops.where(positive, 1 / ops.sqrt(ops.where(positive, s, 1.0) + eps), 0.0)
+
+        return tree_map(divide, updates, nu), SquareState(nu)
+
+    return GradientTransformation(init, update)
+
+
+class LionState(NamedTuple):
+    """The number of updates, and their mean."""
+
+    count: Any
+    mu: Any
+
+
+def scale_by_lion(b1: ArrayLike = 0.9, b2: ArrayLike = 0.99) -> GradientTransformation:
+    """The sign of a mean of the updates, in which the last one counts more than in the mean that is kept (Chen et al.,
+    "Symbolic discovery of optimization algorithms", 2023)."""
+
+    def update(
+        updates: PyTree, state: LionState, params: PyTree = None, **extra: Any
+    ) -> tuple[PyTree, PyTree]:
+        given = tree_map(lambda u, m: ops.sign((1 - b1) * u + b1 * m), updates, state.mu)
+        return given, LionState(state.count + np.int32(1), mean_of(state.mu, updates, b2))
+
+    return GradientTransformation(lambda params: LionState(no_steps(), zeros_like(params)), update)
+
+
+__all__ = [
+    "AdamState", "LionState", "SquareState", "TraceState", "scale_by_adam", "scale_by_lion", "scale_by_rms",
+    "scale_by_rss", "trace",
+]  # fmt: skip

@@ -1,0 +1,113 @@
+"""Optimizers: chains of transformations under their common names.
+
+A learning rate is a number, or a schedule: a function of the number of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..core.typing import ArrayLike, PyTree
+from .moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, trace
+from .transformations import (
+    GradientTransformation,
+    ScalarOrSchedule,
+    add_decayed_weights,
+    chain,
+    identity,
+    scale_by_learning_rate,
+)
+
+Mask = PyTree | Callable[[PyTree], PyTree] | None
+
+
+def sgd(
+    learning_rate: ScalarOrSchedule, momentum: ArrayLike | None = None, nesterov: bool = False
+) -> GradientTransformation:
+    """Steps down the gradient, with momentum if it is given; see `trace`.
+
+    >>> import fxgrad as fx
+    >>> optimizer = fx.optim.sgd(0.1)
+    >>> x, state = 1.0, optimizer.init(1.0)
+    >>> for _ in range(50):
+    ...     updates, state = optimizer.update(fx.grad(lambda x: (x - 3) ** 2)(x), state)
+    ...     x = fx.optim.apply_updates(x, updates)
+    >>> round(float(x), 3)
+    3.0
+    """
+    moving = identity() if momentum is None else trace(momentum, nesterov)
+    return chain(moving, scale_by_learning_rate(learning_rate))
+
+
+def momentum(
+    learning_rate: ScalarOrSchedule, decay: ArrayLike = 0.9, nesterov: bool = False
+) -> GradientTransformation:
+    """`sgd` with momentum."""
+    return sgd(learning_rate, decay, nesterov)
+
+
+def adam(
+    learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
+    eps_root: ArrayLike = 0.0, *, nesterov: bool = False,
+) -> GradientTransformation:  # fmt: skip
+    """Adam; arguments as of `scale_by_adam`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> optimizer = fx.optim.adam(0.1)
+    >>> @fx.jit
+    ... def step(x, state):
+    ...     value, gradient = fx.value_and_grad(lambda x: fnp.sum((x - 3) ** 2))(x)
+    ...     updates, state = optimizer.update(gradient, state, x)
+    ...     return fx.optim.apply_updates(x, updates), state, value
+    >>> x = np.zeros(2)
+    >>> state = optimizer.init(x)
+    >>> for _ in range(300):
+    ...     x, state, value = step(x, state)
+    >>> bool(value < 1e-6)
+    True
+    """
+    return chain(
+        scale_by_adam(b1, b2, eps, eps_root, nesterov=nesterov), scale_by_learning_rate(learning_rate)
+    )
+
+
+def adamw(
+    learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
+    eps_root: ArrayLike = 0.0, weight_decay: ArrayLike = 1e-4, mask: Mask = None, *, nesterov: bool = False,
+) -> GradientTransformation:  # fmt: skip
+    """Adam with weight decay beside the gradient (Loshchilov and Hutter, "Decoupled weight decay regularization",
+    2017)."""
+    return chain(
+        scale_by_adam(b1, b2, eps, eps_root, nesterov=nesterov),
+        add_decayed_weights(weight_decay, mask),
+        scale_by_learning_rate(learning_rate),
+    )
+
+
+def rmsprop(
+    learning_rate: ScalarOrSchedule, decay: ArrayLike = 0.9, eps: ArrayLike = 1e-8,
+    initial_scale: ArrayLike = 0.0, momentum: ArrayLike | None = None, nesterov: bool = False,
+) -> GradientTransformation:  # fmt: skip
+    """RMSProp; arguments as of `scale_by_rms` and `trace`."""
+    moving = identity() if momentum is None else trace(momentum, nesterov)
+    return chain(scale_by_rms(decay, eps, initial_scale), scale_by_learning_rate(learning_rate), moving)
+
+
+def adagrad(
+    learning_rate: ScalarOrSchedule, initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e-7
+) -> GradientTransformation:
+    """AdaGrad; arguments as of `scale_by_rss`."""
+    return chain(scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
+
+
+def lion(
+    learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.99, weight_decay: ArrayLike = 1e-3,
+    mask: Mask = None,
+) -> GradientTransformation:  # fmt: skip
+    """Lion, with decoupled weight decay; see `scale_by_lion`."""
+    return chain(
+        scale_by_lion(b1, b2), add_decayed_weights(weight_decay, mask), scale_by_learning_rate(learning_rate)
+    )
+
+
+__all__ = ["adagrad", "adam", "adamw", "lion", "momentum", "rmsprop", "sgd"]

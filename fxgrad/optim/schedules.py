@@ -1,0 +1,150 @@
+"""Schedules: functions from the number of steps, which may be traced, to a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .. import numpy as fnp
+from .. import ops
+from ..core.errors import StructureError
+
+Schedule = Callable[[Any], Any]
+
+
+def constant_schedule(value: Any) -> Schedule:
+    """The same number at all times."""
+    return lambda count: value
+
+
+def fraction_of(count: Any, steps: Any) -> Any:
+    """The part of so many steps that is over, between 0 and 1."""
+    return fnp.clip(count / steps, 0.0, 1.0)
+
+
+def polynomial_schedule(
+    init_value: Any, end_value: Any, power: Any, transition_steps: int, transition_begin: int = 0
+) -> Schedule:
+    """(init - end)·(1 - fraction)^power + end, from transition_begin on over transition_steps.
+
+    >>> import fxgrad as fx
+    >>> schedule = fx.optim.polynomial_schedule(1.0, 0.0, 2, 10)
+    >>> [float(schedule(k)) for k in (0, 5, 20)]
+    [1.0, 0.25, 0.0]
+    """
+    if transition_steps <= 0:
+        return constant_schedule(init_value)
+
+    def schedule(count: Any) -> Any:
+        left = 1 - fraction_of(count - transition_begin, transition_steps)
+        return (init_value - end_value) * left**power + end_value
+
+    return schedule
+
+
+def linear_schedule(
+    init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0
+) -> Schedule:
+    """From one number to another along a line."""
+    return polynomial_schedule(init_value, end_value, 1, transition_steps, transition_begin)
+
+
+def exponential_decay(
+    init_value: Any,
+    transition_steps: int,
+    decay_rate: Any,
+    transition_begin: int = 0,
+    staircase: bool = False,
+    end_value: Any = None,
+) -> Schedule:
+    """init·rate^(steps/transition_steps), from transition_begin on.
+
+    Args:
+        init_value: at first.
+        transition_steps: after how many steps the rate has been applied once.
+        decay_rate: the rate.
+        transition_begin: when it begins.
+        staircase: whole powers only.
+        end_value: where it stops; the least for a rate below 1, else the greatest.
+    """
+
+    def schedule(count: Any) -> Any:
+        passed = ops.maximum(count - transition_begin, 0)
+        exponent = passed / transition_steps
+        value = init_value * decay_rate ** (ops.floor(exponent) if staircase else exponent)
+        if end_value is None:
+            return value
+        return (ops.maximum if decay_rate < 1 else ops.minimum)(value, end_value)
+
+    return schedule
+
+
+def cosine_decay_schedule(
+    init_value: Any, decay_steps: int, alpha: float = 0.0, exponent: float = 1.0
+) -> Schedule:
+    """From init to alpha·init along half a cosine (Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm
+    restarts", 2016).
+
+    >>> import fxgrad as fx
+    >>> schedule = fx.optim.cosine_decay_schedule(1.0, 10)
+    >>> [round(float(schedule(k)), 6) for k in (0, 5, 10)]
+    [1.0, 0.5, 0.0]
+    """
+    if decay_steps <= 0:
+        raise StructureError(f"cosine_decay_schedule: decay_steps is positive, not {decay_steps}")
+
+    def schedule(count: Any) -> Any:
+        falling = 0.5 * (1 + ops.cos(math.pi * fraction_of(count, decay_steps)))
+        return init_value * ((1 - alpha) * falling**exponent + alpha)
+
+    return schedule
+
+
+def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
+    """One schedule after another, each counting from where it begins: the second from boundaries[0] on."""
+    if len(boundaries) != len(schedules) - 1:
+        raise StructureError(f"join_schedules: {len(schedules)} schedules with {len(boundaries)} boundaries")
+
+    def schedule(count: Any) -> Any:
+        value = schedules[0](count)
+        for boundary, following in zip(boundaries, schedules[1:]):
+            value = ops.where(ops.less(count, boundary), value, following(count - boundary))
+        return value
+
+    return schedule
+
+
+def warmup_cosine_decay_schedule(
+    init_value: float, peak_value: float, warmup_steps: int, decay_steps: int, end_value: float = 0.0,
+    exponent: float = 1.0,
+) -> Schedule:  # fmt: skip
+    """Up along a line over warmup_steps, then down along half a cosine until decay_steps."""
+    alpha = end_value / peak_value if peak_value else 0.0
+    return join_schedules(
+        [
+            linear_schedule(init_value, peak_value, warmup_steps),
+            cosine_decay_schedule(peak_value, decay_steps - warmup_steps, alpha, exponent),
+        ],
+        [warmup_steps],
+    )
+
+
+def piecewise_constant_schedule(
+    init_value: float, boundaries_and_scales: Mapping[int, float] | None = None
+) -> Schedule:
+    """A number that is multiplied by a scale after each of some numbers of steps."""
+
+    def schedule(count: Any) -> Any:
+        value: Any = init_value
+        for boundary, factor in sorted((boundaries_and_scales or {}).items()):
+            value = value * ops.where(ops.greater_equal(count, boundary), factor, 1.0)
+        return value
+
+    return schedule
+
+
+__all__ = [
+    "constant_schedule", "cosine_decay_schedule", "exponential_decay", "join_schedules", "linear_schedule",
+    "piecewise_constant_schedule", "polynomial_schedule", "warmup_cosine_decay_schedule",
+]  # fmt: skip

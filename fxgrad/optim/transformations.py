@@ -1,0 +1,263 @@
+"""Transformations of gradients: pairs of pure functions, and how they are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .. import numpy as fnp
+from .. import ops, random
+from ..core import pytree
+from ..core.errors import StructureError
+from ..core.typing import ArrayLike, Key, PyTree
+from ..numpy.composite import cast, dtype_of
+
+ScalarOrSchedule: TypeAlias = Any  # a number, or a function from the number of steps to one
+
+
+class GradientTransformation(NamedTuple):
+    """A transformation of gradients.
+
+    init(params) → state; update(updates, state, params=None) → (updates, state), where `updates` are gradients at
+    first. The state is a pytree of arrays.
+    """
+
+    init: Callable[[PyTree], PyTree]
+    update: Callable[..., tuple[PyTree, PyTree]]
+
+
+class EmptyState(NamedTuple):
+    """The state of a transformation that remembers nothing."""
+
+
+def stateless(function: Callable[[PyTree, PyTree], PyTree]) -> GradientTransformation:
+    """Make a transformation that remembers nothing of a function (updates, params) → updates."""
+
+    def update(updates: PyTree, state: PyTree, params: PyTree = None, **extra: Any) -> tuple[PyTree, PyTree]:
+        return function(updates, params), state
+
+    return GradientTransformation(lambda params: EmptyState(), update)
+
+
+def identity() -> GradientTransformation:
+    """The transformation that changes nothing."""
+    return stateless(lambda updates, params: updates)
+
+
+def chain(*transformations: GradientTransformation) -> GradientTransformation:
+    """Apply transformations one after another, the first one to the gradients. The state is the tuple of theirs.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> optimizer = fx.optim.chain(fx.optim.clip(1.0), fx.optim.scale(-0.5))
+    >>> updates, _ = optimizer.update(np.array([3.0, -0.2]), optimizer.init(np.zeros(2)))
+    >>> updates
+    array([-0.5,  0.1])
+    """
+
+    def init(params: PyTree) -> PyTree:
+        return tuple([t.init(params) for t in transformations])
+
+    def update(updates: PyTree, state: PyTree, params: PyTree = None, **extra: Any) -> tuple[PyTree, PyTree]:
+        if len(state) != len(transformations):
+            raise StructureError(
+                f"chain: a state of {len(state)} parts for {len(transformations)} transformations",
+                hint="the state that optimizer.init(params), or the last update, returned",
+            )
+        states = []
+        for t, s in zip(transformations, state):
+            updates, s = t.update(updates, s, params, **extra)
+            states.append(s)
+        return updates, tuple(states)
+
+    return GradientTransformation(init, update)
+
+
+def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
+    """Add updates to parameters, which keep their dtypes; None stands for no update.
+
+    >>> import fxgrad as fx
+    >>> fx.optim.apply_updates({"w": 1.0}, {"w": 0.5})
+    {'w': 1.5}
+    """
+
+    def add(p: Any, u: Any) -> Any:
+        return p if u is None else like(p + u, p)
+
+    return pytree.map(add, params, updates)
+
+
+def like(value: Any, other: Any) -> Any:
+    """Convert a value to the dtype of another; Python's numbers stay what they become."""
+    return cast(value, dtype_of(other)) if hasattr(other, "dtype") else value
+
+
+def zeros_like(params: PyTree) -> PyTree:
+    """Zeros of the shapes and dtypes of parameters."""
+    return pytree.map(lambda p: fnp.zeros_like(p, dtype=float if isinstance(p, int) else None), params)
+
+
+# -- scales ------------------------------------------
+def scale(factor: ArrayLike) -> GradientTransformation:
+    """Multiply by a number."""
+    return stateless(lambda updates, params: pytree.map(lambda u: like(factor * u, u), updates))
+
+
+class CountState(NamedTuple):
+    """How many updates there were."""
+
+    count: Any
+
+
+def no_steps() -> Any:
+    """The number of steps at first."""
+    return np.zeros((), np.int32)
+
+
+def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
+    """Multiply by a function of the number of updates that there were."""
+
+    def update(
+        updates: PyTree, state: CountState, params: PyTree = None, **extra: Any
+    ) -> tuple[PyTree, PyTree]:
+        factor = schedule(state.count)
+        return pytree.map(lambda u: like(factor * u, u), updates), CountState(state.count + np.int32(1))
+
+    return GradientTransformation(lambda params: CountState(no_steps()), update)
+
+
+def scale_by_learning_rate(learning_rate: ScalarOrSchedule) -> GradientTransformation:
+    """Multiply by minus a learning rate, which may be a schedule: a step down the gradient."""
+    if callable(learning_rate):
+        return scale_by_schedule(lambda count: -learning_rate(count))
+    return scale(-learning_rate)
+
+
+def add_decayed_weights(
+    weight_decay: ArrayLike = 0.0, mask: PyTree | Callable[[PyTree], PyTree] | None = None
+) -> GradientTransformation:
+    """Add weight_decay times the parameters.
+
+    Args:
+        weight_decay: the factor.
+        mask: a pytree of truth values, a prefix of the parameters, or a function that makes it of them: which are
+            decayed; all by default.
+    """
+
+    def decay(updates: PyTree, params: PyTree) -> PyTree:
+        need_params(params, "add_decayed_weights")
+        chosen = mask(params) if callable(mask) else mask
+        flags = [True] * len(pytree.leaves(params))
+        if chosen is not None:
+            flags = pytree.flatten_prefix(chosen, params, "add_decayed_weights: mask")
+        given, structure = pytree.flatten(updates)
+        found = [
+            like(u + weight_decay * p, u) if flag else u
+            for u, p, flag in zip(given, pytree.leaves(params), flags, strict=True)
+        ]
+        return pytree.unflatten(structure, found)
+
+    return stateless(decay)
+
+
+def need_params(params: PyTree, name: str) -> None:
+    """Raise where a transformation that depends on the parameters is not given them."""
+    if params is None:
+        raise StructureError(
+            f"{name} needs the parameters", hint="optimizer.update(gradients, state, params)"
+        )
+
+
+# -- bounds ------------------------------------------
+def clip(max_delta: ArrayLike) -> GradientTransformation:
+    """Bring each entry into [-max_delta, max_delta]."""
+    return stateless(
+        lambda updates, params: pytree.map(lambda u: fnp.clip(u, -max_delta, max_delta), updates)
+    )
+
+
+def global_norm(updates: PyTree) -> Any:
+    """The norm of all entries together.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> float(fx.optim.global_norm({"a": np.array([3.0]), "b": 4.0}))
+    5.0
+    """
+    squares = [fnp.sum(ops.square(ops.absolute(u))) for u in pytree.leaves(updates)]
+    return ops.sqrt(sum(squares[1:], squares[0])) if squares else 0.0
+
+
+def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
+    """Scale all entries down so that their norm together is max_norm at most (Pascanu, Mikolov and Bengio, "On the
+    difficulty of training recurrent neural networks", 2012)."""
+
+    def shorten(updates: PyTree, params: PyTree) -> PyTree:
+        norm = global_norm(updates)
+        factor = max_norm / ops.maximum(norm, max_norm)
+        return pytree.map(lambda u: like(factor * u, u), updates)
+
+    return stateless(shorten)
+
+
+# -- privacy ------------------------------------------
+class PrivateState(NamedTuple):
+    """The key of the next noise."""
+
+    key: Any
+
+
+def differentially_private_aggregate(
+    l2_norm_clip: float, noise_multiplier: float, key: Key
+) -> GradientTransformation:
+    """Average per-sample gradients, each shortened to a norm, with normal noise (Abadi et al., "Deep learning with
+    differential privacy", 2016). It comes first in a chain: its gradients have a leading axis of samples, as
+    fx.vmap(fx.grad(loss), (None, 0)) gives them.
+
+    Args:
+        l2_norm_clip: the greatest norm of one sample's gradient.
+        noise_multiplier: the standard deviation of the noise in the sum, in units of that norm.
+        key: a key of random numbers.
+
+    Raises:
+        StructureError: leaves do not have the same number of samples.
+    """
+
+    def init(params: PyTree) -> PrivateState:
+        return PrivateState(key)
+
+    def update(
+        updates: PyTree, state: PrivateState, params: PyTree = None, **extra: Any
+    ) -> tuple[PyTree, PyTree]:
+        leaves, structure = pytree.flatten(updates)
+        sizes = {u.shape[0] if u.ndim else None for u in leaves}
+        if len(sizes) != 1 or None in sizes:
+            raise StructureError(
+                "differentially_private_aggregate takes gradients with a leading axis of samples, of one size",
+                hint="fx.vmap(fx.grad(loss), (None, 0))(params, batch)",
+            )
+        (count,) = sizes
+        squares = [fnp.sum(ops.square(u), tuple(range(1, u.ndim))) for u in leaves]
+        norms = ops.sqrt(sum(squares[1:], squares[0]))
+        factors = l2_norm_clip / ops.maximum(norms, l2_norm_clip)
+        following, *keys = random.split(state.key, len(leaves) + 1)
+        means = []
+        for u, k in zip(leaves, keys):
+            total = fnp.tensordot(factors, u, (0, 0))
+            noise = l2_norm_clip * noise_multiplier * random.normal(k, total.shape, total.dtype)
+            means.append(like((total + noise) / count, u))
+        return pytree.unflatten(structure, means), PrivateState(following)
+
+    return GradientTransformation(init, update)
+
+
+def per_sample_global_norm(updates: PyTree) -> Any:
+    """The norms of per-sample gradients: one for each entry of the leading axis."""
+    return ops.sqrt(sum(fnp.sum(ops.square(u), tuple(range(1, u.ndim))) for u in pytree.leaves(updates)))
+
+
+__all__ = [
+    "CountState", "EmptyState", "GradientTransformation", "PrivateState", "add_decayed_weights", "apply_updates",
+    "chain", "clip", "clip_by_global_norm", "differentially_private_aggregate", "global_norm", "identity",
+    "per_sample_global_norm", "scale", "scale_by_learning_rate", "scale_by_schedule", "stateless",
+]  # fmt: skip

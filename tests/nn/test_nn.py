@@ -1,0 +1,57 @@
+"""fxgrad.nn by itself: derivatives against finite differences, under jit and vmap, in tails, and errors. (Values are
+compared with JAX's in tests/parity/test_jax_nn.py.)"""
+
+import numpy as np
+import pytest
+
+import fxgrad as fx
+import fxgrad.numpy as fnp
+from fxgrad.nn import activations, rows
+from tests.ways import same
+
+nn = fx.nn
+X = np.array([[-2.3, -0.4, 0.6], [1.7, 3.1, -1.2]])
+FUNCTIONS = {
+    **{name: getattr(nn, name) for name in activations.__all__ if name not in ("glu", "log1mexp")},
+    "glu": lambda x: nn.glu(x, 0),
+    "log1mexp": lambda x: nn.log1mexp(fnp.abs(x)),
+    "gelu, exact": lambda x: nn.gelu(x, approximate=False),
+    "softmax": nn.softmax,
+    "log_softmax": lambda x: nn.log_softmax(x, 0),
+    "logsumexp": lambda x: nn.logsumexp(x, 1, b=np.array([1.0, 0.0, 2.0])),
+    "logmeanexp": lambda x: nn.logmeanexp(x, 0, where=X > -2),
+    "standardize": lambda x: nn.standardize(x, epsilon=0.1),
+    "attention": lambda x: nn.dot_product_attention(*[fnp.reshape(x, (3, 1, 2))] * 3, is_causal=True),
+}
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_derivatives(f):
+    fx.testing.check_grads(f, (X,), order=2)
+    same(fx.jit(f)(X), f(X))
+    batch = np.stack([X, X - 0.3])
+    same(fx.vmap(f)(batch), np.stack([f(x) for x in batch]))
+    assert f(X.astype("float32")).dtype == np.float32
+
+
+def test_every_name_is_there():
+    assert {*activations.__all__, *rows.__all__, "dot_product_attention", "initializers"} <= {*dir(nn)}
+
+
+def test_tails():
+    far = np.array([-1e4, -750.0, 750.0, 1e4])
+    with np.errstate(all="raise", under="ignore"):
+        same(nn.log_sigmoid(far), np.array([-1e4, -750.0, 0, 0]))
+        same(nn.squareplus(np.array([-1e8])), np.array([1e-8]))
+        assert nn.logsumexp([]) == -np.inf
+        assert nn.log1mexp(1e-20) == pytest.approx(np.log(1e-20)) and nn.log1mexp(800.0) == 0
+        same(nn.softmax(far), np.array([0, 0, 0, 1.0]))
+
+
+def test_errors():
+    with pytest.raises(fx.ShapeError, match="odd size"):
+        nn.glu(X)
+    with pytest.raises(fx.UnsupportedError, match="cudnn"):
+        nn.dot_product_attention(X, X, X, implementation="cudnn")
+    with pytest.raises(AttributeError):
+        nn.missing  # noqa: B018
