@@ -131,7 +131,7 @@ def scale_by_learning_rate(learning_rate: ScalarOrSchedule) -> GradientTransform
     """Multiply by minus a learning rate, which may be a schedule: a step down the gradient."""
     if callable(learning_rate):
         return scale_by_schedule(lambda count: -learning_rate(count))
-    return scale(-learning_rate)
+    return scale(ops.negative(learning_rate))
 
 
 def add_decayed_weights(

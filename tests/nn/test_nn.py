@@ -18,7 +18,7 @@ FUNCTIONS = {
     "gelu, exact": lambda x: nn.gelu(x, approximate=False),
     "softmax": nn.softmax,
     "log_softmax": lambda x: nn.log_softmax(x, 0),
-    "logsumexp": lambda x: nn.logsumexp(x, 1, b=np.array([1.0, 0.0, 2.0])),
+    "logsumexp": lambda x: nn.logsumexp(x, 1, b=np.array([1, 0, 2], "float32")),
     "logmeanexp": lambda x: nn.logmeanexp(x, 0, where=X > -2),
     "standardize": lambda x: nn.standardize(x, epsilon=0.1),
     "attention": lambda x: nn.dot_product_attention(*[fnp.reshape(x, (3, 1, 2))] * 3, is_causal=True),
