@@ -130,7 +130,7 @@ def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
 def scale_by_learning_rate(learning_rate: ScalarOrSchedule) -> GradientTransformation:
     """Multiply by minus a learning rate, which may be a schedule: a step down the gradient."""
     if callable(learning_rate):
-        return scale_by_schedule(lambda count: -learning_rate(count))
+        return scale_by_schedule(lambda count: ops.negative(learning_rate(count)))
     return scale(ops.negative(learning_rate))
 
 
