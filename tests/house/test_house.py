@@ -28,7 +28,7 @@ FLOORS = [
     },  # `check=True` is a parameter of transforms, and checks are programs over transforms
     {"control"},
     {"numpy", "scipy", "lax", "random", "nn", "tree", "debug", "testing", "profiling", "checkpoint_policies"},
-    {"optim"},
+    {"optim", "custom_batching"},
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
 KERNELS_MAY_IMPORT = {

@@ -384,3 +384,54 @@ def test_collectives_inside_rules():
     centred = V - V.mean()
     same(fx.vmap(f, axis_name="i")(V), centred)
     same(fx.grad(lambda x: fnp.sum(fx.vmap(f, axis_name="i")(x) ** 2))(V), 2 * centred)
+
+
+# -- JAX's names ------------------------------------------
+def test_custom_vmap():
+    seen = []
+
+    @fx.custom_batching.custom_vmap
+    def f(x, d):
+        return {"y": x * d["w"]}
+
+    @f.def_vmap
+    def rule(size, batched, x, d):
+        seen.append((size, batched))
+        return {"y": x * d["w"] + 100}, {"y": True}
+
+    x, w = np.arange(3.0), np.float64(2.0)
+    same(fx.vmap(f, (0, None))(x, {"w": w})["y"], 2 * x + 100)
+    assert seen == [(3, [True, {"w": False}])]
+    same(f(x, {"w": w})["y"], 2 * x)
+    same(fx.grad(lambda x: fnp.sum(f(x, {"w": w})["y"]))(x), np.full(3, 2.0))
+    same(fx.jit(fx.vmap(f, (0, None)))(x, {"w": w})["y"], 2 * x + 100)
+
+
+def test_custom_vmap_over_a_function_with_rules():
+    @fx.custom_batching.custom_vmap
+    @fx.custom_jvp
+    def f(x):
+        return x * x
+
+    f.defjvp(lambda p, t: (f(*p), 5.0 * t[0]))
+    f.def_vmap(lambda size, batched, x: (f(x), True))
+    assert fx.grad(f)(3.0) == 5.0
+    same(fx.vmap(f)(np.arange(3.0)), np.arange(3.0) ** 2)
+    with pytest.raises(AttributeError):
+        f.missing  # noqa: B018
+
+
+def test_sequential_vmap():
+    shapes = []
+
+    @fx.custom_batching.sequential_vmap
+    def f(x, c):
+        shapes.append(x.shape)
+        return x @ c, c
+
+    xs, c = np.arange(6.0).reshape(3, 2), np.array([1.0, -1.0])
+    y, kept = fx.vmap(f, (0, None))(xs, c)
+    same(y, xs @ c)
+    same(kept, np.stack([c] * 3))
+    assert set(shapes) == {(2,)}
+    same(fx.grad(lambda c: fnp.sum(fx.vmap(f, (0, None))(xs, c)[0] ** 2))(c), 2 * xs.T @ (xs @ c))
