@@ -141,19 +141,26 @@ class Switch(HigherOrder, OperandPullback):
     def batch_by_selection(
         self, index: Any, operands: Sequence[Any], flags: Sequence[bool], size: int, branches: Sequence[Graph]
     ) -> tuple[list[Any], list[bool]]:
-        """Run all branches, and select for each entry the result of its own."""
+        """Run all branches, and select for each entry the result of its own. What all branches hand through is the same
+        for every entry."""
         index = ops.minimum(ops.maximum(ops.convert(index, dtype=np.dtype(np.int64)), 0), len(branches) - 1)
-        results: list[Any] = []
         with np.errstate(all="ignore"):  # in entries that take another branch
-            for number, branch in enumerate(branches):
-                ys, found = vmap_flat(branch, operands, flags, size)
-                ys = [ensure_batched(y, f, size) for y, f in zip(ys, found)]
-                here = ops.equal(index, number)
-                results = [
-                    ops.where(ops.reshape(here, shape=(size, *[1] * (aval_of(y).ndim - 1))), y, r)
-                    for y, r in zip(ys, results or ys)
-                ]
-        return results, [True] * len(results)
+            found = [vmap_flat(branch, operands, flags, size) for branch in branches]
+            heres = [ops.equal(index, number) for number in range(len(branches))]
+            results, batched = [], []
+            for ys, fs in zip(zip(*[ys for ys, _ in found]), zip(*[fs for _, fs in found])):
+                batched.append(any(fs) or any(y is not ys[0] for y in ys))
+                results.append(select_entries(heres, ys, fs, size) if batched[-1] else ys[0])
+        return results, batched
+
+
+def select_entries(heres: Sequence[Any], ys: Sequence[Any], is_batched: Sequence[bool], size: int) -> Any:
+    """Select for each entry of a batch the value of the branch that is its own."""
+    result, *others = [ensure_batched(y, f, size) for y, f in zip(ys, is_batched)]
+    shape = (size, *[1] * (aval_of(result).ndim - 1))
+    for here, y in zip(heres[1:], others):
+        result = ops.where(ops.reshape(here, shape=shape), y, result)
+    return result
 
 
 def jvp_branches(branches: Sequence[Graph], active: Any) -> tuple[tuple[Graph, ...], Any]:

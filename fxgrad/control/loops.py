@@ -381,9 +381,10 @@ class While(HigherOrder, PullbackRule):
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
         """Batch a loop whose entries end at different steps: it runs until all have ended, and leaves alone
-        those that have."""
+        those that have. What no step changes is the same for every entry."""
         cond, body, consts = params["cond"], params["body"], params["consts"]
-        flags = (*is_batched[:consts], *[True] * len(body.outputs))
+        changed = [a is not v for a, v in zip(body.outputs, body.inputs[consts:])]
+        flags = (*is_batched[:consts], *[c or b for c, b in zip(changed, is_batched[consts:])])
         fixed, state = split_list(add_batch_axes(values, is_batched, flags, size), consts)
         first, goes_on, step = joint_loop_graphs(body, cond, consts, flags, size)
         new = {**params, "cond": goes_on, "body": step}
@@ -399,13 +400,14 @@ def joint_loop_graphs(
     """Return the condition of every entry, the condition of the loop, and its body, for a batch; the first
     carry tells which entries go on."""
     every, _ = batch_graph(cond, flags, size, (True,))
-    all_of_them, _ = batch_graph(body, flags, size, (True,) * len(body.outputs))
+    moving = flags[consts:]
+    all_of_them, _ = batch_graph(body, flags, size, moving)
 
     def step(*operands: Any) -> list[Any]:
         fixed, (active,), state = split_list(operands, consts, 1)
         new = all_of_them(*fixed, *state)
-        masks = [ops.reshape(active, shape=(size, *[1] * (aval_of(n).ndim - 1))) for n in new]
-        state = [ops.where(mask, n, s) for mask, n, s in zip(masks, new, state)]
+        masks = [ops.reshape(active, shape=(size, *[1] * (max(aval_of(n).ndim, 1) - 1))) for n in new]
+        state = [ops.where(mask, n, s) if m else s for mask, n, s, m in zip(masks, new, state, moving)]
         return [*every(*fixed, *state), *state]
 
     avals = batch_avals(body, flags, size)

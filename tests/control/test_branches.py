@@ -202,3 +202,22 @@ def test_errors_name_the_argument_and_the_users_line(call, words):
     with pytest.raises(fx.FxgradError, match=f"(?s){words}.*") as error:
         call()
     assert "control/test_branches.py" in str(error.value)
+
+
+def test_what_no_branch_changes_stays_unmapped():
+    """Only the predicate is mapped: what all branches hand through is one value, and not a batch of it."""
+    x, y = np.arange(3.0), 3.0
+    f = fx.vmap(
+        lambda x, y: lax.cond(x < 1, lambda y: (y, y + 1), lambda y: (y, y - 1), y), (0, None), (None, 0)
+    )
+    for g in (f, fx.jit(f)):
+        same(g(x, y), (3.0, np.array([4.0, 2.0, 2.0])))
+    loop = fx.vmap(
+        lambda x, y: lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + s[1], s[1]), (x, y)),
+        (0, None),
+        (0, None),
+    )
+    for g in (loop, fx.jit(loop)):
+        same(g(x, 2.0), (np.array([6.0, 5.0, 6.0]), 2.0))
+    with pytest.raises(fx.AxisError, match="out_axes is None"):
+        fx.vmap(lambda x, y: lax.cond(x < 1, lambda y: y, lambda y: -y, y), (0, None), None)(x, y)
