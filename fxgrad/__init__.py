@@ -62,10 +62,34 @@ _HOMES = {
     "core.source_info": ("set_traceback_filtering",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-_SUBMODULES = ("checkpoint_policies", "compat", "custom_batching", "debug", "lax", "nn", "numpy", "optim", "random", "testing", "tree")
+_SUBMODULES = (
+    "checkpoint_policies",
+    "compat",
+    "custom_batching",
+    "debug",
+    "lax",
+    "nn",
+    "numpy",
+    "optim",
+    "random",
+    "testing",
+    "tree",
+)
 
 if TYPE_CHECKING:
-    from . import checkpoint_policies, compat, custom_batching, debug, lax, nn, numpy, optim, random, testing, tree
+    from . import (
+        checkpoint_policies,
+        compat,
+        custom_batching,
+        debug,
+        lax,
+        nn,
+        numpy,
+        optim,
+        random,
+        testing,
+        tree,
+    )
     from .core.array_type import block_until_ready
     from .core.aval import Aval, float0
     from .core.errors import (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .accelerator import get_device_module
     from .amp import GradScaler
     from .compiler import compile
-    from .cuda import OutOfMemoryError
+    from .cuda import AcceleratorError, OutOfMemoryError
     from .door.finder import install, uninstall
     from .serialization import load, save
     from .utils.dlpack import to_dlpack
@@ -44,7 +44,7 @@ LazyPackage.of(
         "accelerator": "get_device_module",
         "amp": "GradScaler",
         "compiler": "compile",
-        "cuda": "OutOfMemoryError",
+        "cuda": "AcceleratorError OutOfMemoryError",
         "door.finder": "install uninstall",
         "serialization": "load save",
         "utils.dlpack": "to_dlpack",

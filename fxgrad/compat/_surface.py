@@ -5,12 +5,24 @@ from math import e, inf, nan, pi
 
 from ..numpy import methods as _methods  # traced values behave like arrays
 from ..numpy import protocol as _protocol
+from ._core.absence import make_absent as _make_absent
 from ._core.backward import saved_tensors as _saved_tensors
 from ._core.dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
 from ._core.storage import TypedStorage, UntypedStorage
 from ._core.tensor import Size, Tensor
 from ._declare.spaces import SPACES
-from ._make import attributes, creation, devices, other_devices, sampling, strided, windows
+from ._make import (
+    attributes,
+    creation,
+    devices,
+    filling,
+    other_devices,
+    sampling,
+    strided,
+    tensor_types,
+    windows,
+    wrappers,
+)
 from ._read import conditions, control_flow, conversion, numpy_protocol, printing, python_protocols, settings
 from .amp import autocast_mode as _autocast_mode
 from .autograd import anomaly_mode as _anomaly_mode
@@ -20,9 +32,19 @@ from .autograd import members as _members
 from .autograd import node as _node
 from .func import vectorize as _vectorize
 from .ops import _surface as _operations
+from .sparse import dense as _dense_answers
 from .sparse import members as _sparse_members
 
 newaxis = None
+# What programs ask `isinstance` of, though nothing here is one.
+SymBool, SymFloat, SymInt = (
+    _make_absent(f"torch.{_name}", "sizes are numbers here") for _name in ("SymBool", "SymFloat", "SymInt")
+)
+Event, Stream = (
+    _make_absent(f"torch.{_name}", "work on a device is in the stream that CuPy has chosen")
+    for _name in ("Event", "Stream")
+)
+Future = _make_absent("torch.Future", "nothing runs asynchronously here")
 Tensor.attach(**SPACES["method"])
 globals().update(SPACES["function"] | PUBLIC)
 
@@ -38,6 +60,7 @@ NAMESPACES = [
     "fft",
     "func",
     "jit",
+    "library",
     "linalg",
     "multiprocessing",
     "nn",

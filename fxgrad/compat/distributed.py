@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._core.absence import make_absent
+from ._core.absence import is_asked, make_absent
 
 
 def is_available() -> bool:
@@ -45,7 +45,7 @@ NAMES = """
 
 def __getattr__(name: str) -> Any:
     """Return what stands for a name of torch's that is not here."""
-    if name not in NAMES.split():
+    if name not in NAMES.split() or is_asked():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return make_absent(f"torch.distributed.{name}", "a program runs in one process here")
 

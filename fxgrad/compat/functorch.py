@@ -9,12 +9,19 @@ from . import _surface  # noqa: F401  Tensors have all their methods
 from ._core.absence import make_absent
 from ._core.errors import TensorError
 from ._core.tensor import Tensor
-from .func.forward import jvp
-from .func.functionalization import functionalize
-from .func.jacobian import hessian, jacfwd, jacrev
-from .func.reverse import grad, grad_and_value, vjp
-from .func.stateless import functional_call, stack_module_state
-from .func.vectorize import vmap
+from .func._surface import (
+    functional_call,
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    stack_module_state,
+    vjp,
+    vmap,
+)
 from .nn.modules.module import Module
 
 if TYPE_CHECKING:

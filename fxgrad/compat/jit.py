@@ -36,6 +36,7 @@ class ScriptModule(Module):
 RecursiveScriptModule = ScriptModule
 ScriptFunction = make_absent("torch.jit.ScriptFunction", NOT_SCRIPTED)
 CompilationUnit = make_absent("torch.jit.CompilationUnit", NOT_SCRIPTED)
+_get_trace_graph = make_absent("torch.jit._get_trace_graph", NOT_SCRIPTED)
 save = make_absent("torch.jit.save", NOT_SCRIPTED)
 load = make_absent("torch.jit.load", NOT_SCRIPTED)
 
@@ -71,7 +72,8 @@ def export(fn: Any) -> Any:
     return fn
 
 
-unused = script_method = script_if_tracing = _overload = _overload_method = _copy_to_script_wrapper = export
+unused = script_method = script_if_tracing = _script_if_tracing = _drop = export
+_overload = _overload_method = _copy_to_script_wrapper = export
 
 
 def interface(obj: Any) -> Any:
@@ -161,6 +163,8 @@ def set_fusion_strategy(strategy: object) -> list[Any]:
 def enable_onednn_fusion(enabled: bool) -> None:
     """Accept a switch that changes nothing."""
 
+
+_isinstance, _fork, _wait = isinstance, fork, wait
 
 __all__ = [
     "Attribute",

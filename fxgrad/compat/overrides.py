@@ -2,44 +2,69 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from contextlib import nullcontext
 from functools import wraps
-from types import ModuleType
+from types import FunctionType, MethodWrapperType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import _surface  # Tensors have all their methods
-from ._core.overriding import BaseTorchFunctionMode, TorchFunctionMode, call_first, find_overriders
+from . import _surface  # noqa: F401  Tensors have all their methods
+from ._core.overriding import (
+    NEVER_OVERRIDDEN,
+    NOT_OVERRIDDEN,
+    OWN_ATTRIBUTES,
+    BaseTorchFunctionMode,
+    TorchFunctionMode,
+    asks,
+    call_override,
+    find_overriders,
+    is_tensor_like,
+    readers_of_others,
+    skip_next_question,
+)
 from ._core.tensor import Tensor
 from ._declare.spaces import SPACES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+# Functions that make Tensors of what is none: modes override them, operands do not.
+MAKERS = {
+    "arange", "as_strided", "as_tensor", "asarray", "bartlett_window", "blackman_window", "cond", "empty",
+    "empty_permuted", "empty_strided", "eye", "fftfreq", "frombuffer", "full", "hamming_window", "hann_window",
+    "kaiser_window", "linspace", "logspace", "new", "new_empty", "new_empty_strided", "new_full", "new_ones",
+    "new_tensor", "new_zeros", "normal", "ones", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "randperm", "range", "result_type", "rfftfreq", "scalar_tensor", "sparse_coo_tensor",
+    "sparse_csr_tensor", "tensor", "tril_indices", "triu_indices", "vander", "zeros"
+}  # fmt: skip
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether any of these arguments overrides functions.
+    """Whether any of these arguments overrides functions, or a mode does.
 
     >>> import fxgrad.compat as torch
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
     """
-    return bool(find_overriders(relevant_args))
+    return asks(relevant_args)
 
 
 def has_torch_function_unary(relevant_arg: Any) -> bool:
-    """Whether this argument overrides functions."""
-    return has_torch_function((relevant_arg,))
+    """Whether this argument overrides functions, or a mode does."""
+    return asks((relevant_arg,))
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
-    """Whether any of these arguments overrides functions."""
-    return has_torch_function(relevant_args)
+    """Whether any of these arguments overrides functions, or a mode does."""
+    return asks(relevant_args)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Call what arguments have in the place of a function, and return its result.
+    """Call what a mode or arguments have in the place of a function, and return its result.
 
     Args:
         public_api: the function, as users know it.
@@ -48,8 +73,26 @@ def handle_torch_function(
 
     Raises:
         TypeError: none of them has an answer.
+
+    >>> import fxgrad.compat as torch
+    >>> class Length:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return func.__name__, types
+    >>> def double(x):
+    ...     if torch.overrides.has_torch_function((x,)):
+    ...         return torch.overrides.handle_torch_function(double, (x,), x)
+    ...     return 2 * x
+    >>> double(Length())[0]
+    'double'
     """
-    return call_first(public_api, find_overriders(relevant_args), args, kwargs)
+    found = call_override(public_api, args, kwargs, tuple(relevant_args))
+    if found is NOT_OVERRIDDEN:
+        name = f"{public_api.__module__}.{public_api.__name__}"
+        raise TypeError(
+            f"no implementation found for '{name}' on types that implement __torch_function__: []"
+        )
+    return found
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
@@ -62,32 +105,70 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = find_overriders(dispatcher(*args, **kwargs))
-            return call_first(call, found, args, kwargs) if found else function(*args, **kwargs)
+            relevant = tuple(dispatcher(*args, **kwargs))
+            found = call_override(call, args, kwargs, relevant) if asks(relevant) else NOT_OVERRIDDEN
+            return function(*args, **kwargs) if found is NOT_OVERRIDDEN else found
 
         return call
 
     return decorate
 
 
-def is_tensor_like(inp: Any) -> bool:
-    """Whether an object is a Tensor, or has `__torch_function__`."""
-    return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+def redispatch_function(
+    func: Callable[..., Any],
+    types: Sequence[type],
+    args: Sequence[Any] = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """Call a function without asking who overrides it; the functions that it calls ask again.
+
+    Args:
+        func, types, args, kwargs: what `__torch_function__` was called with.
+    """
+    with skip_next_question():
+        return func(*args, **(kwargs or {}))
+
+
+def enable_reentrant_dispatch() -> AbstractContextManager[None]:
+    """Return a context manager that changes nothing: inside `__torch_dispatch__` functions ask as elsewhere."""
+    return nullcontext()
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function is a method of Tensors or reads one of their properties."""
-    return func in SPACES["method"].values() or getattr(func, "__name__", "") == "__get__"
+    """Whether a function is a method of Tensors or reads one of their properties. (A function that is there as
+    `torch.add` and as `Tensor.add` is one of both.)"""
+    return func in overridable_methods() or getattr(func, "__name__", "") == "__get__"
+
+
+def overridable_methods() -> list[Callable[..., Any]]:
+    """The methods of Tensors that may be overridden."""
+    return [f for name, f in SPACES["method"].items() if is_overridable(name, f)]
+
+
+def is_overridable(name: str, member: Any) -> bool:
+    """Whether a member of a namespace is a function that operands may override."""
+    return type(member) is FunctionType and name not in NEVER_OVERRIDDEN and name not in MAKERS
+
+
+def tensor_attributes() -> dict[str, property]:
+    """The properties of Tensors, by name."""
+    return {n: p for n, p in vars(Tensor).items() if type(p) is property and n not in OWN_ATTRIBUTES}
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """Return the functions that `__torch_function__` is asked about, by the module or class that has them."""
+    """Return the functions that `__torch_function__` is asked about, by the module, class or property that has them.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.add in torch.overrides.get_overridable_functions()[torch]
+    True
+    """
     found: dict[Any, list[Callable[..., Any]]] = {}
     for space, members in SPACES.items():
         place = Tensor if space == "method" else find_place(space)
-        functions = [f for n, f in members.items() if callable(f) and not isinstance(f, type | property)]
         if place is not None:
-            found[place] = functions
+            found[place] = [f for name, f in members.items() if is_overridable(name, f)]
+    for attribute in tensor_attributes().values():
+        found[attribute] = [attribute.__get__]
     return found
 
 
@@ -100,16 +181,34 @@ def find_place(space: str) -> ModuleType | None:
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Return, for each overridable function, a function of the same arguments that returns -1."""
-    return {
-        f: lambda *args, **kwargs: -1 for functions in get_overridable_functions().values() for f in functions
-    }
+    """Return, for each overridable function, a function with the same parameters that returns -1."""
+    functions = (f for found in get_overridable_functions().values() for f in found)
+    return {f: make_constant(f) for f in functions}
+
+
+def make_constant(function: Callable[..., Any]) -> Callable[..., int]:
+    """Make a function that takes what another takes, and returns -1."""
+
+    def answer(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    answer.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return answer
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Return the functions of torch that cannot be overridden: those that make Tensors, and ask about settings."""
-    overridable = {f for functions in get_overridable_functions().values() for f in functions}
-    return {f for f in vars(_surface).values() if callable(f) and f not in overridable}
+    """Return the functions of torch that operands cannot override: those that make Tensors, and are about settings."""
+    return {
+        f
+        for members in SPACES.values()
+        for name, f in members.items()
+        if type(f) is FunctionType and not is_overridable(name, f)
+    }
+
+
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """Return the functions whose results keep their classes in the `__torch_function__` of Tensors."""
+    return set(readers_of_others())
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
@@ -118,7 +217,12 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     >>> import fxgrad.compat as torch
     >>> torch.overrides.resolve_name(torch.nn.functional.relu)
     'torch.nn.functional.relu'
+    >>> torch.overrides.resolve_name(torch.Tensor.shape.__get__)
+    'torch.Tensor.shape.__get__'
     """
+    if isinstance(f, MethodWrapperType):
+        held = next((n for n, p in tensor_attributes().items() if p is f.__self__), None)
+        return None if held is None else f"torch.Tensor.{held}.{f.__name__}"
     for space in sorted(SPACES, key=lambda name: (name == "function", name == "method")):
         for name, member in SPACES[space].items():
             if member is f:
@@ -127,9 +231,16 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     return None
 
 
+def _get_overloaded_args(relevant_args: Iterable[Any]) -> list[Any]:
+    """Return the arguments that override functions, one of each class: see `find_overriders`."""
+    return find_overriders(relevant_args)
+
+
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "enable_reentrant_dispatch",
+    "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
     "get_testing_overrides",
@@ -139,6 +250,7 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "resolve_name",
     "wrap_torch_function",
 ]

@@ -29,7 +29,7 @@ class Array(metaclass=ArrayMeta):
     >>> import fxgrad as fx, numpy as np
     >>> isinstance(np.ones(2), fx.Array), isinstance([1.0], fx.Array)
     (True, False)
-    >>> fx.grad(lambda x: x * isinstance(x, fx.Array))(2.0)
+    >>> float(fx.grad(lambda x: x * isinstance(x, fx.Array))(2.0))
     1.0
     """
 

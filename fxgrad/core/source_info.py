@@ -136,6 +136,16 @@ def user_frame(depth: int = 1) -> Site:
     return Site(frame.f_code, frame.f_lasti)
 
 
+def user_stacklevel() -> int:
+    """Return the `stacklevel` with which a warning of the calling function shows the line of user code that is now
+    executing."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and code_kinds[frame.f_code.co_filename]:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def user_stack() -> list[Site]:
     """Return the lines of user code that are now executing, the innermost last: see `user_frame`."""
     found = []

@@ -174,18 +174,23 @@ def zeta_negative_q(xp: Any, s: Any, q: Any) -> Any:
 
 # -- the gamma distribution ------------------------------------------
 TINY = float(np.finfo(float).tiny)
+NODES = 32  # of the quadrature
+BLOCK = 1 << 12  # entries and nodes that are computed together
 
 
 @cache
-def quadrature(count: int) -> list[tuple[float, float]]:
-    """Return the nodes and weights of Gauss-Legendre quadrature on [0, 1]."""
+def quadrature(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nodes and weights of Gauss-Legendre quadrature on [0, 1], as columns."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
-    return [*zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist())]
+    return ((nodes + 1) / 2)[:, None], (weights / 2)[:, None]
+
+
+EXPONENTIAL = tuple(1 / math.factorial(k) for k in range(2, 18))
 
 
 def expm1_rest(xp: Any, x: Any) -> Any:
     """eˣ − 1 − x."""
-    series = polynomial(tuple(1 / math.factorial(k) for k in range(2, 18)), x)
+    series = polynomial(EXPONENTIAL, x)
     return xp.where(xp.abs(x) < 1, x * x * series, xp.expm1(x) - x)
 
 
@@ -227,9 +232,11 @@ def tail_moment(xp: Any, a: Any, z: Any, upper: Any, *, n: int) -> Any:
     for _ in range(8):
         end = end - (exponent(end) + 40) / (sign * (a - z - z * xp.expm1(sign * end)))
     total = xp.zeros_like(z)
-    for node, weight in quadrature(32):
-        s = node * end
-        total = total + weight * s**n * xp.exp(exponent(s))
+    count = max(1, BLOCK // max(1, z.shape[0]))
+    for start in range(0, NODES, count):
+        nodes, weights = (xp.asarray(v[start : start + count]) for v in quadrature(NODES))
+        s = nodes * end
+        total = total + xp.sum(weights * s**n * xp.exp(exponent(s)), axis=0)
     result[rest] = total * end
     return result
 

@@ -371,6 +371,9 @@ def solve_by_factors(
     """Return X with AX = B, or AᵀX = B, by what `factor_matrix` gives of A."""
     dtype = np.result_type(factors, b)
     factors = factors.astype(dtype, copy=False)
+    library = library_for(factors)
+    if library is not None and b.shape[-1] == 1 and np.swapaxes(factors, -1, -2).flags.c_contiguous:
+        return solve_vectors(library, factors, pivots, b, transposed)
     order = order_rows(pivots, b.shape[-2])[..., None]
     if transposed:
         y = np.array(b, dtype, order="C")
@@ -382,6 +385,19 @@ def solve_by_factors(
         x = np.ascontiguousarray(np.take_along_axis(b, order, -2), dtype)
         substitute(factors, x, True, True)
         substitute(factors, x, False, False)
+    return x
+
+
+def solve_vectors(
+    library: Library, factors: np.ndarray, pivots: np.ndarray, b: np.ndarray, transposed: bool
+) -> np.ndarray:
+    """Do what `solve_by_factors` does for single right-hand sides, by one call of a routine for each."""
+    n, x = factors.shape[-1], np.array(b, factors.dtype, order="C")
+    rows = (pivots + 1).astype(library.integer)[..., None, :]
+    if x.size:
+        for one, right, exchanges in stacked(factors, x, rows):
+            side = b"T" if transposed else b"N"
+            library.call("getrs", x.dtype, side, n, 1, one, n, exchanges, right, n)
     return x
 
 
@@ -417,16 +433,17 @@ def log_determinant(factors: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray
 # -- Cholesky ------------------------------------------
 def find_indefinite(a: np.ndarray) -> np.ndarray:
     """Return the orders, as int32, of the first leading minors that are not positive, of Hermitian matrices; 0 where a
-    matrix is positive definite."""
+    matrix is positive definite: where NumPy factors it, of which rounding may have the last word."""
     library, n = find_library(), a.shape[-1]
-    if library is None and a.size:
+    info = np.zeros((*a.shape[:-2], 1, 1), np.int32)
+    if not a.size or is_definite(a):
+        return info[..., 0, 0]
+    if library is None:
         minors = [[not is_definite(x[:k, :k]) for k in range(1, n + 1)] for x in a.reshape(-1, n, n)]
         return first_true(np.array(minors, bool).reshape(*a.shape[:-2], n))
-    info = np.zeros((*a.shape[:-2], 1, 1), np.int32)
-    work = np.array(a, order="C")
-    if library is not None and work.size:
-        for one, found in stacked(work, info):
-            found[...] = library.call("potrf", a.dtype, b"U", n, one, n)
+    for one, found in stacked(np.array(a, order="C"), info):
+        if not is_definite(one):
+            found[...] = library.call("potrf", a.dtype, b"U", n, one, n) or n
     return info[..., 0, 0]
 
 

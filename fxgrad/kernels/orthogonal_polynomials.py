@@ -39,9 +39,16 @@ FAMILIES: dict[str, Recurrence] = {
 }
 
 
+MOST_STEPS = 1_000_000
+
+
 def orthogonal_polynomial(xp: Any, x: Any, n: Any, *, family: str, order: int) -> Any:
     """The derivative of some order of the polynomials of degree n, a whole number in float64, at x. Degrees less than 0
-    give 0, infinite ones and NaN give NaN."""
+    give 0, infinite ones and NaN give NaN, and so do those from which on every value has overflowed.
+
+    Raises:
+        ValueError: the recurrence would take more than MOST_STEPS steps.
+    """
     slope, offset, coefficients = FAMILIES[family]
     n = xp.trunc(n)
     zero = xp.zeros_like(x)
@@ -51,6 +58,13 @@ def orthogonal_polynomial(xp: Any, x: Any, n: Any, *, family: str, order: int) -
     degree = xp.max(n, initial=-1, where=n < math.inf)
     m = 0
     while m <= degree:
+        if m == MOST_STEPS:
+            raise ValueError(
+                f"{family} of degree {degree:.0f}: its recurrence has a step for each degree, and takes "
+                f"{MOST_STEPS} at the most"
+            )
+        if m % 64 == 63 and not xp.any(xp.isfinite(current[order])):
+            return xp.where((n >= m) & (n < math.inf), math.nan, result)
         result = xp.where(n == m, current[order], result)
         a, b, c = coefficients(m) if m else (slope, offset, 0)
         line = a * x + b if b else a * x  # -0.0 + 0 is 0

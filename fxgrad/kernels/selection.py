@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.fp_errors import is_silent
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -109,7 +111,17 @@ def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.n
 
 def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
     """Add u to out[index]; entries that occur several times are added in their order. NumPy is fast along one axis
-    only."""
+    only, and machine code where places are those along one axis."""
+    if u.size >= MANY and out.ndim > 1 and is_silent():
+        axis = indexed_axis(index)
+        if axis is not None:
+            from .native.scatter import add_slices  # loaded when first used
+
+            rows = index[axis]
+            if rows.min() < 0 or rows.max() >= out.shape[axis]:
+                rows = np.arange(out.shape[axis])[rows]  # which refuses places outside
+            if add_slices(out, rows, u, axis):
+                return
     if u.size < MANY or out.ndim == 1:
         np.add.at(out, index, u)
     elif isinstance(index[0], np.ndarray) and index[0].ndim == 1 and has_only_full_slices(index[1:]):
@@ -129,6 +141,15 @@ def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
         np.add.at(out.reshape(-1), places.reshape(-1), u.reshape(-1))
     else:
         np.add.at(out, index, u)
+
+
+def indexed_axis(index: Sequence[Any]) -> int | None:
+    """Return the axis to which an index with an array of numbers applies, if all else in it are full slices."""
+    axes = [axis for axis, e in enumerate(index) if type(e) is not slice]
+    if len(axes) != 1 or not has_only_full_slices([e for e in index if type(e) is slice]):
+        return None
+    places = index[axes[0]]
+    return axes[0] if type(places) is np.ndarray and places.ndim == 1 and places.dtype.kind in "iu" else None
 
 
 def has_only_full_slices(index: Sequence[Any]) -> bool:

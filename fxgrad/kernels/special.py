@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHUNK = 1 << 15  # entries at a time, so that intermediate results stay in the processor's cache
+MANY = 1 << 10  # entries from which on machine code is asked for
 PASSES = 50  # over arrays that a function takes about: as many additions
 
 
@@ -46,10 +47,10 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
             kinds = [kind_of(aval_of(x).dtype) for x in arrays]
             if "c" in kinds:
                 raise DTypeError(f"{name} is a function of real numbers, not complex ones")
-            if xp is np and len(arrays) == 1 and arrays[0].size > CHUNK:
+            if xp is np and len(arrays) == 1 and arrays[0].size > MANY:
                 from .native import entrywise  # loaded when first used
 
-                result = entrywise.compute_entrywise(name, arrays[0], **params)
+                result = entrywise.compute_entrywise(name, arrays[0], cost=0.5 * PASSES, **params)
                 if result is not None:
                     return result
             floating = [x for x, kind in zip(arrays, kinds) if kind == "f"]

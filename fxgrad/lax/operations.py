@@ -200,7 +200,7 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DType = None, shape: S
     return fnp.full(x.shape if shape is None else shape, fill_value, dtype_of(x) if dtype is None else dtype)
 
 
-def empty(shape: Shape, dtype: DType = None) -> np.ndarray:
+def empty(shape: Shape, dtype: DType) -> np.ndarray:
     """An array of a shape whose entries are zeros: those of `jax.lax.empty` are arbitrary."""
     return np.zeros(shape, dtype)
 

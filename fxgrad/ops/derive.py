@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 WORTH_PASSES = 4  # equations of a pullback from which on it is worth to look for some that are not needed
+LARGE = 1 << 14  # entries from which on a pullback of elementwise steps may be machine code
 
 
 class Pullback(PullbackRule):
@@ -136,6 +137,7 @@ def compile_pullback(
     kept = [i for i, read in enumerate(graph.used_inputs()[1:]) if read]  # 0 is y, i + 1 the operand i
     names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
     values = simplify_values(graph, shaped)
+    in_one_pass = not (shaped or projected) and avals[0].shape and (len(graph.equations) > 1 or clean)
 
     def build(plain: bool) -> Callable[..., Any]:
         chosen = values if plain else graph
@@ -162,6 +164,13 @@ def compile_pullback(
             parameters = ["ct", "residuals"]
             if kept_names:
                 source.lines.insert(0, f"{', '.join(kept_names)}, = residuals")
+            if in_one_pass:
+                large = source.constant(LargePullback(rule, avals, kept, traced))
+                source.lines[:0] = [
+                    f"if ct.size >= {LARGE}:",
+                    f"{INDENT}found = {large}(ct, residuals)",
+                    f"{INDENT}if found is not None: return found",
+                ]
         return source.function(f"pullback_{name}", parameters, f"({', '.join(results)},)")
 
     # A kept operand that needs a cotangent is private to the tape; any other may be the user's array.
@@ -171,7 +180,56 @@ def compile_pullback(
     items = [i if k == 0 or needed[k - 1] is not None else f"own({i})" for i, k in zip(items, kept)]
     items += [f"aval_of(xs[{i}])" for i in projected]
     keep = keeper.function(f"keep_{name}", ["own", "y", "xs"], f"({', '.join(items)},)") if items else None
-    return Pullback(keep, kept, build(True), build(False), projected, finite)
+    traced = build(False)
+    return Pullback(keep, kept, build(True), traced, projected, finite)
+
+
+class LargePullback:
+    """The pullback of an elementwise operation on large arrays in one pass: by machine code, which is made when it is
+    first asked for. (ct, residuals) → cotangents, or None where NumPy's functions are to compute them.
+
+    `kept` are the positions of the residuals among (y, *operands), `traced` the same pullback for values of any kind.
+    """
+
+    __slots__ = ("avals", "code", "kept", "masked", "places", "rule", "traced")
+
+    def __init__(self, rule: Callable, avals: Sequence[Aval], kept: Sequence[int], traced: Callable):
+        self.rule, self.avals, self.kept, self.traced = rule, avals, kept, traced
+        self.code: Any = None
+        self.places: list[int] = []  # the operands for which there is a cotangent
+        self.masked: list[bool] = []  # whether it is masked
+
+    def stage_code(self) -> Any:
+        """Return the code for the cotangents with structural zeros as numbers."""
+        from ..kernels.native.entrywise import EntrywiseGraph  # loaded when first used
+
+        def pull(ct: Any, *values: Any) -> list[Any]:
+            known: list[Any] = [None] * (len(self.avals) - 1)
+            for i, v in zip(self.kept, values):
+                known[i] = v
+            found = self.rule(ct, *known)
+            self.places = [i for i, v in enumerate(found) if v is not None]
+            self.masked = [type(found[i]) is Masked for i in self.places]
+            return [densify(found[i]) for i in self.places]
+
+        avals = [self.avals[0], *(self.avals[i + 1] for i in self.kept)]
+        graph = stage(pull, avals, "pullback", sites=False)
+        return EntrywiseGraph(simplify_values(graph, False))
+
+    def __call__(self, ct: Any, residuals: Sequence[Any]) -> tuple | None:
+        if self.code is None:
+            self.code = self.stage_code()
+        found = self.code(ct, *residuals)
+        if found is None:
+            return None
+        results: list[Any] = [None] * (len(self.avals) - 2)
+        for i, value, masked in zip(self.places, found, self.masked):
+            results[i] = Masked(value, self.support(i, ct, residuals), True) if masked else value
+        return tuple(results)
+
+    def support(self, i: int, ct: Any, residuals: Sequence[Any]) -> Support:
+        """Return the support of a masked cotangent, which is seldom asked for."""
+        return Support(lambda: self.traced(ct, *residuals)[i].support.force())
 
 
 def simplify_values(graph: Graph, shaped: bool) -> Graph:

@@ -15,6 +15,8 @@ from .vocabulary import ops
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+FEW_STEPS = 1 << 9  # entries of a running result, below which machine code is not asked for
+
 
 def reduction_kernel(ufunc: str, function: str) -> Callable[[Any], Callable]:
     """Return the kernel factory of a reduction: the ufunc's method for NumPy, the function elsewhere."""
@@ -120,7 +122,7 @@ def product_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     x, t = (ops.reshape(ops.permute(v, axes=(*rest, *axes)), shape=shape) for v in (x, t))
     axis = len(rest)
     before = shift_right(cumprod(x, axis=axis), axis, 1)
-    after = ops.flip(shift_right(cumprod(ops.flip(x, axes=(axis,)), axis=axis), axis, 1), axes=(axis,))
+    after = shift_left(ops.flip(cumprod(ops.flip(x, axes=(axis,)), axis=axis), axes=(axis,)), axis, 1)
     return reduce_sum(t * (before * after), axes=(axis,))
 
 
@@ -194,11 +196,24 @@ def shift_right(x: Any, axis: int, first: Any) -> Any:
     return ops.concatenate(initial, ops.getitem(x, index=(*head, slice(0, -1, None))), axis=axis)
 
 
+def shift_left(x: Any, axis: int, last: Any) -> Any:
+    """Shift x by one entry along the axis: x₁, x₂, …, `last`."""
+    head = (slice(None),) * axis
+    end = ops.full_like(ops.getitem(x, index=(*head, slice(0, 1, None))), value=last)
+    return ops.concatenate(ops.getitem(x, index=(*head, slice(1, None, None))), end, axis=axis)
+
+
 def accumulate_ufunc(combine: np.ufunc, x: Any, *, axis: int) -> Any:
-    """Accumulate by a ufunc; wide rows are combined row after row, in a quarter of the time of `ufunc.accumulate`."""
+    """Accumulate by a ufunc: wide rows row after row, in a quarter of the time of `ufunc.accumulate`, and narrow ones
+    by machine code."""
     width = Aval(x.shape[axis + 1 :], None).size
     if x.dtype.kind != "f" or width < 256 or not x.size:
-        return combine.accumulate(x, axis=axis)
+        y = None
+        if x.size >= FEW_STEPS:
+            from ..kernels.native.accumulation import accumulate_natively  # loaded when first used
+
+            y = accumulate_natively(combine.__name__, x, axis=axis)
+        return combine.accumulate(x, axis=axis) if y is None else y
     result = np.empty(x.shape, x.dtype)
     given, rows = np.moveaxis(x, axis, 0), np.moveaxis(result, axis, 0)
     rows[0] = given[0]
@@ -273,6 +288,15 @@ def recurrence_kernel(xp: Any) -> Any:
         return found
 
     def recurrence(a: Any, b: Any, *, axis: int) -> Any:
+        if xp is np and b.size >= FEW_STEPS:
+            from ..kernels.native.accumulation import (  # loaded when first used
+                RECURRENCE,
+                accumulate_natively,
+            )
+
+            z = accumulate_natively(RECURRENCE, a, b, axis=axis)
+            if z is not None:
+                return z
         out = xp.zeros(b.shape, dtype=xp.result_type(a, b))
         if xp is np and b.ndim == 1 and out.dtype in (np.float64, np.complex128):
             out[:] = recur_numbers(a, b)

@@ -158,7 +158,7 @@ class Fusion:
     def kind_of(self, e: Equation) -> Kind | None:
         """Return the kind of group into which an equation fits, or None where it fits into none."""
         rows = next((self.numbers[v] for v in sources(e) if v in self.numbers), None)
-        if rows is not None and len(e.outputs) == 1 and e.outputs[0].aval.shape != rows.shape:
+        if rows is not None and len(e.outputs) == 1 and e.outputs[0].aval.size < prod(rows.shape):
             known = e.primitive.name in MOVES or (is_candidate(e) and is_native(e))
             return rows if known else None
         if is_candidate(e):

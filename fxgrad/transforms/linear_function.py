@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core import pytree
 from ..core.graph import Graph
 from ..core.interpreter import api_boundary
@@ -81,7 +83,15 @@ def flatten(function: LinearFunction) -> tuple[Iterable[Any], Hashable]:
 
     program, values = lift_constants(function.graph)
     words = function.operation, function.what, tuple(function.avals), function.single, function.dtype_for
+    values = [in_native_order(v) for v in values]
     return values, (intern_graph(program), *words, function.in_structure, function.out_structure)
+
+
+def in_native_order(value: Any) -> Any:
+    """Return a captured array, which may be of the other byte order, as transforms take it."""
+    if not isinstance(value, np.ndarray) or value.dtype.isnative:
+        return value
+    return value.astype(value.dtype.newbyteorder("="))
 
 
 def unflatten(auxiliary: Any, values: Iterable[Any]) -> LinearFunction:

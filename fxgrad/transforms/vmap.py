@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from functools import wraps
-from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import (
     CURRENT,
     EVAL,
-    VALUES,
     Interpreter,
     Tracer,
     api_boundary,
@@ -169,7 +167,7 @@ def vmap(
         fun: a function of pytrees of arrays.
         in_axes: the axis of each argument to map over: an int, None (not mapped), or a tuple with one entry for
             every positional argument, each a pytree prefix of it. Axes may be negative. Keyword arguments are
-            mapped over axis 0. What is not mapped may also be no array, such as a function or a text.
+            mapped over axis 0. What is not mapped may also be a function or a text.
         out_axes: where the mapped axis goes in the results: a pytree prefix of them; None for results that do
             not depend on the mapped arguments.
         axis_name: a name for the axis, for collectives (`fx.lax.psum` and others).
@@ -232,7 +230,7 @@ def vmap(
         )
         axes += [0] * (len(leaves) - len(axes))
         read = admit_or_float0
-        if None in axes:  # what is not mapped may be anything: a function, say
+        if None in axes:  # what is not mapped may be a function or a text
             places = iter(axes)
             read = lambda v, name: v if next(places) is None and is_opaque(v) else admit_or_float0(v, name)  # noqa: E731
         leaves = admit_arguments("vmap", leaves, structure, True, read)
@@ -301,8 +299,8 @@ def vmap(
 
 
 def is_opaque(value: Any) -> bool:
-    """Whether a value is neither an array nor a number, by its looks."""
-    return type(value) not in VALUES and not (isinstance(value, Number) or hasattr(value, "dtype"))
+    """Whether a value is a function or a text: none of an array's looks."""
+    return isinstance(value, str | bytes) or (callable(value) and not hasattr(value, "dtype"))
 
 
 def common_size(

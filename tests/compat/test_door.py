@@ -103,6 +103,51 @@ print(torch.__file__)
     assert last == origin  # what is installed is found again
 
 
+def test_packages_of_operations_in_c_plus_plus_are_imported_as_if_their_library_were_missing():
+    program = """
+import fxgrad.compat
+fxgrad.compat.install()
+import torch, torch.library, torch._custom_ops, torch.onnx
+from torch.jit.annotations import BroadcastingList2
+from torch.onnx.symbolic_helper import parse_args
+
+try:
+    torch.ops.load_library("_C.so")
+except OSError:
+    print("no library")
+
+@torch.library.register_fake("vision::nms")
+def nms(dets, scores): ...
+
+keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU) | torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
+torch.library.Library("vision", "IMPL", "Meta").impl("nms", nms)
+symbolic = parse_args("v", "v")(nms)
+torch.onnx.register_custom_op_symbolic("vision::nms", symbolic, 11)
+
+@torch.jit._script_if_tracing
+def pool(x, size: BroadcastingList2[int]):
+    return x
+
+print(pool(3, 2), hasattr(torch.ops.vision, "nms"), symbolic is nms)
+try:
+    torch.ops.vision.nms(1, 2)
+except AttributeError as error:
+    print(str(error).splitlines()[0])
+try:
+    raise KeyError(1)
+except torch._dynamo.exc.TorchRuntimeError:
+    pass
+except KeyError:
+    print("caught")
+"""
+    assert output(program).splitlines() == [
+        "no library",
+        "3 False True",
+        "'_OpNamespace' 'vision' object has no attribute 'nms'",
+        "caught",
+    ]
+
+
 def test_what_is_absent_says_so_when_it_is_used():
     program = """
 import fxgrad.compat
@@ -129,6 +174,12 @@ message(__import__, "torch.cuda.nccl")
 message(lambda: torch.nn.Nonsense)
 message(torch._C._nn.gelu, 3)
 assert not hasattr(torch, "nonsense")
+assert not hasattr(torch._C, "_jit_set_profiling_executor") and not hasattr(torch.fx, "GraphModule")
+assert getattr(torch.fx, "Tracer", None) is None and not hasattr(dist, "all_reduce") and hasattr(dist, "is_available")
+assert not hasattr(dist.ReduceOp, "SUM") and not hasattr(fxgrad.compat.distributed, "all_reduce")
+assert torch.fx.GraphModule is GraphModule  # an annotation, say
+from torch.fx import Node  # as if nobody had asked
+message(getattr, torch._C, "_nonsense")
 from torch.distributed.fsdp.wrap import enable_wrap  # any name, at any depth
 assert torch.fx.wrap(len) is len and torch.onnx.is_in_onnx_export() is False
 assert fxgrad.compat.distributed.ReduceOp.SUM and fxgrad.compat.onnx.is_in_onnx_export() is False
@@ -141,12 +192,14 @@ assert fxgrad.compat.distributed.ReduceOp.SUM and fxgrad.compat.onnx.is_in_onnx_
         "ModuleNotFoundError",
         "AttributeError",
         "NotSupportedError",
+        "AttributeError",
     ]
     assert "torch.onnx.export is not there: models are not exported" in lines[0]
     assert "No module named 'torch.nonsense'" in lines[2]
     assert "CUDA devices, which are CuPy's" in lines[3]
     assert "module 'torch.nn' has no attribute 'Nonsense'" in lines[4]
     assert "no library of C++" in lines[5]
+    assert "module 'torch._C' has no attribute '_nonsense'" in lines[6]
 
 
 PROGRAM = '''"""A program."""
@@ -305,3 +358,13 @@ if __name__ == "__main__":
     )
     done = run("work.py", str(tmp_path), folder=tmp_path)
     assert done.stdout.splitlines() == ["['0.txt', '1.txt']", "1 True", "1 3"], done.stderr
+
+
+def test_a_namespace_of_operations_may_be_the_first_that_is_asked_for(tmp_path):
+    (tmp_path / "ask.py").write_text(
+        "import fxgrad.compat as torch\n"
+        "aten = torch.ops.aten\n"
+        "print(aten.copy_, aten.relu_.default, aten.mm(torch.eye(2), torch.eye(2)).sum())\n"
+    )
+    done = run("ask.py", folder=tmp_path)
+    assert done.stdout.strip() == "aten.copy_.default aten.relu_.default tensor(2.)", done.stderr

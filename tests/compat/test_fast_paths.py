@@ -24,7 +24,8 @@ def written_names(*texts):
     """The names to which statements give values."""
     found = set()
     for text in texts:
-        made = text.format("x", "z", unset="", guard="", recording="c", others="", key="k") + "        pass\n"
+        fields = dict.fromkeys(("unset", "guard", "exact", "others", "statics", "params"), "")
+        made = text.format("x", "z", recording="c", key="k", **fields) + "        pass\n"
         names = [node for node in ast.walk(ast.parse(made)) if isinstance(node, ast.Name)]
         found |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
     return found
@@ -34,9 +35,10 @@ def test_no_parameter_has_a_name_that_a_fast_path_has_taken_when_it_is_left():
     before_plan = fast_path.PLANNED_TEXT.partition("    if plan is not None")[0]
     direct = written_names(fast_path.FIRST_TEXT, fast_path.SECOND_TEXT)
     planned = written_names(before_plan, fast_path.OTHER_TEXT)
-    assert {"a", "m", "b", "n"} <= direct and {"arrays", "edges", "plan"} <= planned
+    of_views = written_names(fast_path.VIEW_TEXT.removesuffix("    return view\n"))
+    assert {"a", "m", "b", "n"} <= direct and {"arrays", "edges", "plan"} <= planned and "view" in of_views
     for op in OPERATIONS.values():
-        taken = planned if op.primitive is None else direct
+        taken = of_views if op.view else planned if op.primitive is None else direct | planned
         assert not {p.name for p in op.parameters} & taken, op
 
 

@@ -46,6 +46,12 @@ IMAGE = np.array([[[1.0, 1.0, 0.5, 2.0, 2.0, 2.0]]])  # maxima that are not the 
 HEADS = np.array([[[0.0, 1.0], [60.0, -60.0], [0.0, 0.0]]])
 GENERATED = {"bernoulli", "normal", "poisson", "binomial", "_sample_dirichlet"}
 
+
+def factor(x):
+    """The Cholesky factor of a matrix made of x."""
+    return torch.linalg.cholesky(x @ x.mT + torch.eye(len(x), dtype=x.dtype))
+
+
 PROGRAMS = {
     "gelu": (lambda x: F.gelu(x * 1e-2) + F.gelu(x, approximate="tanh"), EXTREME / 100),
     "softmax": (lambda x: x.softmax(-1), EXTREME),
@@ -70,6 +76,8 @@ PROGRAMS = {
     "cummin": (lambda x: x.cummin(-2).values.sin() * x.min(0).values, EXTREME),
     "probe": (lambda x: probe(x, x[0].detach(), 3) + probe(x.detach(), x * 2, 5), HEADS[0]),
     "probes": (lambda x: probes(x, x[:1], 3)[1], HEADS[0]),
+    "cholesky_inverse": (lambda x: torch.cholesky_inverse(factor(x)), EXTREME / 800),
+    "cholesky_solve": (lambda x: torch.cholesky_solve(x, factor(x)), EXTREME / 800),
     "adaptive_max_pool3d": (lambda x: F.adaptive_max_pool3d(x.view(1, 1, 2, 3), (1, 1, 2)), IMAGE),
 }  # fmt: skip
 

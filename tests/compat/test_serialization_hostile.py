@@ -13,11 +13,13 @@ import time
 import tracemalloc
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import fxgrad.compat as torch
 from fxgrad.compat import serialization
+from fxgrad.compat.serialization import reductions, writer
 from fxgrad.compat.serialization.errors import UnpicklingError
 
 ERRORS = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
@@ -302,3 +304,53 @@ def test_a_wide_or_circular_nest_is_none():
     torch.save([wide, circle], file)
     back = torch.load(io.BytesIO(file.getvalue()))
     assert back[0] == wide and back[1][1] is back[1]
+
+
+# -- sparse Tensors ------------------------------------------
+class Sparse:
+    """An object whose pickle is that of a sparse Tensor with these parts."""
+
+    def __init__(self, layout: str, *parts):
+        self.layout, self.parts = layout, parts
+
+
+def sparse_file(layout: str, *parts) -> io.BytesIO:
+    """A file with a sparse Tensor of any parts."""
+    file = io.BytesIO()
+    reduce = reductions.REDUCTIONS | {
+        Sparse: lambda x, storages: (reductions.REBUILD_SPARSE, (getattr(torch, x.layout), x.parts))
+    }
+    with mock.patch.object(writer, "REDUCTIONS", reduce):
+        torch.save(Sparse(layout, *parts), file)
+    return io.BytesIO(file.getvalue())
+
+
+def test_parts_of_sparse_tensors_are_looked_at():
+    places, entries = torch.tensor([[0, 1], [1, 0]]), torch.tensor([2.0, 3.0])
+    shape = torch.Size([2, 2])
+    assert torch.load(sparse_file("sparse_coo", places, entries, shape, True)).to_dense().tolist() == [
+        [0, 2],
+        [3, 0],
+    ]
+    starts, columns = torch.tensor([0, 1, 2]), torch.tensor([1, 0])
+    assert torch.load(sparse_file("sparse_csr", starts, columns, entries, shape)).values().tolist() == [2, 3]
+    for parts in (
+        ("sparse_coo", places, entries, torch.Size([1, 2]), False),  # a place outside
+        ("sparse_coo", places - 1, entries, shape, False),
+        ("sparse_coo", places, torch.ones(3), shape, False),
+        ("sparse_coo", places.flip(1), entries, shape, True),  # not in order
+        ("sparse_coo", places[:, [0, 0]], entries, shape, True),  # twice
+        ("sparse_coo", places.float(), entries, shape, False),
+        ("sparse_coo", places, entries, torch.Size([1 << 40, 1 << 40]), True),
+        ("sparse_coo", places, entries, (2, -2), False),
+        ("sparse_coo", places, entries, "ab", False),
+        ("sparse_coo", places, entries),
+        ("sparse_coo", [[0], [0]], entries, shape, False),
+        ("sparse_csr", starts + 1, columns, entries, shape),
+        ("sparse_csr", torch.tensor([0, 2, 1]), columns, entries, shape),
+        ("sparse_csr", starts, columns + 1, entries, shape),
+        ("sparse_csr", starts, columns, entries, shape, True),
+        ("strided", places, entries, shape, True),
+    ):
+        with pytest.raises(UnpicklingError, match="Weights only load failed"):
+            torch.load(sparse_file(*parts))

@@ -104,12 +104,13 @@ def test_factors_solve_invert_and_give_the_determinant(dtype, batch, n):
     lower, upper = triangle(factors, True, True), triangle(factors, False, False)
     close(lower @ upper, np.take_along_axis(a, order, -2))
     assert not info.any()
-    b = draw((*batch, n, 3), dtype)
-    close(lapack.solve_by_factors(factors, pivots, b), np.linalg.solve(a, b))
-    close(
-        lapack.solve_by_factors(factors, pivots, b, transposed=True),
-        np.linalg.solve(np.swapaxes(a, -1, -2), b),
-    )
+    for width in (1, 3):
+        b = draw((*batch, n, width), dtype)
+        close(lapack.solve_by_factors(factors, pivots, b), np.linalg.solve(a, b))
+        close(
+            lapack.solve_by_factors(factors, pivots, b, transposed=True),
+            np.linalg.solve(np.swapaxes(a, -1, -2), b),
+        )
     close(lapack.invert_factors(factors, pivots), np.linalg.inv(a))
     for actual, expected in zip(lapack.log_determinant(factors, pivots), np.linalg.slogdet(a)):
         close(np.asarray(actual), np.asarray(expected))

@@ -90,4 +90,5 @@ if not child:
     os._exit(int(step(x).shape != x.shape))
 print(os.waitpid(child, 0)[1])
 """
-    assert answer(code) == ["1", "1", "0"]
+    # LLVM would be loaded on the way, and stay.
+    assert answer(code, FXGRAD_NATIVE="never") == ["1", "1", "0"]

@@ -239,5 +239,5 @@ def test_frequencies_have_a_dtype_and_a_device():
     for f, plain in ((fnp.fft.fftfreq, np.fft.fftfreq), (fnp.fft.rfftfreq, np.fft.rfftfreq)):
         assert f(5, 0.1, dtype=np.float32, device="cpu").dtype == np.float32
         np.testing.assert_array_equal(f(5, 0.1), plain(5, 0.1))
-        with pytest.raises(ValueError, match="[Dd]evice"):
+        with pytest.raises(ValueError, match=r"[Dd]evice"):
             f(5, device="gpu")

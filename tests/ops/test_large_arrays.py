@@ -5,9 +5,12 @@ import math
 import numpy as np
 import pytest
 
+import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import ops
+from fxgrad.kernels.native import engine
 from fxgrad.kernels.selection import add_at
+from fxgrad.ops.masked import densify
 
 RNG = np.random.default_rng(0)
 
@@ -142,3 +145,55 @@ def test_a_selection_is_bit_for_bit_that_of_numpy(dtype, size):
             expected, found = np.where(*case), fnp.where(*case)
             assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
             assert found.tobytes() == expected.tobytes()
+
+
+UNARY = ["relu", "sigmoid", "tanh", "arctan", "log1p", "silu", "softplus", "reciprocal", "expm1", "arcsinh"]
+
+
+def entries(x):
+    """Numbers of both signs, and some that are special to rules."""
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-30, -1e-30, 80.0]
+    x[: len(special)] = special
+    return x
+
+
+@pytest.mark.parametrize("mode", ["always", "auto", "never"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_pullbacks_in_one_pass(dtype, mode, monkeypatch):
+    if engine.mode() == "never" != mode:
+        pytest.skip("there is no llvmlite")
+    monkeypatch.setattr(engine, "mode", lambda: mode)
+    x, y = entries(normal(20_011, dtype=dtype)), entries(normal(20_011, dtype=dtype)[::-1].copy())
+    ct = normal(20_011, dtype=dtype)
+    functions = [(getattr(ops, name), (x,)) for name in UNARY]
+    functions += [(f, (x, y)) for f in (ops.divide, ops.arctan2, ops.maximum, ops.hypot)]
+    with np.errstate(all="ignore"):
+        for function, operands in functions:
+            primitive = function.primitive
+            _, rule, residuals = primitive.vjp(primitive.kernel, operands, operands, {}, lambda a: a)
+            whole, half = slice(None), slice(10_000)
+            found, first = (
+                [densify(v) for v in rule.pull_plain(ct[part], tuple([r[part] for r in residuals]))]
+                for part in (whole, half)
+            )
+            eps = (
+                40 * np.finfo(dtype).eps
+            )  # near zeros of slopes functions are right to rounding of terms only
+            for a, b in zip(found, first):
+                np.testing.assert_allclose(a[half], b, rtol=eps, atol=eps)
+
+
+def test_a_pullback_in_one_pass_keeps_the_support(monkeypatch):
+    if engine.mode() == "never":
+        pytest.skip("there is no llvmlite")
+    monkeypatch.setattr(engine, "mode", lambda: "always")
+    x = normal(20_000, dtype="f8")
+    slope = fx.grad(lambda x: ops.reduce_sum(ops.sqrt(ops.relu(x)), axes=(0,)))(x)
+    positive = x > 0
+    np.testing.assert_allclose(slope[positive], 0.5 / np.sqrt(x[positive]))
+    assert not slope[~positive].any()
+    primitive = ops.relu.primitive
+    _, rule, residuals = primitive.vjp(primitive.kernel, (x,), (x,), {}, lambda a: a)
+    (ct,) = rule.pull_plain(np.ones_like(x), residuals)
+    assert ct.clean
+    np.testing.assert_array_equal(ct.support.force(), positive)

@@ -238,3 +238,19 @@ def test_random_graphs(data):
     with pytest.MonkeyPatch.context() as patch:
         set_sizes(patch, draw(st.sampled_from(["auto", "never"] if HAS_LLVM else ["never"])))
         fused(program, *args)
+
+
+@pytest.mark.skipif(not HAS_LLVM, reason="there is no llvmlite")
+def test_what_reads_a_number_of_each_row_may_be_larger_than_the_rows(monkeypatch):
+    """The pullback of a normalization of groups: what reads its last mean, of sums of rows, is in the loop over all."""
+    set_sizes(monkeypatch, "auto")
+    t, x = np.linspace(0.5, 2, 120).reshape(2, 3, 4, 5), np.linspace(-1, 1, 120).reshape(2, 3, 4, 5) ** 2
+    mean, scale = np.linspace(0, 1, 6).reshape(2, 3, 1, 1), np.linspace(1, 2, 6).reshape(2, 3, 1, 1)
+
+    def function(t, x, mean, scale):
+        sums = [fnp.sum(v, axis=3, keepdims=True) for v in (t, t * ((x - mean) * scale))]
+        middle, slope = (fnp.sum(v, axis=(2, 3), keepdims=True) / 20.0 for v in sums)
+        return ((t - middle) - ((x - mean) * scale) * slope) * scale
+
+    last = groups(fused(function, t, x, mean, scale))[-1]
+    assert sorted(last) == ["multiply"] * 3 + ["subtract"] * 3

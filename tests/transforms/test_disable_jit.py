@@ -38,7 +38,9 @@ def loop(x):
 
 @pytest.mark.parametrize("f", [loop, fx.jit(loop)], ids=["plain", "jitted"])
 @pytest.mark.parametrize(
-    "transform", [lambda f: f, fx.grad, lambda f: lambda x: fx.jvp(f, (x,), (1.0,))[1]], ids=["f", "vjp", "jvp"]
+    "transform",
+    [lambda f: f, fx.grad, lambda f: lambda x: fx.jvp(f, (x,), (1.0,))[1]],
+    ids=["f", "vjp", "jvp"],
 )
 def test_results_stay(f, transform):
     expected = transform(f)(0.7)

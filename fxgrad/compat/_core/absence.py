@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn
 
 from .errors import NotSupportedError
 
 
+def is_asked() -> bool:
+    """Whether the `__getattr__` that calls this was reached by a call, as of `hasattr` or `getattr` with a default,
+    and not by an attribute in the program's text or an import.
+
+    Programs that ask take what they are given for a feature that works; programs that write `torch.fx.GraphModule` in
+    an annotation, or import it, only name it. Python's attribute protocol does not tell the two apart; the instruction
+    that is being executed does.
+    """
+    from opcode import opname  # half a millisecond, seldom needed
+
+    frame = sys._getframe(2)
+    code = frame.f_code
+    if code.co_filename.startswith("<frozen importlib"):  # which asks for the names of `from … import …`
+        return False
+    return "CALL" in opname[code.co_code[frame.f_lasti]]  # PRECALL, too
+
+
 class AbsentClass(type):
     """The type of what `make_absent` returns. These are classes, so that programs may annotate with them, ask
-    `isinstance` and derive from them; parts of them (`ReduceOp.SUM`) are absent as well.
+    `isinstance` and derive from them; parts of them (`ReduceOp.SUM`) are absent as well. Who asks by `hasattr` whether
+    they have a part is told no: see `is_asked`.
     """
 
     absent: tuple[str, str]
@@ -19,10 +38,14 @@ class AbsentClass(type):
         raise NotSupportedError(f"{name} is not there: {reason}")
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
         whole, reason = cls.absent
+        if name.startswith("__") or is_asked():
+            raise AttributeError(f"{whole!r} has no attribute {name!r}: {reason}", name=name, obj=cls)
         return make_absent(f"{whole}.{name}", reason)
+
+    def __getitem__(cls, parameters: object) -> type:
+        """Stand for the class with parameters too, in annotations."""
+        return cls
 
     def __repr__(cls) -> str:
         return f"<{cls.absent[0]}, which is not there>"
@@ -41,6 +64,6 @@ def make_absent(name: str, reason: str) -> type:
     fxgrad.compat._core.errors.NotSupportedError: torch.fx.Tracer is not there: programs are not rewritten here
     ...
     """
-    return AbsentClass(
-        name.rpartition(".")[2], (), {"absent": (name, reason), "__doc__": f"{name}: {reason}."}
-    )
+    last = name.rpartition(".")[2]
+    bases = (Exception,) if last.endswith(("Error", "Exception")) else ()  # programs name it in `except`
+    return AbsentClass(last, bases, {"absent": (name, reason), "__doc__": f"{name}: {reason}."})

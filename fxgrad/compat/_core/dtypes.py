@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.aval import SCALARS, aval_of, kind_of
 from ...core.errors import DTypeError
-from .errors import ArgumentError, ArgumentValueError, TensorError
+from .errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 
 
 class dtype:
@@ -45,6 +45,33 @@ class dtype:
         return from_name, (self.name,)
 
 
+class NamedDtype(dtype):
+    """A dtype of torch's that NumPy lacks: programs compare with it, and look into tables of dtypes, but no Tensor has
+    it here.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.float8_e5m2, torch.float8_e5m2.itemsize, torch.ones(2).dtype == torch.float8_e5m2
+    (torch.float8_e5m2, 1, False)
+    """
+
+    __slots__ = ("is_signed",)
+
+    def __init__(self, name: str, itemsize: int, kind: str):
+        self.name, self.itemsize = name, itemsize
+        self.is_floating_point, self.is_complex = kind == "f", kind == "c"
+        self.is_signed = kind in "ifc" and name != "float8_e8m0fnu"  # of which each number is a power of two
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "numpy":
+            raise AttributeError(name)
+        raise NotSupportedError(
+            f"there are no Tensors of {self!r} here, which is a name to compare with",
+            hint="torch.float16 or torch.bfloat16"
+            if self.is_floating_point
+            else "torch.int8 or torch.complex64",
+        )
+
+
 def bfloat16_numpy_dtype() -> np.dtype:
     """The extension dtype of ml_dtypes, which is imported when it is first asked for."""
     import ml_dtypes
@@ -77,16 +104,39 @@ ALIASES = {
     "short": "int16",
     "int": "int32",
     "long": "int64",
+    "chalf": "complex32",
+    "bit": "uint1",
+}
+
+
+# The dtypes that NumPy lacks: {(bytes of an entry, kind): names}.
+NAMED = {
+    (1, "f"): "float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu",
+    (1, "i"): "int1 int2 int3 int4 int5 int6 int7 qint8",
+    (
+        1,
+        "u",
+    ): "bits1x8 bits2x4 bits4x2 bits8 quint2x4 quint4x2 quint8 uint1 uint2 uint3 uint4 uint5 uint6 uint7",
+    (2, "u"): "bits16",
+    (4, "c"): "complex32",
+    (4, "i"): "qint32",
 }
 
 
 @cache
 def from_name(name: str) -> dtype:
-    """The dtype of a name, `bfloat16` included."""
+    """The dtype of a name, `bfloat16` and those that NumPy lacks included."""
     name = ALIASES.get(name, name)
+    if name in WITHOUT_TENSORS:
+        return WITHOUT_TENSORS[name]
     return dtype(name, bfloat16_numpy_dtype() if name == "bfloat16" else np.dtype(NUMPY_CODES[name]))
 
 
+WITHOUT_TENSORS = {
+    name: NamedDtype(name, itemsize, kind)
+    for (itemsize, kind), names in NAMED.items()
+    for name in names.split()
+}
 DTYPE_BY_NUMPY = {np.dtype(code): from_name(name) for name, code in NUMPY_CODES.items()}
 float16, float32, float64 = map(from_name, ("float16", "float32", "float64"))
 complex64, complex128 = map(from_name, ("complex64", "complex128"))
@@ -326,7 +376,7 @@ def info_dtype(name: str, given) -> dtype:
         raise ArgumentError(
             f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}"
         )
-    return from_numpy_dtype(as_numpy_dtype(given))
+    return given if isinstance(given, NamedDtype) else from_numpy_dtype(as_numpy_dtype(given))
 
 
 class finfo:
@@ -343,16 +393,16 @@ class finfo:
             raise DTypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
-        if found.name == "bfloat16":
+        if found.name == "bfloat16" or isinstance(found, NamedDtype):
             import ml_dtypes
 
-            limits: Any = ml_dtypes.finfo(found.numpy)
+            limits: Any = ml_dtypes.finfo(found.name.removesuffix("_x2"))
         else:
             limits = np.finfo(found.numpy)
         self.bits, self.dtype = 8 * found.itemsize, found.name
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
-        self.resolution = 10.0**-limits.precision
+        self.resolution = 1.0 if found.itemsize == 1 else 10.0**-limits.precision
 
     def __repr__(self) -> str:
         names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
@@ -385,7 +435,7 @@ class iinfo:
 
 # What torch's namespace has, `torch.bool` and `torch.float` included.
 PUBLIC: dict[str, Any] = {
-    **{name: from_name(name) for name in NUMPY_CODES},
+    **{name: from_name(name) for name in (*NUMPY_CODES, *WITHOUT_TENSORS)},
     **{alias: from_name(name) for alias, name in ALIASES.items()},
     "can_cast": can_cast,
     "finfo": finfo,

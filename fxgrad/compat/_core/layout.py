@@ -142,5 +142,9 @@ def copy_in_order(array: np.ndarray, order: Sequence[int] | None) -> np.ndarray:
     """Copy an array so that its entries are contiguous, with the last dimension of `order` fastest."""
     if order is None:
         return np.array(array, order="C")
-    places = sorted(range(len(order)), key=order.__getitem__)
-    return np.array(array.transpose(order), order="C").transpose(places)
+    return np.array(array.transpose(order), order="C").transpose(inverse_order(order))
+
+
+def inverse_order(order: Sequence[int]) -> list[int]:
+    """The places of the dimensions in an order of them."""
+    return sorted(range(len(order)), key=order.__getitem__)

@@ -31,6 +31,23 @@ class MetaTracer(Tracer):
         raise TensorError("Tensor.item() cannot be called on meta tensors", hint=f"{operation} needs entries")
 
 
+class WrapperTracer(MetaTracer):
+    """The value of a Tensor whose class says what is in it: a shape, a dtype, and the place where it claims to be."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, aval: Aval, place: Any):
+        super().__init__(aval)
+        self.place = place
+
+    def concretize(self, operation: str) -> NoReturn:
+        """Raise: the entries are known to the class alone."""
+        raise TensorError(
+            "Cannot access data pointer of Tensor that doesn't have storage",
+            hint=f"{operation} needs entries: its class answers by __torch_function__ or __torch_dispatch__",
+        )
+
+
 class MetaInterpreter(Interpreter):
     """The level that computes with shapes."""
 

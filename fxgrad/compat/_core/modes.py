@@ -14,14 +14,15 @@ from ...core.interpreter import CURRENT, EVAL, Context, use_context
 
 class Modes(NamedTuple):
     """The modes of a Context. `grad`: operations are recorded; `inference`: results have no history and never will have
-    one; `forward`: results get the tangents of dual operands; `multithreading` is remembered only: backward runs in
-    the thread that calls it. `unrecorded` is for the library's own steps: the tape in charge does not record them,
-    those further out do. `suspended`: nor does the tape outside all transforms, for which the tape above a batch or a
-    tangent stands in. `anomaly`: nodes keep the stacks of their forward calls, and backward reports errors with them;
-    with `check_nan` NaN is one. `packing`: the hooks that what nodes save goes through, the pair in force last, or, as
+    one; `forward`: results get the tangents of dual operands; `multithreading` is remembered only: backward runs in the
+    thread that calls it. `unrecorded` is for the library's own steps: the tape in charge does not record them, those
+    further out do. `suspended`: nor does the tape outside all transforms, for which the tape above a batch or a tangent
+    stands in. `anomaly`: nodes keep the stacks of their forward calls, and backward reports errors with them; with
+    `check_nan` NaN is one. `packing`: the hooks that what nodes save goes through, the pair in force last, or, as
     `packing_refusal`, the words in which further ones are refused. `handlers`: what is told of each operation before it
     is computed, the innermost last (see `_declare.handlers`). `overriding`: the TorchFunctionModes in force, the
-    innermost last (see `overriding`)."""
+    innermost last (see `overriding`). `autocast`: in which precision operations compute, where that is not the
+    operands' (see `_declare.autocast`)."""
 
     grad: bool = True
     inference: bool = False
@@ -36,6 +37,7 @@ class Modes(NamedTuple):
     mutations: Any = None
     handlers: tuple[Any, ...] = ()
     overriding: tuple[Any, ...] = ()
+    autocast: Any = None
 
     @property
     def is_recording(self) -> bool:
@@ -46,6 +48,7 @@ class Modes(NamedTuple):
 DEFAULT_MODES = Modes()
 TOOLS = (
     "anomaly",
+    "autocast",
     "check_nan",
     "packing",
     "mutations",
@@ -71,12 +74,18 @@ def with_modes(context: Context, **changes) -> Context:
     """Return `context` with some switches changed."""
     if not changes:
         return context
-    if context is EVAL and changes == {"grad": False}:  # the commonest switch, and its end
-        return NO_GRAD
-    if context is NO_GRAD and changes == {"grad": True}:
-        return EVAL
-    modes: Modes | None = (context.modes or DEFAULT_MODES)._replace(**changes)
     outermost = context.interpreter is EVAL.interpreter and context.observer is None
+    if outermost and context.modes is None:
+        context = EVAL
+    if changes == {"grad": False} and (
+        context is EVAL or context is NO_GRAD
+    ):  # the commonest switch, and its end
+        return NO_GRAD
+    if changes == {"grad": True} and (context is EVAL or context is NO_GRAD):
+        return EVAL
+    if context is EVAL and changes == {"grad": False, "forward": False}:
+        return QUIET
+    modes: Modes | None = (context.modes or DEFAULT_MODES)._replace(**changes)
     if modes == DEFAULT_MODES:
         modes = None
         if outermost:

@@ -21,6 +21,11 @@ def value_dtype(value) -> Any:
     return value.dtype if type(value) is np.ndarray else aval_of(value).dtype
 
 
+def is_number(value) -> bool:
+    """Whether a value is a Python number, or stands for one while it is traced."""
+    return type(value) in SCALARS or (type(value) is not np.ndarray and aval_of(value).weak)
+
+
 def common_half_dtype(values: Iterable[Any]) -> Any:
     """The half-precision dtype that all floating values have in common; None if there is none."""
     half = None
@@ -45,12 +50,15 @@ def convert_matching(values, have, wanted) -> Any:
     return ops.convert(values, dtype=wanted)
 
 
-def compute_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+def compute_in_single(function: Callable[..., Any], exact_numbers: bool = False) -> Callable[..., Any]:
     """Wrap a function of values so that it computes half precision in single precision, and converts its results back
-    unless it was asked for a dtype."""
+    unless it was asked for a dtype. With `exact_numbers` it does so beside numbers too, which are not rounded to half
+    precision."""
 
     def call_in_single(*values, **params) -> Any:
-        half = common_half_dtype(values)
+        half = common_half_dtype(
+            [v for v in values if v is None or not is_number(v)] if exact_numbers else values
+        )
         if half is None:
             return function(*values, **params)
         results = function(*convert_matching(values, half, SINGLE), **params)

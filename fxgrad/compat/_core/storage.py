@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .bits import memory_array
 from .dtypes import dtype as torch_dtype
-from .errors import TensorError
-from .memory import is_array, memory_address, memory_owner
+from .dtypes import float32
+from .errors import DimensionError, TensorError
+from .memory import is_array, memory_address, memory_owner, strided_view
 from .tensor import Tensor, refresh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def tensor_memory(tensor: Tensor) -> Any:
@@ -29,12 +35,68 @@ def tensor_memory(tensor: Tensor) -> Any:
 
 
 class UntypedStorage:
-    """Bytes that Tensors share."""
+    """Bytes that Tensors share.
+
+    `UntypedStorage(8)` has eight new ones, which are zero, `UntypedStorage([1, 2])` those given. A slice shares them.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.zeros(2, dtype=torch.int16)
+    >>> x.untyped_storage()[2:].fill_(1).tolist(), x
+    ([1, 1], tensor([  0, 257], dtype=torch.int16))
+    """
 
     device = "cpu"
+    is_cuda = is_sparse = is_sparse_csr = is_hpu = False
+    filename: str | None = None  # of the file to which is written what is written here
+    is_mapped = False
 
-    def __init__(self, owner):
+    def __init__(self, owner: Any = 0):
+        if not hasattr(owner, "nbytes"):  # an array, or an array of another library
+            owner = np.zeros(owner, np.uint8) if isinstance(owner, int) else np.array(list(owner), np.uint8)
         self.owner = owner
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """Map the first bytes of a file, which are read when they are first looked at.
+
+        Args:
+            filename: its path.
+            shared: whether what is written into the storage goes to the file, which is made, and made longer, where
+                that is needed; otherwise it stays in memory.
+            nbytes: how many bytes.
+
+        Raises:
+            TensorError: there is no such file; it has fewer bytes, and is not shared.
+        """
+        import mmap
+
+        path = os.fspath(filename)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY)
+        except OSError as error:
+            mode = "read-write" if shared else "read-only"
+            raise TensorError(
+                f"unable to open file <{path}> in {mode} mode: {error.strerror} ({error.errno})"
+            ) from error
+        with os.fdopen(descriptor, "r+b" if shared else "rb") as file:
+            size = os.fstat(descriptor).st_size
+            if size < nbytes and not shared:
+                raise TensorError(
+                    f"file <{path}> size <{size}> is smaller than the required mapping size <{nbytes}>"
+                )
+            if size < nbytes:
+                file.truncate(nbytes)
+            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+            memory: Any = mmap.mmap(descriptor, nbytes, access=access) if nbytes else b""
+        made = cls(np.frombuffer(memory, np.uint8))
+        made.filename, made.is_mapped = path if shared else None, True
+        return made
+
+    @property
+    def entries(self) -> np.ndarray:
+        """The bytes, as an array that shares them."""
+        start = memory_address(self.owner) - memory_address(memory_owner(self.owner))
+        return strided_view(self.owner, (self.owner.nbytes,), (1,), start, np.dtype(np.uint8))
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
@@ -46,6 +108,14 @@ class UntypedStorage:
 
     size = __len__ = nbytes
 
+    def element_size(self) -> int:
+        """The bytes of an element."""
+        return 1
+
+    def untyped(self) -> UntypedStorage:
+        """The bytes."""
+        return self if type(self) is UntypedStorage else UntypedStorage(self.owner)
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.owner is self.owner
 
@@ -53,8 +123,69 @@ class UntypedStorage:
         return id(self.owner)
 
     def tolist(self) -> list[Any]:
-        """The bytes as numbers."""
-        return list(self.owner.tobytes("A"))
+        """The elements as numbers."""
+        return self.entries.tolist()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getitem__(self, place: Any) -> Any:
+        """An element, or the storage of a slice of them, which shares their memory."""
+        if not isinstance(place, slice):
+            return self.entries[self._find(place)].item()
+        if place.step not in (None, 1):
+            raise TensorError(
+                f"Trying to slice with a step of {place.step}, but only a step of 1 is supported",
+                hint="torch.asarray(storage, dtype=…)[…]",
+            )
+        return UntypedStorage(self.entries[place])
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """Write a number to one place, or to each of a slice."""
+        self.entries[place if isinstance(place, slice) else self._find(place)] = value
+
+    def _find(self, place: int) -> int:
+        """The place of an element, counted from the beginning."""
+        count = len(self)
+        if not -count <= place < count:
+            raise DimensionError(f"index {place} out of range for storage of size {count}")
+        return place % count
+
+    def fill_(self, value: Any) -> Any:
+        """Write a number to all places."""
+        self.entries[...] = value
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> Any:
+        """Write the elements of another storage of this size."""
+        if len(source) != len(self):
+            raise TensorError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
+            )
+        self.entries[...] = source.entries
+        return self
+
+    def clone(self) -> Any:
+        """A copy."""
+        made = copy.copy(self)
+        made.owner, made.filename, made.is_mapped = self.owner.copy(), None, False
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = memo[id(self)] = self.clone()
+        return made
+
+    def cpu(self) -> Any:
+        """The storage itself, which is on the CPU."""
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes may see the memory: that of a file."""
+        return self.is_mapped
+
+    def is_pinned(self) -> bool:
+        """Whether the memory is pinned, as a GPU needs it: never."""
+        return False
 
     def __repr__(self) -> str:
         label = f"[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
@@ -64,9 +195,23 @@ class UntypedStorage:
 class TypedStorage(UntypedStorage):
     """Elements of one dtype that Tensors share."""
 
-    def __init__(self, owner, dtype: torch_dtype):
+    def __init__(
+        self, owner: Any = 0, dtype: torch_dtype = float32, wrap_storage: UntypedStorage | None = None
+    ):
+        if wrap_storage is not None:
+            owner = wrap_storage.owner
+        elif not hasattr(owner, "nbytes"):
+            owner = np.zeros(owner, dtype.numpy) if isinstance(owner, int) else np.array(owner, dtype.numpy)
         super().__init__(owner)
         self.dtype = dtype
+
+    @property
+    def entries(self) -> np.ndarray:
+        """The elements, as an array that shares their memory."""
+        item = self.dtype.itemsize
+        return super().entries[: self.size() * item].view(self.dtype.numpy)
+
+    _untyped_storage = property(UntypedStorage.untyped)
 
     def element_size(self) -> int:
         """The bytes of an element."""
@@ -78,12 +223,13 @@ class TypedStorage(UntypedStorage):
 
     __len__ = size
 
-    def tolist(self) -> list[Any]:
-        """The elements as numbers."""
-        return np.frombuffer(self.owner.tobytes("A"), self.dtype.numpy).tolist()
-
-    def __getitem__(self, place: int) -> Any:
-        return self.tolist()[place]
+    def __getitem__(self, place: Any) -> Any:
+        """An element."""
+        if isinstance(place, slice):
+            raise TensorError(
+                "slices are only supported in UntypedStorage.__getitem__", hint="storage.untyped()[…]"
+            )
+        return super().__getitem__(place)
 
     def __repr__(self) -> str:
         label = (

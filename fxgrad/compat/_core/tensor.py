@@ -74,6 +74,7 @@ class Tensor(SurfaceObject):
     origin_tape: Any = None  # the level at which it was made, if it belongs to one further out
     is_inference_tensor = False
     gives_its_class = True  # to the results of operations: not so Parameters
+    has_own_dispatch = False  # its class has `__torch_dispatch__`: see `overriding`
     history_version = 0  # how often the history was rewritten
     value_version = 0  # how often a traced value was replaced
     was_replaced_with_grad = False  # while that was recorded

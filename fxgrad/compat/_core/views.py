@@ -392,8 +392,10 @@ def record_view(
     above = first.view_meta
     if above is None:
         meta = ViewMeta(first, (None, arguments), creation)
-    elif type(above) is ViewMeta and above.base is not None and creation == "default":
-        meta = ViewMeta(above.base, (above, arguments), above.creation, is_inherited=True)
+    elif type(above) is ViewMeta and above.base is not None:
+        inherited = creation == "default" or above.creation == "detached"
+        creation = above.creation if inherited else creation
+        meta = ViewMeta(above.base, (above, arguments), creation, is_inherited=inherited)
     else:
         meta = above.extend(first, ViewStep(*arguments), creation)
     result.view_meta = meta
@@ -444,6 +446,24 @@ def mark_inference(tensor: Tensor) -> None:
     meta = tensor.view_meta
     if meta is None or is_array(tensor.value):
         tensor.view_meta = ViewMeta(None) if meta is None else meta.without_base()
+
+
+def is_plain_view(tensor: Tensor) -> bool:
+    """Whether a Tensor with metadata is nothing but a view of another; it is brought up to date."""
+    meta = tensor.view_meta
+    base = meta.base
+    if base is None or base.view_meta is not None or meta.tangent is not None:
+        return False
+    is_current = (
+        meta.history_version == base.history_version
+        and meta.creation == "default"
+        and type(meta) is ViewMeta
+        and type(tensor.value) is np.ndarray
+        and (base.node is None or tensor.node is not None)
+    )
+    if not is_current:
+        meta.refresh_history(tensor)
+    return True
 
 
 def base_tensor(tensor: Tensor) -> Tensor:

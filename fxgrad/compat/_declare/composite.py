@@ -363,8 +363,10 @@ def try_compile(
 
 
 def may_reorder(code: Callable[..., Any]) -> bool:
-    """Whether compiled code may give results that are not row-major although the operands are."""
-    return any(not isinstance(e.primitive, Elementwise) for e in code.equations.values())  # type: ignore[attr-defined]
+    """Whether compiled code may give an operand itself, as where nothing is left to be done, or results that are not
+    row-major although the operands are."""
+    equations = code.equations.values()  # type: ignore[attr-defined]
+    return not equations or any(not isinstance(e.primitive, Elementwise) for e in equations)
 
 
 def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:

@@ -6,32 +6,39 @@ from __future__ import annotations
 import warnings
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...core import interpreter
 from ...core.aval import SCALARS
 from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
-from ...core.interpreter import CURRENT
+from ...core.interpreter import CURRENT, EVAL
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace
-from .._core.overriding import NOT_OVERRIDDEN, OVERRIDERS, call_override
+from .._core.modes import NO_GRAD
+from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, call_override, find_overriders
 from .._core.tensor import TENSOR_CLASSES, Tensor
 from .fast_path import format_fast_path, format_inplace_path, format_path, indent_text
 from .observed import run_function
+from .signatures import OUT, LateSignature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
+current = CURRENT.get
+SEQUENCES = {list, tuple}
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 UNSET: Any = object()  # the default of what is not given
-OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 # Where operands of another class may say what is done: see `_core.overriding`.
-OVERRIDE = """\
-if OVERRIDERS and (found := call_override({function}, ({args}), {{{kwargs}}})) is not NOT_OVERRIDDEN:
-    return found
+ORDINARY_TEXT = "{} and (context.modes is None or not context.modes.overriding)"
+ASK_TEXT = """\
+if not ({0}):
+    found = {1}
+    if found is not NOT_OVERRIDDEN:
+        return found
 """
 OPERATOR = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", "other")])
 
@@ -88,18 +95,43 @@ def format_preparation(op, namespace: dict[str, Any]) -> str:
     return text
 
 
-def format_override(op, out: bool) -> str:
-    """Return the statements that ask operands whether they override the operation: see `_core.overriding`."""
+def format_override(op, out: bool, namespace: dict[str, Any]) -> str:
+    """Return the statements that ask operands whether they override the operation: see `_core.overriding`. Other
+    arguments are asked where it has failed: the condition and the call become `late` in the namespace."""
     args: list[str] = []
     kwargs: list[str] = []
+    ordinary = ["type(out) in ORDINARY_CLASSES"] * out
+    others: list[str] = []
     for p in op.parameters:
         star = "*" if p.kind is p.VAR_POSITIONAL else ""
         if star or (p.default is p.empty and p.kind is not p.KEYWORD_ONLY):
             args.append(f"{star}{p.name}")
         else:
             kwargs.append(f"{p.name!r}: {p.name}")
+        if star or f"*{p.name}" in op.tensors.split():
+            ordinary.append(f"type({p.name}) in SEQUENCES and only_ordinary(map(type, {p.name}))")
+        elif p.name in op.names:
+            ordinary.append(f"type({p.name}) in ORDINARY_CLASSES")
+        elif op.arguments is not None:
+            ordinary.append(f"(type({p.name}) in ORDINARY_CLASSES or are_ordinary({p.name}))")
+        else:
+            others.append(p.name)
     kwargs += ["'out': out"] * out
-    return OVERRIDE.format(function="made", args="".join(f"{x}, " for x in args), kwargs=", ".join(kwargs))
+    ask = f"call_override(made, ({''.join(f'{x}, ' for x in args)}), {{{', '.join(kwargs)}}})"
+    is_ordinary = ORDINARY_TEXT.format(" and ".join(ordinary))
+    if others:
+        namespace["late"] = f"{is_ordinary} and find_overriders(({', '.join(others)},))", ask
+    return ASK_TEXT.format(is_ordinary, ask)
+
+
+def are_ordinary(operands: Any) -> bool:
+    """Whether operands, a sequence of them, are of classes that override nothing."""
+    if type(operands) not in SEQUENCES:
+        return False
+    for x in operands:  # noqa: SIM110 (most are short)
+        if type(x) not in ORDINARY_CLASSES:
+            return False
+    return True
 
 
 def call_declared_override(made: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -117,12 +149,20 @@ def take_renamed(op, name: str, given, default, value) -> Any:
     return value
 
 
+def wanted_number(op, name: str) -> str:
+    """Return torch's word for the number that a parameter is."""
+    return "int" if any(p.name == name and p.annotation == "int" for p in op.parameters) else "Number"
+
+
 def take_number(op, name: str, given: Tensor) -> Any:
-    """Return the entry of a Tensor that stands for a number."""
-    if given.requires_grad or given.shape:
+    """Return the entry of a Tensor that stands for a number: for an integer where that is declared."""
+    wanted = wanted_number(op, name)
+    is_whole = not (given.is_floating_point() or given.is_complex() or given.dtype.name == "bool")
+    fits = is_whole and given.numel() == 1 if wanted == "int" else not given.shape
+    if given.requires_grad or not fits:
         raise ArgumentError(
-            f"{op.name}(): argument '{name}' must be Number, not Tensor",
-            hint="a Tensor without axes that does not require a gradient would do: multiply by the others",
+            f"{op.name}(): argument '{name}' must be {wanted}, not Tensor",
+            hint="a Tensor of one such number that does not require a gradient would do",
         )
     return given.item()
 
@@ -170,7 +210,9 @@ def make_user_function(op) -> Callable[..., Any]:
         signature, call = format_parameters(op, namespace, op.out)
         given = [p.name for p in op.parameters if p.name in op.names]
         body = (
-            format_preparation(op, namespace) + format_fast_path(op, namespace) + format_override(op, op.out)
+            format_preparation(op, namespace)
+            + format_fast_path(op, namespace)
+            + format_override(op, op.out, namespace)
         )
         if given and given[0] == "input" and not op.numbers:
             body += "if type(input) in SCALARS:\n    raise not_a_tensor_error(op.name, 'input', 1, input)\n"
@@ -190,7 +232,7 @@ def inplace_method(op) -> Callable[..., Any]:
         body = format_preparation(op, namespace)
         path = format_inplace_path(op, op.names, namespace)
         body += reword_errors(path, op.names) if path else ""
-        body += format_override(op, False)
+        body += format_override(op, False, namespace)
         return signature, f"{body}return apply_inplace(op, {call})\n"
 
     made = make_entry_point(op, op.name + "_", write, EntrySignature(op, False))
@@ -199,13 +241,21 @@ def inplace_method(op) -> Callable[..., Any]:
 
 
 def make_operator(
-    op, name: str, function: Callable[..., Any], operands: tuple[type, ...], swapped: bool = False, **options
+    op,
+    name: str,
+    function: Callable[..., Any],
+    operands: tuple[type, ...],
+    swapped: bool = False,
+    own: bool = False,
+    **options,
 ) -> Callable[..., Any]:
     """Make an operator of Python's expressions: `function` on the same operands, or on them in the other order; those
-    that are not of the given types are left to their own operators. `options` are those of `format_path`."""
+    that are not of the given types are left to their own operators. Classes that override functions are asked about
+    `function` or, if it is their `own`, the operator. `options` are those of `format_path`."""
 
     def write(namespace: dict[str, Any]) -> tuple[list[str], str]:
         namespace |= {"function": function, "operands": operands}
+        namespace["asked"] = getattr(function, "exposed", function)
         body, given = "", "other, self" if swapped else "self, other"
         call = f"function({given})"
         if name.startswith("__i"):
@@ -216,8 +266,9 @@ def make_operator(
             namespace |= {f"default_{p}": default for p, default in op.defaults.items()}
             call = f"op(({given}), {{{', '.join(f'{p!r}: default_{p}' for p in op.defaults)}}})"
         body = reword_errors(body, ["self", "other"]) if body else ""
-        plain = not swapped and not name.startswith("__i")  # torch's operators call its methods
-        body += OVERRIDE.format(function="function" if plain else "made", args="self, other", kwargs="")
+        ask = f"call_override({'made' if own else 'asked'}, (self, other), {{}})"
+        ordinary = ORDINARY_TEXT.format("type(self) in ORDINARY_CLASSES and type(other) in ORDINARY_CLASSES")
+        body += ASK_TEXT.format(ordinary, ask)
         body += "if not isinstance(other, operands):\n    return NotImplemented\n"
         return ["self", "other"], f"{body}return {call}\n"
 
@@ -230,21 +281,17 @@ def reword_errors(body: str, given: Sequence[str]) -> str:
     return text + f"    raise reword_error(op.name, ({' '.join(n + ',' for n in given)}), error) from None\n"
 
 
-class EntrySignature(Signature):
-    """The signature of an operation's function, which is put together when somebody looks at it. It has torch's names
-    alone."""
+class EntrySignature(LateSignature):
+    """The signature of an operation's function. It has torch's names alone."""
 
     __slots__ = ("op", "out")
 
     def __init__(self, op, out: bool):
         self.op, self.out = op, out
 
-    _return_annotation = Parameter.empty
-
-    @property
-    def _parameters(self) -> dict[str, Parameter]:
+    def list_parameters(self) -> list[Parameter]:
         shown = [Parameter(p.name, p.kind, default=p.default) for p in self.op.parameters]
-        return {p.name: p for p in shown + [OUT] * self.out}
+        return shown + [OUT] * self.out
 
 
 def make_entry_point(
@@ -266,7 +313,12 @@ def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list
     namespace, name = COMMON | {"op": op}, made.__name__
     signature, body = write(namespace)
     text = f"def made({', '.join(signature)}):\n    context = current()\n    try:\n{indent_text(body, 8)}"
-    text += "    except BaseException as error:\n        leave(error, context)\n        raise\n"
+    text += "    except BaseException as error:\n        leave(error, context)\n"
+    if "late" in namespace:
+        condition, ask = namespace.pop("late")
+        text += f"        if not (isinstance(error, Exception) and {condition}):\n            raise\n    return {ask}\n"
+    else:
+        text += "        raise\n"
     exec(compile_text(text), namespace)
     complete = namespace.pop("made")
     names = {"co_name": name, "co_qualname": name, "co_filename": f"<fxgrad torch.{name}>"}
@@ -278,16 +330,46 @@ def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that it takes NumPy's parameter names as well, as torch's functions do; also an entry point of
-    the library (as by `make_entrance`, which would cost a call)."""
+    """Make a function on Tensors an entry point that takes NumPy's parameter names as well, as torch's functions do."""
+    return make_entrance(function, NUMPY_NAMES)
+
+
+def make_entrance(function: Callable[..., Any], renamed: Mapping[str, str] = NO_NAMES) -> Callable[..., Any]:
+    """Make a function on Tensors an entry point of the library: see `interpreter.api_boundary`. `renamed` are other
+    names of parameters. Where it is overridden, what users know it as is said to be called: its `exposed`."""
+    if function.__name__ in OPEN_TO_ANY:
+        return make_open_entrance(function)
 
     @wraps(function)
-    def call_renamed(*args, **kwargs) -> Any:
-        context = CURRENT.get()
+    def enter(first: Any = UNSET, /, *args: Any, **kwargs: Any) -> Any:
+        context = current()
         try:
-            if kwargs:
-                kwargs = {NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
-            if OVERRIDERS and (found := call_override(call_renamed, args, kwargs)) is not NOT_OVERRIDDEN:
+            if context is EVAL and type(first) in ORDINARY_CLASSES and not kwargs:  # the commonest calls
+                if not args:
+                    return function(first)
+                if len(args) == 1 and type(args[0]) in ORDINARY_CLASSES:
+                    return function(first, args[0])
+            if kwargs and renamed:
+                kwargs = {renamed.get(name, name): value for name, value in kwargs.items()}
+            # Nobody overrides it, and nobody looks.
+            if (context is EVAL or context is NO_GRAD) and (
+                type(first) in ORDINARY_CLASSES or are_ordinary(first)
+            ):
+                for x in args:
+                    if type(x) not in ORDINARY_CLASSES and not are_ordinary(x):
+                        break
+                else:
+                    if not kwargs:
+                        return function(first, *args)
+                    for x in kwargs.values():
+                        if type(x) not in ORDINARY_CLASSES and not are_ordinary(x):
+                            break
+                    else:
+                        return function(first, *args, **kwargs)
+            if first is not UNSET:
+                args = (first, *args)
+            found = call_override(getattr(enter, "exposed", enter), args, kwargs)
+            if found is not NOT_OVERRIDDEN:
                 return found
             if context.observer is not None:
                 return run_function(context.observer, function, args, kwargs)
@@ -296,17 +378,20 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
             leave_torch(error, context)
             raise
 
-    return call_renamed
+    return enter
 
 
-def make_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function on Tensors an entry point of the library: see `interpreter.api_boundary`."""
+def make_open_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that takes objects of any kind an entry point: modes alone override it."""
 
     @wraps(function)
-    def enter(*args, **kwargs) -> Any:
-        context = CURRENT.get()
+    def enter(*args: Any, **kwargs: Any) -> Any:
+        context = current()
         try:
-            if OVERRIDERS and (found := call_override(enter, args, kwargs)) is not NOT_OVERRIDDEN:
+            if context is EVAL:
+                return function(*args, **kwargs)
+            found = call_override(getattr(enter, "exposed", enter), args, kwargs, ())
+            if found is not NOT_OVERRIDDEN:
                 return found
             if context.observer is not None:
                 return run_function(context.observer, function, args, kwargs)
@@ -320,7 +405,7 @@ def make_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_entry_point(function) -> bool:
     """Whether a function was made by `make_entry_point`."""
-    return function.__code__.co_filename.startswith("<fxgrad")
+    return hasattr(function, "operation") and function.__code__.co_filename.startswith("<fxgrad")
 
 
 @cache
@@ -342,14 +427,18 @@ COMPLETE_AND_CALL = compile_text("lambda *args, **kwargs: complete() or made(*ar
 # What the text of every entry point refers to.
 COMMON: dict[str, Any] = {
     "NOT_OVERRIDDEN": NOT_OVERRIDDEN,
-    "OVERRIDERS": OVERRIDERS,
+    "ORDINARY_CLASSES": ORDINARY_CLASSES,
     "REWORDED_ERRORS": REWORDED_ERRORS,
     "SCALARS": SCALARS,
+    "SEQUENCES": SEQUENCES,
     "TENSOR_CLASSES": TENSOR_CLASSES,
     "UNSET": UNSET,
     "apply_inplace": apply_inplace,
+    "are_ordinary": are_ordinary,
+    "only_ordinary": ORDINARY_CLASSES.issuperset,
     "call_override": call_declared_override,
-    "current": CURRENT.get,
+    "current": current,
+    "find_overriders": find_overriders,
     "leave": leave_torch,
     "missing_error": missing_error,
     "not_a_tensor_error": not_a_tensor_error,

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import ops  # noqa: F401 (the package before its parts)
 from ...core import source_info
+from ...core.cache import Cache
 from ...core.fp_errors import ERROR_STATE, IGNORE
 from ...core.interpreter import EVAL
 from ...core.key import EXACT, key_of
@@ -23,6 +24,8 @@ from .._core.memory import VERSIONS
 from .._core.modes import NO_GRAD, QUIET
 from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator, next_serial, no_copy
 from .._core.tensor import TENSOR_CLASSES, Tensor, allocate_tensor, give_memory
+from .rearrangement import Rearrangement
+from .view_plan import freeze, plan_view, take_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +57,7 @@ if kind in TENSOR_CLASSES:
 else:
     b = {1}
     code = NUMBERS.get(kind)
-    plain = code is not None
+    plain = code is not None{exact}
 if plain{guard}:
 """
 COMPUTE_TEXT = """\
@@ -172,6 +175,15 @@ if is_known:
     else:
         is_known = False
 """
+# By the plan for such a view: see `view_plan`.
+VIEW_TEXT = """\
+key = freeze(({statics}))
+view = take_view(known_views, {0}, key)
+if view is None:
+    view = plan_view(known_views, {0}, key, op, {{{params}}})
+if view is not None:
+    return view
+"""
 INPLACE_TEXT = """\
 if (
     type({0}) in TENSOR_CLASSES
@@ -192,7 +204,7 @@ if (
             )
         else:
             b = {1}
-            plain = kind in NUMBERS
+            plain = kind in NUMBERS{exact}
         if plain:
             silence = set_errors(IGNORE)
             try:
@@ -207,19 +219,10 @@ if (
 """
 
 
-def is_plain_view(tensor: Tensor) -> bool:
-    """Whether a Tensor with metadata is nothing but a view of another; it is brought up to date."""
-    meta = tensor.view_meta
-    base = meta.base
-    if base is None or base.view_meta is not None or meta.tangent is not None:
-        return False
-    meta.refresh_history(tensor)
-    return True
-
-
 NAMES: dict[str, Any] = {
     "BASE_TAPE": BASE_TAPE,
     "EVAL": EVAL,
+    "HALF": np.dtype("f2"),
     "IGNORE": IGNORE,
     "LEAF": LEAF,
     "NO_GRAD": NO_GRAD,
@@ -230,7 +233,7 @@ NAMES: dict[str, Any] = {
     "TENSOR_CLASSES": TENSOR_CLASSES,
     "Tensor": Tensor,
     "allocate": allocate_tensor,
-    "is_plain_view": is_plain_view,
+    "is_plain_view": views.is_plain_view,
     "code_kinds": source_info.code_kinds,
     "getframe": sys._getframe,
     "give_memory": give_memory,
@@ -242,6 +245,8 @@ NAMES: dict[str, Any] = {
     "reset_errors": ERROR_STATE.reset,
     "set_errors": ERROR_STATE.set,
 }
+# What must hold, besides, of the first operand of an operation whose numbers are not rounded to half precision.
+UNROUNDED = " and a.dtype is not HALF"
 # Numbers of Python's that may stand for an operand, with what `Elementwise.vjp` calls them.
 NUMBERS = {float: 3, int: 4}
 
@@ -254,14 +259,25 @@ def format_fast_path(op, namespace: dict[str, Any]) -> str:
     unset = " and out is None" * op.out
     if op.primitive is None:
         return format_planned_path(op, namespace, unset)
-    unset += "".join(f" and {p} is default_{p}" for p in op.defaults)
-    return format_path(op, op.names, namespace, unset)
+    by_default = "".join(f" and {p} is default_{p}" for p in op.defaults)
+    text = format_path(op, op.names, namespace, unset + by_default)
+    return text + format_planned_path(op, namespace, unset) if op.defaults else text
 
 
 def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
     """Return the statements that run a known plan of an operation with one result."""
     if op.has_sequences or op.results is not None or not op.names:
         return ""
+    statics = [p.name for p in op.parameters if p.name not in op.names]
+    if op.view is True and len(op.names) == 1 and not op.bit and issubclass(op.composite, Rearrangement):
+        namespace |= {
+            "known_views": Cache(),
+            "freeze": freeze,
+            "plan_view": plan_view,
+            "take_view": take_view,
+        }
+        given, params = "".join(f"{n}, " for n in statics), ", ".join(f"{n!r}: {n}" for n in statics)
+        return VIEW_TEXT.format(op.names[0], statics=given, params=params)
     namespace |= NAMES | {
         "plans": op.plans,
         "DEFAULT_DTYPE": _default_dtype,
@@ -269,7 +285,6 @@ def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
         "key_of": key_of,
     }
     recording = "context is EVAL" if op.differentiable else "False"
-    statics = [p.name for p in op.parameters if p.name not in op.names]
     parts = [
         f"{name!r}, type({name}), {name} if type({name}) in EXACT else key_of({name})" for name in statics
     ]
@@ -314,7 +329,9 @@ def format_path(
     link = SECOND_LEAF_TEXT.format(*names) + find.format(codes=codes, values=values, edges=edges)
     text = format_rest(names, values, "(m is None and n is None)", link)
     guard = " and a.ndim == 2 == b.ndim and a.shape[1] == b.shape[0]" * product
-    return first + indent_text(SECOND_TEXT.format(*names, guard=guard) + indent_text(text, 4), 8)
+    return first + indent_text(
+        SECOND_TEXT.format(*names, guard=guard, exact=UNROUNDED * op.exact_numbers) + indent_text(text, 4), 8
+    )
 
 
 def format_rest(names: list[str], values: str, unrecorded: str, link: str) -> str:
@@ -343,7 +360,7 @@ def format_inplace_path(op, names: Sequence[str], namespace: dict[str, Any], ope
             unset += " or (type(alpha) in NUMBERS and -65504 <= alpha <= 65504)"
             factor = "b if alpha is default_alpha else b * alpha"
         unset += ")"
-    return INPLACE_TEXT.format(*names, unset=unset, factor=factor)
+    return INPLACE_TEXT.format(*names, unset=unset, factor=factor, exact=UNROUNDED * op.exact_numbers)
 
 
 def indent_text(text: str, depth: int) -> str:

@@ -46,8 +46,7 @@ from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE, LEAF, Edge, Node, TapeTracer, current_tape, grad_accumulator, node_name
 from .._core.tensor import TENSOR_CLASSES, Tensor, gradient_edge, make_tensor, to_open_tape, to_outer, wrap
 from .composite import Composite, InplacePlan, Plan, PrivateComposite, needs_gradient
-from .entry import inplace_method, make_user_function
-from .fast_path import is_plain_view
+from .entry import inplace_method, make_user_function, take_number, wanted_number
 from .handlers import handle_call
 from .observed import run_observed
 from .out import write_out
@@ -61,7 +60,8 @@ if TYPE_CHECKING:
 OPERATIONS: dict[str, Operation] = {}
 NO_PARAMS: dict[str, Any] = {}
 # The dtypes of the fast path.
-REALS = {np.dtype("f4"), np.dtype("f8"), np.dtype("f2")}
+HALF = np.dtype("f2")
+REALS = {np.dtype("f4"), np.dtype("f8"), HALF}
 FLOATS = REALS | {np.dtype("c8"), np.dtype("c16")}
 
 
@@ -91,6 +91,7 @@ class Operation:
     mixed: bool = False
     by_value: bool | None = None
     kinds: str = "biufc"
+    exact_numbers: bool = False
     own_precision: InitVar[bool] = False
     complex: InitVar[bool] = True
     spaces: str = "function method"
@@ -103,6 +104,8 @@ class Operation:
         self.has_sequences = "*" in self.tensors
         self.full_pattern = (True,) * len(self.names)
         self.dtypes = FLOATS if complex else REALS  # for which it is its primitive
+        if self.primitive is not None and not rounds_once(self.primitive.primitive):
+            self.dtypes = self.dtypes - {HALF}
         self.differentiable = self.results is not None or not self.constant
         self.computes_in_single = not (own_precision or self.view or self.composite is not Composite)
         if copies_operands:
@@ -184,12 +187,14 @@ class Operation:
                 raise not_implemented_error(self.name, value_dtype(values[0]))
             return self.function(**params)
 
-        function = compute_in_single(call_with_pattern) if self.computes_in_single else call_with_pattern
+        function = call_with_pattern
+        if self.computes_in_single:
+            function = compute_in_single(call_with_pattern, self.exact_numbers)
         if promote is None:
             return function
 
         def call_promoted(*values, **params) -> Any:
-            return function(*promote_values(values, promote), **params)
+            return function(*promote_values(values, promote, self.exact_numbers), **params)
 
         return call_promoted
 
@@ -199,7 +204,7 @@ class Operation:
         if (
             self.primitive is not None
             and all([params[name] is default for name, default in self.defaults.items()])
-            and share_float_dtype(values, self.dtypes)
+            and share_float_dtype(values, self.dtypes, self.exact_numbers)
         ):
             return self.primitive.primitive, NO_PARAMS
         return self.primitive_for(pattern), params
@@ -215,7 +220,11 @@ class Operation:
             if found is None and (sparse := find_sparse(self, operands)) is not None:
                 return sparse.operate(self, operands, params, out)
             if found is None:
-                observer = CURRENT.get().observer
+                context = CURRENT.get()
+                observer, modes = context.observer, context.modes
+                autocast = None if modes is None else modes.autocast
+                if autocast is not None and out is None and target is None:
+                    operands = autocast.cast_operands(self.name, operands)
                 if observer is None:
                     found = self.run_on_tape(operands, params, target)
                 else:
@@ -262,7 +271,7 @@ class Operation:
             edge = None
             if kind in TENSOR_CLASSES:
                 meta = x.view_meta
-                if meta is not None and not is_plain_view(x):
+                if meta is not None and not views.is_plain_view(x):
                     return None  # a tangent, its own or that of its base, or inference mode
                 value = x.value
                 if type(value) is not np.ndarray:
@@ -300,6 +309,8 @@ class Operation:
         except TypeError:  # parameters that are not hashable
             return None
         if plan is None:
+            if self.read_numbers(params):
+                return self.run_plan(operands, params, target)
             plan = self.plans[known] = self.make_plan(operands, values, edges, params, target)
         if target is not None and target.view_meta is None and not wanted:
             y = plan.write(values)
@@ -329,7 +340,9 @@ class Operation:
         what is to be done with the Tensors of the results or None)."""
         if target is not None:
             self.check_target(target, operands)
-        params |= {name: tuple(value) for name, value in params.items() if type(value) is list}
+        if params:
+            self.read_numbers(params)
+            params |= {name: tuple(value) for name, value in params.items() if type(value) is list}
         pattern, flat = self.arrange(operands)
         tape, modes = current_tape(), current_modes()
         recording = modes.is_recording and self.differentiable
@@ -396,6 +409,16 @@ class Operation:
             given = [x.value if isinstance(x, Tensor) else x for x in operands if x is not None]
             check_result_dtype(self.name, aval_of(target.value).dtype, result_numpy_dtype(given))
 
+    def read_numbers(self, params: dict[str, Any]) -> bool:
+        """Put the numbers of Tensors that were given for static parameters, or inside of these, into their place;
+        return whether there were any. A Tensor with axes stays, where the parameter is not declared to be an int."""
+        given = {name: x for name, x in params.items() if holds_tensor(x)}
+        if not given:
+            return False
+        found = {name: read_number(self, name, x) for name, x in given.items()}
+        params |= found
+        return any(found[name] is not x for name, x in given.items())
+
     def arrange(self, operands: Sequence[Any]) -> tuple[tuple, Sequence[Any]]:
         """Return the pattern of operands, and the given ones in a flat sequence."""
         if not self.has_sequences:
@@ -433,6 +456,22 @@ class Operation:
         raise not_a_tensor_error(self.name, self.names[place], place + 1, x)
 
 
+def holds_tensor(x) -> bool:
+    """Whether a static parameter is a Tensor, or a sequence with one."""
+    return any(map(holds_tensor, x)) if isinstance(x, tuple | list) else isinstance(x, Tensor)
+
+
+def read_number(op: Operation, name: str, x) -> Any:
+    """Return a static parameter with numbers for the Tensors in it."""
+    if isinstance(x, tuple | list):
+        parts = tuple([read_number(op, name, part) for part in x])
+        return x if all(part is given for part, given in zip(parts, x)) else parts
+    is_number = isinstance(x, Tensor) and (
+        not (x.shape or x.requires_grad) or wanted_number(op, name) == "int"
+    )
+    return take_number(op, name, x) if is_number else x
+
+
 def find_sparse(op: Operation, operands: Sequence[Any]) -> SparseTensor | None:
     """Find a sparse Tensor among operands."""
     for x in operands:
@@ -443,21 +482,28 @@ def find_sparse(op: Operation, operands: Sequence[Any]) -> SparseTensor | None:
     return None
 
 
-def share_float_dtype(values: Sequence[Any], dtypes: set[Any]) -> bool:
+def rounds_once(primitive: Any) -> bool:
+    """Whether a primitive rounds half precision once: where its kernel is a function of NumPy's, or rounds nothing, or
+    sums in single precision."""
+    return type(primitive.kernel) is np.ufunc or primitive.name in ("relu", "mm", "pow")
+
+
+def share_float_dtype(values: Sequence[Any], dtypes: set[Any], exact_numbers: bool) -> bool:
     """Whether all values have one floating dtype, or are numbers of it: an elementwise primitive then does what torch
-    does."""
-    dtype = None
+    does. With `exact_numbers` there are no numbers of half precision."""
+    dtype, has_numbers = None, False
     for v in values:
         if type(v) in SCALARS:
             if type(v) is complex or type(v) is bool:
                 return False
+            has_numbers = True
             continue
         found = v.dtype if type(v) is np.ndarray else aval_of(v).dtype
         if dtype is None and found in dtypes and not getattr(v, "weak", False):
             dtype = found
         elif found is not dtype:
             return False
-    return dtype is not None
+    return dtype is not None and not (exact_numbers and has_numbers and dtype is HALF)
 
 
 def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]], Any]:
@@ -486,6 +532,7 @@ def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]
         by_value: whether the function looks at values, if only to refuse some, so that it is not compiled. Without it
             those do that have operands which are positions or truth values.
         kinds: the kinds of dtypes ("b", "i", "u", "f", "c") that its first operand may have; others are refused.
+        exact_numbers: a number beside half precision is not rounded to it.
         own_precision: it depends on the precision of its operands: see `_core.precision`.
         complex: whether it exists of complex numbers; it matters for `primitive`.
         numbers: a number may stand for its first operand, as in torch.pow(2, x).

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from functools import wraps
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from .._core.memory import ensure_no_overlap, is_array
 from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from .signatures import OUT, DerivedSignature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +61,14 @@ def with_out(function) -> Any:
         write_out_result(function.__name__, result.value, result.node, out, (result,))
         return out
 
-    given = list(inspect.signature(function).parameters.values())
-    place = len(given) - (bool(given) and given[-1].kind is inspect.Parameter.VAR_KEYWORD)
-    given.insert(place, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-    call_with_out.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
+    call_with_out.__signature__ = DerivedSignature(function, add_out)  # type: ignore[attr-defined]
     return call_with_out
+
+
+def add_out(given: list[Parameter]) -> list[Parameter]:
+    """Add `out` to parameters, before those of any name."""
+    place = len(given) - (bool(given) and given[-1].kind is Parameter.VAR_KEYWORD)
+    return [*given[:place], OUT, *given[place:]]
 
 
 def write_out_result(name: str, value, node, out, operands: Sequence[Any] = ()) -> None:

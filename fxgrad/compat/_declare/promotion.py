@@ -9,6 +9,7 @@ import numpy as np
 from ... import ops
 from ...core.aval import SCALARS, aval_of, kind_of
 from .._core.dtypes import _default_dtype, cast_number, default_numpy_dtype, result_numpy_dtype
+from .._core.precision import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,19 +20,23 @@ def float_dtype(dtype) -> Any:
     return dtype if kind_of(dtype) in "fc" else _default_dtype[0].numpy
 
 
-def promote_values(values: Sequence[Any], rule: str) -> list[Any]:
+def promote_values(values: Sequence[Any], rule: str, exact_numbers: bool = False) -> list[Any]:
     """Convert operands to torch's common dtype. `rule`: "arithmetic"; "float" (integers become the default dtype);
     "number" (as arithmetic, but bool becomes int64); "comparison" (as arithmetic, but the result is boolean); "choice"
-    (as arithmetic, but numbers that may be the result have to be in the range of the dtype)."""
+    (as arithmetic, but numbers that may be the result have to be in the range of the dtype). With `exact_numbers` those
+    beside half precision stay as they are: it is computed in single precision, to which they are rounded."""
     dtype = result_numpy_dtype(values)
     if rule == "float":
         dtype = float_dtype(dtype)
     elif rule == "number" and dtype.kind == "b":
         dtype = default_numpy_dtype("i")
-    if rule == "choice":
+    exact_numbers = exact_numbers and dtype.kind not in "biu" and dtype.itemsize == 2
+    if rule == "choice" and not exact_numbers:
         values = [cast_number(v, dtype) if type(v) in SCALARS else v for v in values]
     return [
-        v if v is None or (type(v) is np.ndarray and v.dtype is dtype) else convert_value(v, dtype)
+        v
+        if v is None or (exact_numbers and is_number(v)) or (type(v) is np.ndarray and v.dtype is dtype)
+        else convert_value(v, dtype)
         for v in values
     ]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from ...core.source_info import hide_frames
 from .entry import is_entry_point, make_entrance, with_numpy_names
+from .view_plan import with_known_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,17 +17,46 @@ if TYPE_CHECKING:
 SPACES: dict[str, dict[str, Any]] = {"function": {}, "method": {}}
 
 
-def expose(spaces: str = "function", name: str | None = None) -> Callable[[Any], Any]:
-    """Put a function on Tensors into namespaces, as an entry point of the library."""
+def expose(
+    spaces: str = "function",
+    name: str | None = None,
+    views: bool = False,
+    direct: Callable[..., Any] | None = None,
+) -> Callable[[Any], Any]:
+    """Put a function on Tensors into namespaces, as an entry point of the library. `views`: what it returns may be a
+    view of its first operand in one step (see `view_plan`). `direct` is tried first, where there is one, and returns
+    None where there is more to decide."""
 
     def put(function) -> Any:
         entrance = function
         if type(function) is FunctionType and not is_entry_point(function):
             code = function.__code__
             parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            entrance = (with_numpy_names if "dim" in parameters else make_entrance)(function)
+            entered = (with_numpy_names if "dim" in parameters else make_entrance)(function)
+            entrance = with_known_views(entered) if views else entered
+            entrance = entrance if direct is None else with_direct(direct, entrance)
+            entered.exposed = entrance
+            if name in (None, function.__name__) or not hasattr(function, "exposed"):
+                function.exposed = entrance  # type: ignore[attr-defined]
+            if name is not None and name.startswith("__"):
+                entrance.__name__ = name
         for space in spaces.split():
             SPACES.setdefault(space, {})[name or function.__name__] = entrance
         return function
 
     return put
+
+
+def with_direct(direct: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that tries `direct` first, which returns None where there is more to decide."""
+
+    @wraps(function)
+    def call_either(*arguments, **options) -> Any:
+        try:
+            result = direct(*arguments, **options)
+            return function(*arguments, **options) if result is None else result
+        except BaseException as error:
+            hide_frames(error)  # that of this function
+            raise
+
+    return call_either

@@ -14,24 +14,27 @@ from ...core.aval import Aval, aval_of, is_differentiable, kind_of
 from ...core.interpreter import Tracer
 from .._core import views
 from .._core.dtypes import (
-    SHORT_NAMES,
     as_numpy_dtype,
     as_python_number,
     cast_number,
     default_numpy_dtype,
-    from_name,
-    get_default_dtype,
     is_dtype,
 )
-from .._core.dtypes import dtype as torch_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
-from .._core.layout import contiguous_format, copy_in_order, layout_array, preserve_format
+from .._core.layout import (
+    copy_in_order,
+    inverse_order,
+    layout_array,
+    order_of,
+    preserve_format,
+)
 from .._core.memory import alias_memory, is_array
 from .._core.meta import MetaTracer
 from .._core.modes import current_modes
 from .._core.sparse_tensor import SparseTensor
+from .._core.storage import UntypedStorage
 from .._core.tape import current_tape
-from .._core.tensor import Size, Tensor, as_subclass, make_tensor, refresh
+from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.out import write_out_result
 from .._declare.spaces import expose
 from .attributes import strided
@@ -67,7 +70,7 @@ def parse_size(given, name: str) -> tuple[int, ...]:
         raise ArgumentError(
             f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(wrong).__name__}"
         ) from None
-    if any(n < 0 for n in size):
+    if size and min(size) < 0:
         raise TensorError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     return size
 
@@ -195,11 +198,15 @@ def as_tensor(data, dtype=None, device=None) -> Tensor:
 
 @expose()
 def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
-    """`obj` as a Tensor, in its own memory where that can be and `copy` is not True.
+    """`obj` as a Tensor, in its own memory where that can be and `copy` is not True. The bytes of buffers and storages
+    are read as entries of `dtype`.
 
     Raises:
         ArgumentValueError: `copy=False`, and there must be one.
     """
+    if isinstance(obj, UntypedStorage):
+        dtype = getattr(obj, "dtype", np.uint8) if dtype is None else dtype
+        obj = obj.untyped().entries.data
     shares = isinstance(obj, Tensor | np.ndarray) or hasattr(obj, "__dlpack__") or is_buffer(obj)
     if not shares:
         if copy is False:
@@ -228,11 +235,22 @@ def is_buffer(obj) -> bool:
 
 
 @expose()
-def from_dlpack(ext_tensor) -> Tensor:
-    """A Tensor in the memory of another library's array, by the DLPack protocol."""
-    if hasattr(ext_tensor, "__cuda_array_interface__"):
-        return create_tensor(import_cupy().from_dlpack(ext_tensor))
-    return create_tensor(np.from_dlpack(ext_tensor))
+def from_dlpack(ext_tensor, *, device=None, copy: bool | None = None) -> Tensor:
+    """Make a Tensor in the memory of another library's array, by the DLPack protocol.
+
+    Args:
+        ext_tensor: the array, of any shape.
+        device: where the Tensor is to be; where the array is unless given.
+        copy: True: always in memory of its own.
+
+    >>> import fxgrad.compat as torch, numpy as np
+    >>> torch.from_dlpack(np.arange(3.0))
+    tensor([0., 1., 2.], dtype=torch.float64)
+    """
+    library = import_cupy() if hasattr(ext_tensor, "__cuda_array_interface__") else np
+    made = create_tensor(library.from_dlpack(ext_tensor))
+    placed = made if device is None else made.to(device)
+    return placed.clone() if copy else placed
 
 
 @expose()
@@ -313,8 +331,11 @@ def full(size, fill_value, **options) -> Tensor:
 def parse_fill_value(given, name: str) -> tuple[Any, Any]:
     """Return (value, NumPy's dtype) of a fill value: a number, or a Tensor without dimensions."""
     if isinstance(given, Tensor):
-        if given.shape:
-            raise ArgumentError(f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor")
+        if given.shape or given.requires_grad:
+            raise ArgumentError(
+                f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor",
+                hint="x.expand(size) repeats a Tensor without dimensions, with its gradient",
+            )
         return refresh(given).value, aval_of(given.value).dtype
     given = as_python_number(given)
     return given, fill_dtype(given)
@@ -328,39 +349,55 @@ def fill_array(value, shape: tuple[int, ...], numpy) -> Any:
 
 
 def create_like(
-    input: Tensor, fill: Callable[[tuple[int, ...], Any], Any], name: str, options: dict
+    input: Tensor, fill: Callable[[tuple[int, ...], Any, Any], Any], name: str, options: dict
 ) -> Tensor:
-    """Make a Tensor of the shape, dtype, device and strides of another, filled by fill(shape, NumPy's dtype)."""
+    """Make a Tensor of the shape, dtype, device and strides of another, filled by fill(shape, NumPy's dtype, dimensions
+    by decreasing stride)."""
     if not isinstance(input, Tensor):
         raise ArgumentError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    order = options.pop("memory_format", None) or preserve_format
+    memory = options.pop("memory_format", None) or preserve_format
     if isinstance(input, SparseTensor) and options.get("layout") is not strided:
-        if order is not preserve_format:
+        if memory is not preserve_format:
             raise TensorError("memory format option is only supported by strided tensors")
         options["layout"] = options.get("layout") or input.layout
         options["sparse_dim"] = len(input.places)
     options["device"] = options.get("device") or input.device
-
-    def make_array(numpy) -> Any:
-        value = fill(tuple(input.shape), numpy)
-        if not is_array(value) or order is contiguous_format:
-            return value
-        if order is not preserve_format:
-            return copy_in_order(value, order.order)
-        return match_strides(value, layout_array(input))
-
     aval = aval_of(input.value)
-    return create_with_options(make_array, name, aval.dtype, aval.shape, **options)
+    return create_with_options(
+        lambda numpy: fill(tuple(input.shape), numpy, like_order(input, memory)),
+        name,
+        aval.dtype,
+        aval.shape,
+        **options,
+    )
 
 
-def match_strides(value: np.ndarray, other) -> np.ndarray:
-    """Return an array whose dimensions lie in memory in the same order as those of another."""
-    if other.flags.c_contiguous:
-        return value
-    order = sorted(range(other.ndim), key=lambda d: -other.strides[d])
-    return copy_in_order(value, order)
+def like_order(input: Tensor, memory: Any = None) -> tuple[int, ...] | None:
+    """The dimensions by decreasing stride that a Tensor like another has in this memory format, which is that of the
+    other for None; None where its entries are contiguous as they come."""
+    if memory is not None and memory is not preserve_format:
+        return memory.order
+    array = layout_array(input)
+    if array.flags.c_contiguous:
+        return None
+    strides = list(array.strides)
+    for d in reversed(range(len(strides) - 1)):  # where an entry is repeated, the dimension stays where it is
+        strides[d] = strides[d] or strides[d + 1]
+    order = order_of(strides)
+    return None if order == tuple(range(len(order))) else order
+
+
+def make_in_order(make: Callable[..., np.ndarray]) -> Callable[..., Any]:
+    """The function for `create_like` by one of (shape, NumPy's dtype)."""
+
+    def fill(shape: tuple[int, ...], numpy, order) -> Any:
+        if order is None:
+            return make(shape, numpy)
+        return make(tuple([shape[d] for d in order]), numpy).transpose(inverse_order(order))
+
+    return fill
 
 
 # name → (shape, NumPy's dtype) → array, for `name_like`.
@@ -371,7 +408,7 @@ def make_like_function(name: str) -> Callable[..., Tensor]:
     """Declare a function such as `zeros_like`."""
 
     def function(input: Tensor, **options) -> Tensor:
-        return create_like(input, ARRAY_MAKERS[name], f"{name}_like", options)
+        return create_like(input, make_in_order(ARRAY_MAKERS[name]), f"{name}_like", options)
 
     function.__name__ = f"{name}_like"
     function.__doc__ = (
@@ -408,12 +445,15 @@ new_zeros, new_ones, new_empty = map(make_new_method, ARRAY_MAKERS)
 def full_like(input: Tensor, fill_value, **options) -> Tensor:
     """`full` in the shape, dtype, device and strides of a Tensor, where options do not say otherwise."""
     value, _ = parse_fill_value(fill_value, "full_like")
-    return create_like(input, lambda shape, numpy: fill_array(value, shape, numpy), "full_like", options)
+    return create_like(
+        input, make_in_order(lambda shape, numpy: fill_array(value, shape, numpy)), "full_like", options
+    )
 
 
 @expose("method")
 def new_full(self: Tensor, size, fill_value, **options) -> Tensor:
     """`full` in the dtype and on the device of this Tensor, where options do not say otherwise."""
+    parse_fill_value(fill_value, "new_full")  # which names the method in its errors
     return full(size, fill_value, **options_like(self, options))
 
 
@@ -544,54 +584,3 @@ def eye(n: int, m: int | None = None, **options) -> Tensor:
     return create_with_options(
         lambda numpy: np.eye(n, m, dtype=numpy), "eye", default_numpy_dtype("f"), **options
     )
-
-
-# -- by class ------------------------------------------
-def legacy_constructor(dtype, args, device=None) -> Tensor:
-    """Construct a Tensor as `torch.Tensor(…)` does: from sizes, with arbitrary numbers, or from data."""
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        return args[0].detach()
-    if len(args) == 1 and not isinstance(args[0], Size | int | np.integer):
-        if not isinstance(args[0], str) and not hasattr(args[0], "__len__"):
-            raise ArgumentError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-        return tensor(args[0], dtype=dtype, device=device)
-    return empty(*(args or (0,)), dtype=dtype, device=device)
-
-
-def construct_tensor(cls: type, *args, device=None) -> Tensor:
-    """Construct a Tensor, or an instance of a subclass, as `torch.Tensor(…)` does."""
-    return as_subclass(legacy_constructor(get_default_dtype(), args, device), cls)
-
-
-Tensor.attach(__new__=staticmethod(construct_tensor))
-
-
-class TensorType:
-    """A type such as `torch.FloatTensor`: it makes Tensors of one dtype, and `isinstance` recognizes them."""
-
-    def __init__(self, name: str, dtype: torch_dtype):
-        self.__name__, self.dtype = name, dtype
-
-    def __call__(self, *args) -> Tensor:
-        return legacy_constructor(self.dtype, args)
-
-    def __instancecheck__(self, x) -> bool:
-        return isinstance(x, Tensor) and x.dtype is self.dtype and not x.is_cuda
-
-    def __repr__(self) -> str:
-        return f"<class 'torch.{self.__name__}'>"
-
-
-TENSOR_TYPES = {
-    f"{short}Tensor": TensorType(f"{short}Tensor", from_name(name))
-    for name, short in SHORT_NAMES.items()
-    if name != "bfloat16"
-}
-for name in TENSOR_TYPES:
-    expose(name=name)(TENSOR_TYPES[name])
-
-
-@expose("method")
-def new(self: Tensor, *args) -> Tensor:
-    """`torch.Tensor(…)` in the dtype and on the device of this Tensor."""
-    return legacy_constructor(self.dtype, args, self.device)

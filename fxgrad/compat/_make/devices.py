@@ -13,7 +13,8 @@ from ...core.interpreter import Tracer
 from ...ops import kinds
 from .._core.errors import ArgumentError, DeviceError, TensorError
 from .._core.memory import is_array
-from .._core.meta import MetaTracer, refuse_entries, without_entries
+from .._core.meta import MetaTracer, WrapperTracer, refuse_entries, without_entries
+from .._core.overriding import ORDINARY_CLASSES
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .._declare.spaces import expose
@@ -88,6 +89,7 @@ class device:
         DEFAULT_DEVICE.reset(self.tokens.pop())
 
 
+ORDINARY_CLASSES.add(device)
 CPU, META = device("cpu"), device("meta")
 # That of new Tensors; each thread and async task has its own.
 DEFAULT_DEVICE: ContextVar[device] = ContextVar("fxgrad default device", default=CPU)
@@ -133,7 +135,7 @@ def device_of(value) -> device:
     while isinstance(value, Tracer):
         inside = value.contents()
         if not inside:
-            return META if type(value) is MetaTracer else CPU
+            return value.place if type(value) is WrapperTracer else META if type(value) is MetaTracer else CPU
         value = inside[0]
     return device("cuda", value.device.id) if hasattr(value, "__cuda_array_interface__") else CPU
 

@@ -1,10 +1,8 @@
-"""Random numbers: generators, and the one function that draws from them.
-
-The numbers are not torch's; their distributions are, and so is what a seed fixes.
-"""
+"""Random numbers: generators, and the one function that draws from them."""
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import contextmanager
 from threading import RLock
@@ -12,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import levels
+from ...core.interpreter import PrimalTracer, levels
 from ...transforms.vmap import BatchTracer
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.layout import inverse_order
+from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
 from .._declare.spaces import expose
 from .devices import as_device, put_new_array
+from .mersenne_twister import BLOCK, MersenneTwister
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 DEFAULT_SEED = 67280421310721
 WORD_RANGE = 1 << 64
@@ -40,12 +41,13 @@ class Generator:
     def __init__(self, device="cpu"):
         self.device = as_device(device)
         self.lock = RLock()
+        self.twister = MersenneTwister()
         self.manual_seed(DEFAULT_SEED)
 
-    _numbers: np.random.Generator | None
+    spare_normal: float | None  # the second normal number of a pair, of which the first was drawn
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart the generator from a seed, and return it.
+        """Restart the generator from a seed, and return it. The numbers are those of torch's generator on the CPU.
 
         Raises:
             ArgumentValueError: the seed is not in [-2⁶³, 2⁶⁴).
@@ -54,16 +56,9 @@ class Generator:
         if not -WORD_RANGE // 2 <= seed < WORD_RANGE:
             raise ArgumentValueError("Overflow when unpacking long long", hint="a seed has 64 bits")
         with self.lock:
-            self._seed, self._numbers = seed % WORD_RANGE, None
+            self._seed, self.spare_normal = seed % WORD_RANGE, None
+            self.twister.restart(seed)
         return self
-
-    @property
-    def numbers(self) -> np.random.Generator:
-        """NumPy's generator, made with the first number: `np.random` takes long to load. To be asked for under the
-        lock."""
-        if self._numbers is None:
-            self._numbers = np.random.Generator(np.random.PCG64(self._seed))
-        return self._numbers
 
     def seed(self) -> int:
         """Restart the generator from a seed of the operating system, and return the seed."""
@@ -76,34 +71,41 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Tensor:
-        """The state of the generator, for `set_state`: a Tensor of bytes."""
+        """The state of the generator, for `set_state`, in torch's bytes: uint8 (5056,)."""
+        state = np.zeros((), STATE)
         with self.lock:
-            state: Any = self.numbers.bit_generator.state
-        words = [self._seed, *(part for n in PCG64_FIELDS for part in divmod(state["state"][n], WORD_RANGE))]
-        words += [state["has_uint32"], state["uinteger"]]
-        return make_tensor(current_tape(), np.array(words, np.uint64).view(np.uint8))
+            state["key"], place = self.twister.state
+            state["seed"], state["next"], state["left"] = self._seed, place, BLOCK + 1 - (place or BLOCK)
+            if self.spare_normal is not None:
+                state["has_spare"], state["spare"] = 1, self.spare_normal
+        state["is_seeded"] = 1
+        return make_tensor(current_tape(), np.frombuffer(bytearray(state.tobytes()), np.uint8))
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Set the generator to a state that `get_state` returned, and return the generator.
+        """Set the generator to a state that `get_state` returned, here or in torch, and return the generator.
 
         Raises:
             ArgumentError: it is no Tensor of bytes.
             TensorError: it is not the state of a generator.
         """
-        if not isinstance(new_state, Tensor) or str(new_state.dtype) != "torch.uint8":
+        if not isinstance(new_state, Tensor):
+            raise ArgumentError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if str(new_state.dtype) != "torch.uint8":
             raise ArgumentError("RNG state must be a torch.ByteTensor")
-        if new_state.shape != (8 * (2 * len(PCG64_FIELDS) + 3),):
-            raise TensorError("RNG state is wrong size")
-        seed, *words, has, last = [int(n) for n in new_state.value.copy().view(np.uint64)]
-        pairs = zip(PCG64_FIELDS, words[::2], words[1::2])
+        size = math.prod(new_state.shape)
+        if size != STATE.itemsize:
+            raise TensorError(
+                f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be "
+                f"{size}"
+            )
+        state = np.frombuffer(np.asarray(new_state.value).tobytes(), STATE)[0]
+        place, left = int(state["next"]), int(state["left"])
+        if state["is_seeded"] != 1 or place > BLOCK or left != BLOCK + 1 - (place or BLOCK):
+            raise TensorError("Invalid mt19937 state")
         with self.lock:
-            self._seed = seed
-            self.numbers.bit_generator.state = {
-                "bit_generator": "PCG64",
-                "state": {name: high * WORD_RANGE + low for name, high, low in pairs},
-                "has_uint32": has,
-                "uinteger": last,
-            }
+            self._seed = int(state["seed"])
+            self.spare_normal = float(state["spare"]) if state["has_spare"] else None
+            self.twister.state = state["key"].astype(np.uint32), place
         return self
 
     def __reduce__(self) -> Any:
@@ -117,25 +119,22 @@ class Generator:
         return Generator(self.device).set_state(self.get_state())
 
 
-PCG64_FIELDS = ("state", "inc")  # the words of a PCG64
+# torch's bytes. Those between the names are of other ways to draw pairs, which are not used any more.
+STATE = np.dtype({
+    "names": ["seed", "left", "is_seeded", "next", "key", "spare", "has_spare"],
+    "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", BLOCK), "<f8", "<i4"],
+    "offsets": [0, 8, 12, 16, 24, 24 + 8 * BLOCK + 8, 24 + 8 * BLOCK + 24],
+    "itemsize": 5056,
+})  # fmt: skip
 default_generator = Generator()
 
 
-def draw(sample: Callable[[np.random.Generator, tuple[int, ...]], Any], shape, generator=None) -> Any:
-    """Draw a sample of this shape: an array, or a traced value where entries of a batch are to differ.
-
-    Args:
-        sample: (NumPy's generator, shape) → array of that shape.
-        shape: as the function sees it. Mapped axes are added under `vmap(…, randomness="different")`.
-        generator: None: the default one.
+def random_levels() -> list[Any]:
+    """The open levels of `vmap(…, randomness="different")`, the outermost first.
 
     Raises:
         TensorError: the function is mapped without `randomness`.
     """
-    if generator is None:
-        generator = default_generator
-    elif not isinstance(generator, Generator):
-        raise ArgumentError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
     different = []
     for level in levels():
         randomness = getattr(level, "randomness", "same")
@@ -145,23 +144,100 @@ def draw(sample: Callable[[np.random.Generator, tuple[int, ...]], Any], shape, g
                 "'different' randomness flags on vmap or perform the randomness operation out of vmap"
             )
         if randomness == "different":
-            different.insert(0, level)  # the outermost first
-    shape = (*(level.size for level in different), *shape)
-    with generator.lock:
-        value = put_new_array(np.asarray(sample(generator.numbers, shape)), generator.device)
+            different.insert(0, level)
+    return different
+
+
+def choose_generator(generator: Generator | None) -> Generator:
+    """Return the generator that is asked for: the default one for None."""
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        raise ArgumentError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    return generator
+
+
+def draw(
+    sample: Callable[[Generator, tuple[int, ...]], Any],
+    shape: Sequence[int],
+    generator: Generator | None = None,
+    order: Sequence[int] | None = None,
+) -> Any:
+    """Draw a sample of this shape: an array, or a traced value where entries of a batch are to differ.
+
+    Args:
+        sample: (generator, shape) → array of that shape, whose entries are drawn in the order in which they lie.
+        shape: as the function sees it. Mapped axes are added under `vmap(…, randomness="different")`.
+        generator: None: the default one.
+        order: the dimensions by decreasing stride, in which the entries are to lie in memory; None: as they come.
+
+    Raises:
+        TensorError: the function is mapped without `randomness`.
+    """
+    source = choose_generator(generator)
+    different = random_levels()
+    lead = tuple([level.size for level in different])
+    with source.lock:
+        value = np.asarray(sample(source, (*lead, *([shape[d] for d in order] if order else shape))))
+    if order:
+        axes = [*range(len(lead)), *(len(lead) + d for d in inverse_order(order))]
+        value = value.transpose(axes)
+    value = put_new_array(value, source.device)
     for level in different:
         value = BatchTracer(level, value)
     return value
 
 
-def draw_tensor(sample, shape, generator=None, dtype=None) -> Tensor:
-    """Draw a Tensor, see `draw`; of a dtype of torch, if one is given."""
+def draw_tensor(
+    sample: Callable[[Generator, tuple[int, ...]], Any],
+    shape: Sequence[int],
+    generator: Generator | None = None,
+    order: Sequence[int] | None = None,
+) -> Tensor:
+    """Draw a Tensor, see `draw`."""
+    return make_tensor(current_tape(), draw(sample, tuple(shape), generator, order))
 
-    def convert(rng: np.random.Generator, shape) -> Any:
-        value = sample(rng, shape)
-        return value if dtype is None else np.asarray(value).astype(dtype.numpy)
 
-    return make_tensor(current_tape(), draw(convert, tuple(shape), generator))
+def known_entries(value: Any, shape: Sequence[int], different: Sequence[Any]) -> np.ndarray | None:
+    """Return the array of a value's entries, broadcast to this shape, behind the axes of those levels that map it.
+
+    None where the entries are not known, or are mapped by a level whose entries are to draw the same numbers.
+    """
+    found = []
+    while not is_array(value):
+        if isinstance(value, BatchTracer):
+            found.insert(0, value.interpreter)
+        elif not isinstance(value, PrimalTracer):
+            return None
+        value = value.primal if isinstance(value, PrimalTracer) else value.value
+    if any(level not in different for level in found):
+        return None
+    lead = [level.size if level in found else 1 for level in different]
+    own = value.shape[len(found) :]
+    array = np.asarray(value).reshape((*lead, *(1,) * (len(shape) - len(own)), *own))
+    return np.broadcast_to(array, (*[level.size for level in different], *shape))
+
+
+def draw_for_each(
+    sample: Callable[..., np.ndarray], values: Sequence[Any], generator: Generator | None
+) -> Tensor | None:
+    """Draw one number for each entry of operands that are broadcast against one another.
+
+    Args:
+        sample: (generator, arrays of one shape) → array of that shape.
+
+    Returns:
+        A Tensor, or None where the operands' entries are not known.
+
+    Raises:
+        TensorError: the function is mapped without `randomness`.
+    """
+    different = random_levels()
+    shape = np.broadcast_shapes(*[v.shape for v in values])
+    arrays = [known_entries(v, shape, different) for v in values]
+    if any(a is None for a in arrays):
+        return None
+    return draw_tensor(lambda rng, _: sample(rng, *arrays), shape, generator)
 
 
 # -- the default generator ------------------------------------------
@@ -213,6 +289,16 @@ def fork_rng(devices=None, enabled: bool = True, device_type: str = "cuda") -> I
     finally:
         if enabled:
             set_rng_state(state)
+
+
+def thread_safe_generator() -> Generator | None:
+    """Return None, which stands for the default generator: threads may share it, and a worker of a `DataLoader` is a
+    process that has its own. (In torch a worker that is a thread gets another one.)
+
+    >>> import fxgrad.compat as torch
+    >>> torch.rand(2, generator=torch.random.thread_safe_generator()).shape
+    torch.Size([2])
+    """
 
 
 expose(name="default_generator")(default_generator)

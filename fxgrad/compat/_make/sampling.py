@@ -1,9 +1,8 @@
-"""Random samples: functions that make Tensors of them, and methods that fill Tensors with them."""
+"""Random samples: functions that make Tensors of them."""
 
 from __future__ import annotations
 
-import inspect
-from functools import wraps
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,62 +14,43 @@ from ...core.interpreter import Tracer
 from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
-from .._core.inplace import assign, ensure_modifiable
-from .._core.meta import is_meta
-from .._core.tensor import Tensor, refresh
+from .._core.layout import contiguous_format
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.composite import zero_tangent_rule
 from .._declare.operation import operation
 from .._declare.spaces import expose
-from .creation import create_like, create_with_options, parse_size
-from .generators import draw, draw_tensor
+from . import rejection, variates
+from .creation import create_like, create_with_options, like_order, parse_size
+from .generators import draw, draw_for_each, draw_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .generators import Generator
+
 FLOAT = np.dtype(float)
-HALF_DIGITS = {"float16": 11, "bfloat16": 8}  # binary digits
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # of floating dtypes, in base 2
 
 
-# -- arrays of NumPy's dtypes ------------------------------------------
-def extend_to_complex(sample: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Extend a sampler to complex numbers, each made of two samples."""
-
-    def sample_any(rng: np.random.Generator, shape, numpy) -> np.ndarray:
-        if kind_of(numpy) != "c":
-            return sample(rng, shape, numpy)
-        return sample(rng, (*shape, 2), np.dtype(f"f{numpy.itemsize // 2}")).view(numpy)[..., 0]
-
-    return sample_any
-
-
-@extend_to_complex
-def sample_uniform(rng: np.random.Generator, shape, numpy) -> np.ndarray:
-    """Sample numbers in [0, 1): those of the shorter dtypes are multiples of their precision, so that none is rounded
-    to 1."""
+# -- arrays of NumPy's dtypes: (generator, shape, dtype) → array ------------------------------------------
+def sample_uniform(rng: Generator, shape, numpy) -> np.ndarray:
+    """Sample numbers in [0, 1)."""
     ensure_floating(numpy, "check_uniform_bounds")
-    digits = HALF_DIGITS.get(numpy.name)
-    if digits is not None:
-        return (rng.integers(0, 1 << digits, shape) / (1 << digits)).astype(numpy)
-    return rng.random(shape, numpy.type)
+    return variates.uniform(rng, shape, numpy)
 
 
-@extend_to_complex
-def sample_standard_normal(rng: np.random.Generator, shape, numpy) -> np.ndarray:
-    """Sample normal numbers."""
-    ensure_floating(numpy, "normal_kernel_cpu")
-    wide = np.float32 if numpy.name in HALF_DIGITS else numpy.type
-    return np.asarray(rng.standard_normal(shape, wide)).astype(numpy, copy=False)
+def normal_sampler(mean=0.0, std=1.0, in_rows: bool = True) -> Callable[..., np.ndarray]:
+    """Return the sampler of normal numbers, see `variates.normal`."""
+
+    def sample(rng: Generator, shape, numpy) -> np.ndarray:
+        ensure_floating(numpy, "normal_kernel_cpu")
+        return variates.normal(rng, shape, numpy, mean, std, in_rows)
+
+    return sample
 
 
-def sample_normal(rng: np.random.Generator, shape, numpy) -> np.ndarray:
-    """Sample normal numbers of variance 1; the variance of a complex number is the sum of those of its parts."""
-    found = sample_standard_normal(rng, shape, numpy)
-    return found * numpy.type(np.sqrt(0.5)) if kind_of(numpy) == "c" else found
-
-
-def sample_positive_unit(rng: np.random.Generator, shape) -> np.ndarray:
-    """Sample numbers in (0, 1]."""
-    return 1.0 - rng.random(shape)
+sample_normal = normal_sampler()
 
 
 def ensure_floating(numpy, name: str) -> None:
@@ -79,26 +59,55 @@ def ensure_floating(numpy, name: str) -> None:
         raise NotSupportedError(f"\"{name}\" not implemented for '{short_name(numpy)}'")
 
 
+def check_condition(holds: bool, message: str) -> None:
+    if not holds:
+        raise TensorError(message)
+
+
 def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
     """Return the sampler of whole numbers from `low` up to but not including `high`."""
     if low >= high:
         raise TensorError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
 
-    def sample(rng: np.random.Generator, shape, numpy) -> np.ndarray:
-        if kind_of(numpy) in "iu":
-            limits = np.iinfo(numpy)
-            for bound, value in (("from", low), ("to - 1", high - 1)):
-                if not limits.min <= value <= limits.max:
-                    raise TensorError(f"{bound} is out of bounds for {from_numpy_dtype(numpy)}")
-        wide = np.uint64 if high > np.iinfo(np.int64).max else np.int64
-        return np.asarray(rng.integers(low, high, shape, wide)).astype(numpy)
+    def sample(rng: Generator, shape, numpy) -> np.ndarray:
+        first, end = low, high
+        if kind_of(numpy) == "c":
+            raise TensorError(
+                "check_random_bounds handles only integral, floating-point and boolean types",
+                hint=f"the dtype is {from_numpy_dtype(numpy)}",
+            )
+        if numpy.name in DIGITS:
+            first, end = to_floating_range(low, high, numpy)
+        else:
+            limits = (0, 1) if kind_of(numpy) == "b" else (np.iinfo(numpy).min, np.iinfo(numpy).max)
+            check_bounds(low, high, *limits, numpy)
+        return variates.integers(rng, shape, first, end - first).astype(numpy)
 
     return sample
 
 
+def check_bounds(low: int, high: int, least: int, greatest: int, numpy) -> None:
+    """Raise if a bound of whole numbers is not in a dtype's range."""
+    for bound, value in (("from", low), ("to - 1", high - 1)):
+        if not least <= value <= greatest:
+            raise TensorError(f"{bound} is out of bounds for {from_numpy_dtype(numpy)}")
+
+
+def to_floating_range(low: int, high: int, numpy) -> tuple[int, int]:
+    """Round bounds of whole numbers inward to numbers of a floating dtype, where that would take them outward."""
+    if numpy.name == "float16":
+        check_bounds(low, high, -65504, 65504, numpy)
+    first, last = numpy.type(low + 1), numpy.type(high - 1)
+    if int(first) < low:
+        low = int(np.nextafter(first, numpy.type(np.inf)))
+    if int(last) >= high:
+        high = int(np.nextafter(last, -numpy.type(np.inf)))
+    return low, high
+
+
 # -- functions that make Tensors ------------------------------------------
 def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, options: dict) -> Tensor:
-    """Make a Tensor of sample(NumPy's generator, shape, dtype)."""
+    """Make a Tensor of sample(generator, shape, dtype)."""
     generator = options.pop("generator", None)
     if "size" in options:
         size = (*size, options.pop("size"))
@@ -109,11 +118,11 @@ def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, 
 
 
 def create_samples_like(sample: Callable[..., np.ndarray], name: str, input, options: dict) -> Tensor:
-    """Make a Tensor of samples in the shape, dtype and device of another."""
+    """Make a Tensor of sample(generator, shape, dtype) in the shape, dtype, device and strides of another."""
     generator = options.pop("generator", None)
     return create_like(
         input,
-        lambda shape, numpy: draw(lambda rng, s: sample(rng, s, numpy), shape, generator),
+        lambda shape, numpy, order: draw(lambda rng, s: sample(rng, s, numpy), shape, generator, order),
         name,
         options,
     )
@@ -170,8 +179,9 @@ def randperm(n: int, **options) -> Tensor:
     """The whole numbers before n in a random order; see `rand`."""
     shape = parse_size((n,), "randperm")
 
-    def sample(rng: np.random.Generator, shape, numpy) -> np.ndarray:
-        return rng.permuted(np.broadcast_to(np.arange(n), shape), axis=-1).astype(numpy)
+    def sample(rng: Generator, shape, numpy) -> np.ndarray:
+        rows = [variates.permutation(rng, n) for _ in range(math.prod(shape[:-1]))]
+        return np.reshape(rows, shape).astype(numpy)
 
     return create_samples(sample, "randperm", (shape,), default_numpy_dtype("i"), options)
 
@@ -185,7 +195,9 @@ def rand_like(input: Tensor, **options) -> Tensor:
 @expose()
 def randn_like(input: Tensor, **options) -> Tensor:
     """`randn` in the shape, dtype and device of a Tensor."""
-    return create_samples_like(sample_normal, "randn_like", input, options)
+    order = options.get("memory_format")
+    rows = like_order(input, order) is None if isinstance(input, Tensor) else True
+    return create_samples_like(normal_sampler(in_rows=rows), "randn_like", input, options)
 
 
 @expose()
@@ -216,16 +228,28 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator=None, out=None
     """A Tensor of ones, each with the probability of its entry (or `p`), and zeros."""
     aval = aval_of(refresh(input).value)
     if p is not None:
-        options = {"generator": generator}
+        check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        options = {"generator": generator, "memory_format": contiguous_format}
         return create_samples_like(
-            lambda rng, s, d: (rng.random(s) < p).astype(d), "bernoulli", input, options
+            lambda rng, s, d: variates.bernoulli(rng, s, d, p), "bernoulli", input, options
         )
     ensure_floating(aval.dtype, "bernoulli_tensor_cpu_p_")
-    probability = concrete_array(input.value)
-    if probability is not None and not ((probability >= 0) & (probability <= 1)).all():
-        raise TensorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    made = bernoulli_of_noise(input, draw_tensor(lambda rng, s: rng.random(s), aval.shape, generator))
+    check_probability(input)
+    made = bernoulli_of_noise(input, draw_noise(input, None, generator))
     return made if out is None else out.copy_(made)
+
+
+def check_probability(p: Tensor) -> None:
+    """Raise if entries are no probabilities."""
+    entries = concrete_array(p.value)
+    if entries is not None and not ((entries >= 0) & (entries <= 1)).all():
+        raise TensorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+def draw_noise(p: Tensor, order, generator) -> Tensor:
+    """Draw uniform numbers to be compared with probabilities: in double precision for these, and else in single."""
+    dtype = np.dtype(np.float64 if aval_of(p.value).dtype == np.float64 else np.float32)
+    return draw_tensor(lambda rng, s: variates.uniform(rng, s, dtype), p.shape, generator, order)
 
 
 @operation("mean std noise", name="normal", spaces="", promote="float", out=False, tangent=zero_tangent_rule)
@@ -239,13 +263,19 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor
     """Normal numbers: of Tensors of means and standard deviations, or of numbers and in a size; see `rand`."""
     out = options.get("out")
     if size is not None or not (isinstance(mean, Tensor) or isinstance(std, Tensor)):
+        mean, std = (moment_number(x) for x in (mean, std))
+        if not isinstance(size, tuple | list):
+            raise ArgumentError(
+                f"normal(): argument 'size' (position 3) must be tuple of ints, not {type(size).__name__}"
+            )
         check_std(np.asarray(std), f"normal expects std >= 0.0, but found std {std:g}")
 
-        def sample(rng: np.random.Generator, shape, numpy) -> np.ndarray:
-            return (mean + std * sample_normal(rng, shape, numpy)).astype(numpy)
-
         return create_samples(
-            sample, "normal", (size,), default_numpy_dtype("f"), options | {"generator": generator}
+            normal_sampler(mean, std),
+            "normal",
+            (size,),
+            default_numpy_dtype("f"),
+            options | {"generator": generator},
         )
     given = [refresh(x).value for x in (mean, std) if isinstance(x, Tensor)]
     check_std(
@@ -257,12 +287,24 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor
     if wrong is not None:
         raise wrong
     noise = draw_tensor(
-        lambda rng, s: sample_standard_normal(rng, s, aval.dtype),
+        lambda rng, s: sample_normal(rng, s, aval.dtype),
         np.broadcast_shapes(*(v.shape for v in given)),
         generator,
     )
     made = normal_of_noise(mean, std, noise)
     return made if out is None else out.copy_(made)
+
+
+def moment_number(given) -> Any:
+    """Return a mean or deviation as a number, where the size is given beside it."""
+    if not isinstance(given, Tensor):
+        return given
+    if given.shape or given.requires_grad:
+        raise ArgumentError(
+            "normal() received an invalid combination of arguments: a Tensor and a size",
+            hint="beside a size, mean and std are numbers; mean + std * torch.randn(size) has gradients",
+        )
+    return given.item()
 
 
 def check_std(std, message: str) -> None:
@@ -271,31 +313,42 @@ def check_std(std, message: str) -> None:
         raise TensorError(message)
 
 
-def draw_keys(shape, generator) -> Tensor:
-    """Draw a key for every entry of fxgrad's own samplers, so that those of a batch are the same, mapped or not."""
-    return draw_tensor(lambda rng, s: rng.integers(0, 1 << 64, s, np.uint64), shape, generator)
+def draw_keys(shape, generator) -> Any:
+    """Draw a key for every entry of fxgrad's own samplers, so that those of a batch are the same, mapped or not. They
+    take the place of torch's where the operands' entries are not known."""
+
+    def sample(rng: Generator, shape) -> np.ndarray:
+        return rng.twister.long_words(math.prod(shape)).reshape(shape)
+
+    return draw(sample, tuple(shape), generator)
 
 
 def poisson_arguments(input, generator=None) -> Any:
-    """The rates are checked, keys are drawn."""
-    aval = aval_of(refresh(input).value)
-    ensure_floating(aval.dtype, "poisson_cpu")
-    rate = concrete_array(input.value)
+    """The rates are checked, counts are drawn."""
+    value = refresh(input).value
+    ensure_floating(aval_of(value).dtype, "poisson_cpu")
+    rate = concrete_array(value)
     if rate is not None and not (rate >= 0).all():
         raise TensorError("invalid Poisson rate, expected rate to be non-negative")
-    return (input, draw_keys(aval.shape, generator)), {}
+    drawn = draw_for_each(rejection.poisson, (value,), generator)
+    if drawn is None:
+        rate = ops.stop_gradient(ops.convert(input.detach().value, dtype=FLOAT))
+        drawn = make_tensor(current_tape(), ops.random_poisson(draw_keys(input.shape, generator), rate))
+    return (input, drawn), {}
 
 
-@operation("input keys", arguments=poisson_arguments, spaces="function", out=False, tangent=zero_tangent_rule)
-def poisson(input, keys) -> Any:
+@operation(
+    "input drawn", arguments=poisson_arguments, spaces="function", out=False, tangent=zero_tangent_rule
+)
+def poisson(input, drawn) -> Any:
     """Poisson counts of the means that are the entries."""
-    count = ops.random_poisson(keys, ops.convert(input, dtype=FLOAT))
-    return ops.convert(count, dtype=aval_of(input).dtype)
+    return ops.convert(drawn, dtype=aval_of(input).dtype)
 
 
 def binomial_arguments(count, prob, generator=None) -> Any:
-    """The dtypes and shapes are checked, keys are drawn."""
-    given = [aval_of(refresh(x).value) for x in (count, prob)]
+    """The dtypes and shapes are checked, numbers of successes are drawn."""
+    values = [refresh(x).value for x in (count, prob)]
+    given = [aval_of(v) for v in values]
     names = [short_name(a.dtype) for a in given]
     for name, aval, short in zip(("count", "prob"), given, names):
         if kind_of(aval.dtype) != "f":
@@ -305,27 +358,46 @@ def binomial_arguments(count, prob, generator=None) -> Any:
     wrong = broadcast_error(given)
     if wrong is not None:
         raise wrong
-    return (count, prob, draw_keys(np.broadcast_shapes(*[a.shape for a in given]), generator)), {}
+    drawn = draw_for_each(sample_binomial, values, generator)
+    if drawn is None:
+        drawn = make_tensor(current_tape(), binomial_by_keys(count, prob, generator))
+    return (count, prob, drawn), {}
+
+
+def sample_binomial(rng: Generator, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
+    """Sample numbers of successes among whole trials: parts of one do not count, and probabilities outside [0, 1] are
+    the nearest of these."""
+    return rejection.binomial(rng, np.floor(np.maximum(count, 0)), np.clip(prob, 0, 1))
+
+
+def binomial_by_keys(count: Tensor, prob: Tensor, generator) -> Any:
+    """Draw numbers of successes where the operands' entries are not known."""
+    shape = np.broadcast_shapes(count.shape, prob.shape)
+    keys = draw_keys(shape, generator)
+    n, p = (
+        ops.broadcast_to(ops.stop_gradient(ops.convert(x.detach().value, dtype=FLOAT)), shape=shape)
+        for x in (count, prob)
+    )
+    drawn = ops.random_binomial(keys, ops.floor(ops.maximum(n, 0)), ops.minimum(ops.maximum(p, 0), 1))
+    return ops.where(ops.less(drawn, 0), np.nan, drawn)
 
 
 @operation(
-    "count prob keys",
+    "count prob drawn",
     arguments=binomial_arguments,
     spaces="function",
     out=False,
     tangent=lambda ys, p, t, params: zero_tangent_rule(ys, p, t[:2], params),
 )
-def binomial(count, prob, keys) -> Any:
+def binomial(count, prob, drawn) -> Any:
     """The numbers of successes among `count` trials of the probability `prob`. Parts of a trial do not count, and
     probabilities outside [0, 1] are the nearest of these; NaN has no successes but NaN."""
-    n, p = (ops.broadcast_to(ops.convert(x, dtype=FLOAT), shape=keys.shape) for x in (count, prob))
-    drawn = ops.random_binomial(keys, ops.floor(ops.maximum(n, 0)), ops.minimum(ops.maximum(p, 0), 1))
-    return ops.convert(ops.where(ops.less(drawn, 0), np.nan, drawn), dtype=aval_of(count).dtype)
+    return ops.convert(drawn, dtype=aval_of(count).dtype)
 
 
 def multinomial_arguments(input, num_samples: int, replacement: bool = False, *, generator=None) -> Any:
-    """With replacement the noise is uniform, and looked up in the cumulated probabilities; without, it is exponential:
-    the categories whose clocks ring first, which run as fast as they are probable."""
+    """With replacement the noise is uniform, and looked up in the cumulated probabilities; without, and for one alone,
+    it is exponential: the categories whose clocks ring first, which run as fast as they are probable."""
     aval = aval_of(refresh(input).value)
     if kind_of(aval.dtype) != "f":
         short = short_name(input.dtype)
@@ -342,147 +414,33 @@ def multinomial_arguments(input, num_samples: int, replacement: bool = False, *,
             raise TensorError("probability tensor contains either `inf`, `nan` or element < 0")
         if not (weights.sum(-1) > 0).all():
             raise TensorError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if replacement:
-        noise = draw_tensor(lambda rng, s: rng.random(s), (*aval.shape[:-1], num_samples), generator)
+    looked_up = replacement and num_samples > 1
+    if looked_up:
+        noise = draw_tensor(
+            lambda rng, s: variates.uniform(rng, s, FLOAT), (*aval.shape[:-1], num_samples), generator
+        )
     else:
-        noise = draw_tensor(lambda rng, s: -np.log(sample_positive_unit(rng, s)), aval.shape, generator)
-    return (input.detach(), noise), {"num_samples": num_samples, "replacement": replacement}
+        noise = draw_tensor(
+            lambda rng, s: variates.exponential(rng, s, aval.dtype, 1.0),
+            aval.shape,
+            generator,
+            like_order(input),
+        )
+    return (input.detach(), noise), {"num_samples": num_samples, "looked_up": looked_up}
 
 
 @operation("input noise", arguments=multinomial_arguments)
-def multinomial(input, noise, num_samples: int, replacement: bool) -> Any:
+def multinomial(input, noise, num_samples: int, looked_up: bool) -> Any:
     """Categories drawn by the weights in each row of `input`, which need not add up to 1.
 
     Raises:
         RuntimeError: negative or infinite probabilities, or none positive; more samples than categories.
     """
-    if replacement:
-        cumulated = fnp.cumsum(input, axis=-1)
-        reached = noise * cumulated[..., -1:]
-        return fnp.sum(fnp.greater_equal(reached[..., :, None], cumulated[..., None, :]), axis=-1)
-    return fnp.argsort(noise / input, axis=-1)[..., :num_samples]
-
-
-# -- methods that fill ------------------------------------------
-def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[..., Any]) -> Tensor:
-    """Fill a Tensor with sample(NumPy's generator, shape, dtype)."""
-    ensure_modifiable(tensor)
-    if is_meta(tensor.value):
-        return tensor
-    numpy = aval_of(tensor.value).dtype
-    made = draw_tensor(
-        lambda rng, s: np.asarray(sample(rng, s, numpy)).astype(numpy, copy=False), tensor.shape, generator
-    )
-    assign(tensor, made, name)
-    return tensor
-
-
-def fill_method(sampler: Callable[..., Callable[..., Any]]) -> None:
-    """Declare a method that fills a Tensor by a function of its parameters, which returns what
-    `fill_with_samples` takes."""
-
-    @wraps(sampler)
-    def fill(self: Tensor, *args, generator=None, **names) -> Tensor:
-        if "from" in names:
-            names["from_"] = names.pop("from")
-        return fill_with_samples(self, sampler.__name__, generator, sampler(*args, **names))
-
-    given = inspect.signature(sampler).parameters.values()
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    last = inspect.Parameter("generator", inspect.Parameter.KEYWORD_ONLY, default=None)
-    fill.__signature__ = inspect.Signature([own, *given, last])  # type: ignore[attr-defined]
-    expose("method")(fill)
-
-
-def continuous(name: str, sample: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the sampler of a continuous distribution, for floating dtypes, by one in double precision."""
-
-    def check_and_sample(rng: np.random.Generator, shape, numpy) -> Any:
-        if kind_of(numpy) != "f":
-            raise TensorError(
-                f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
-                f"specified {short_name(numpy)}"
-            )
-        return sample(rng, shape)
-
-    return check_and_sample
-
-
-def check_condition(holds: bool, message: str) -> None:
-    if not holds:
-        raise TensorError(message)
-
-
-@fill_method
-def uniform_(from_: float = 0, to: float = 1) -> Any:
-    """Fill the Tensor with numbers uniform in [from, to)."""
-    check_condition(
-        from_ <= to, f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}"
-    )
-    return lambda rng, s, dtype: from_ + (to - from_) * sample_uniform(rng, s, dtype)
-
-
-@fill_method
-def normal_(mean: float = 0, std: float = 1) -> Any:
-    """Fill the Tensor with normal numbers."""
-    check_condition(std >= 0, f"normal expects std >= 0.0, but found std {std}")
-    return lambda rng, s, dtype: mean + std * sample_normal(rng, s, dtype)
-
-
-@fill_method
-def random_(from_=0, to=None) -> Any:
-    """Fill the Tensor with whole numbers: random_(), of all that the dtype has; random_(to); random_(from, to)."""
-    low, high = (0, from_) if to is None and from_ else (from_, to)
-    if high is not None:
-        return integer_sampler(int(low), int(high))
-    return lambda rng, s, dtype: integer_sampler(0, integer_limit(dtype))(rng, s, dtype)
-
-
-def integer_limit(numpy) -> int:
-    """The end (exclusive) of the whole numbers from 0 on that a dtype represents without gaps."""
-    if kind_of(numpy) == "b":
-        return 2
-    if kind_of(numpy) in "iu":
-        return min(int(np.iinfo(numpy).max) + 1, 1 << 63)
-    digits = {"float32": 24, "float64": 53} | HALF_DIGITS
-    return (1 << digits[numpy.name]) + 1
-
-
-@expose("method")
-def bernoulli_(self: Tensor, p=0.5, *, generator=None) -> Tensor:
-    """Fill the Tensor with ones, each with probability `p`, and zeros."""
-    if isinstance(p, Tensor):
-        ensure_modifiable(self)
-        made = bernoulli(p.detach().expand(self.shape), generator=generator)
-        assign(self, made.to(self.dtype), "bernoulli_")
-        return self
-    check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return fill_with_samples(self, "bernoulli_", generator, lambda rng, s, dtype: rng.random(s) < p)
-
-
-@fill_method
-def exponential_(lambd: float = 1) -> Any:
-    """Fill the Tensor with numbers of the density λ·exp(-λx)."""
-    check_condition(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return continuous("Exponential", lambda rng, s: rng.standard_exponential(s) / lambd)
-
-
-@fill_method
-def geometric_(p: float) -> Any:
-    """Fill the Tensor with the number of trials of probability p up to the first success."""
-    check_condition(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return lambda rng, s, dtype: rng.geometric(p, s)
-
-
-@fill_method
-def cauchy_(median: float = 0, sigma: float = 1) -> Any:
-    """Fill the Tensor with numbers of the density σ / (π·((x - median)² + σ²))."""
-    check_condition(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return continuous("Cauchy", lambda rng, s: median + sigma * rng.standard_cauchy(s))
-
-
-@fill_method
-def log_normal_(mean: float = 1, std: float = 2) -> Any:
-    """Fill the Tensor with numbers whose logarithms are normal."""
-    check_condition(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
-    return continuous("LogNormal", lambda rng, s: rng.lognormal(mean, std, s))
+    if not looked_up:
+        return fnp.argsort(-(input / noise), axis=-1, stable=True)[..., :num_samples]
+    wide = ops.convert(input, dtype=np.promote_types(aval_of(input).dtype, np.float32))
+    cumulated = fnp.cumsum(wide, axis=-1)
+    cumulated = ops.convert(cumulated / cumulated[..., -1:], dtype=FLOAT)
+    if len(cumulated.shape) == 1:
+        return fnp.searchsorted(cumulated, noise)
+    return fnp.sum(fnp.less(cumulated[..., None, :], noise[..., :, None]), axis=-1)

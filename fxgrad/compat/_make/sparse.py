@@ -44,6 +44,10 @@ def create_sparse(
     """
     if not isinstance(layout, MemoryLayout):
         raise ArgumentError(f"{name}(): argument 'layout' must be torch.layout, not {type(layout).__name__}")
+    if layout.compressed is None:
+        raise NotSupportedError(
+            f"{name}: the layout {layout} is not here", hint="torch.sparse_coo and torch.sparse_csr are"
+        )
     if name not in ZERO_MAKERS or shape is None:
         raise NotSupportedError(
             f"{name}(...) is not implemented for sparse layout",

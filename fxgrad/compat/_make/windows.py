@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 def make_window(name: str, length: int, periodic: bool, shape: Callable[[Any], Any], options: dict) -> Tensor:
     """Make the Tensor of shape(places from 0 to 1), computed in double precision; a periodic window leaves out the last
     place."""
+    length = index(length)
     if length < 0:
         raise TensorError(f"{name} requires non-negative window_length, got window_length={length}")
 
@@ -85,6 +87,7 @@ def make_signal_window(
 ) -> Tensor:
     """Make the Tensor of shape(0 … M - 1, N), of windows with N = M places, or where they are not symmetric with one
     more, which the period leaves out."""
+    M = index(M)
     if M < 0:
         raise ArgumentValueError(f"{name} requires non-negative window length, got M={M}")
     if dtype is not None and str(dtype) not in ("torch.float32", "torch.float64"):

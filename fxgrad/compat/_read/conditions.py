@@ -11,6 +11,7 @@ from .._core.errors import (
     NotSupportedError,
     TensorError,
 )
+from .._core.tensor import Tensor
 from .._declare.spaces import expose
 
 if TYPE_CHECKING:
@@ -50,3 +51,25 @@ def assert_condition(condition: object, message: str) -> None:
     """Raise an AssertionError with a message unless a condition holds."""
     if not condition:
         raise AssertionError(message)
+
+
+@expose(name="_assert_async")
+def assert_nonzero(input: Tensor, assert_msg: str | None = None) -> None:
+    """Raise a TensorError, a RuntimeError, unless the only entry of a Tensor is not zero."""
+    if not isinstance(input, Tensor):
+        raise ArgumentError(
+            f"_assert_async(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    if not input:
+        raise TensorError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
+@expose(name="_check_tensor_all")
+def check_entries(cond: Tensor, message: Callable[[], object] | None = None) -> None:
+    """Raise a TensorError, with what `message()` returns, unless all entries of a Tensor of truth values are True."""
+    if not isinstance(cond, Tensor):
+        raise ArgumentError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype.name != "bool":
+        raise ArgumentError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    if not cond.all():
+        raise TensorError("Expected cond to be True, but got False." if message is None else str(message()))

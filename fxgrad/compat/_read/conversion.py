@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.aval import aval_of
-from .._core.dtypes import as_numpy_dtype, from_name, is_dtype, short_name
+from .._core.dtypes import as_numpy_dtype, from_name, get_default_dtype, is_dtype, short_name
 from .._core.errors import ArgumentError, ArgumentValueError
 from .._core.layout import (
     channels_last,
@@ -17,8 +17,8 @@ from .._core.layout import (
 )
 from .._core.tensor import Tensor, as_subclass
 from .._declare.spaces import expose
-from .._make.creation import TENSOR_TYPES, TensorType
 from .._make.devices import as_device, device_of, to_device
+from .._make.tensor_types import TENSOR_TYPES, TensorType
 from ..ops.casting import to_copy
 from ..ops.slicing import alias
 
@@ -138,7 +138,7 @@ def to_dense(self: Tensor, dtype=None, *, masked_grad: bool | None = None) -> Te
 
 def tensor_type_name(tensor: Tensor) -> str:
     """The name of the Tensor's type: 'torch.FloatTensor'."""
-    place = "cuda." if device_of(tensor.value).type == "cuda" else ""
+    place = "sparse." if tensor.is_sparse else "cuda." if device_of(tensor.value).type == "cuda" else ""
     return f"torch.{place}{short_name(tensor.dtype)}Tensor"
 
 
@@ -151,11 +151,14 @@ def as_type(self: Tensor, dtype=None, non_blocking: bool = False) -> Any:
     target = None
     if isinstance(dtype, str):
         place, _, name = dtype.removeprefix("torch.").rpartition(".")
-        if name not in TENSOR_TYPES or not dtype.startswith("torch."):
+        kind = Tensor if name == "Tensor" else TENSOR_TYPES.get(name)
+        if kind is None or not dtype.startswith("torch."):
             raise ArgumentValueError(f"invalid type: {dtype!r}")
-        dtype, target = TENSOR_TYPES[name], as_device("cuda" if place == "cuda" else "cpu")
+        dtype, target = kind, as_device("cuda" if place == "cuda" else "cpu")
+    if dtype is Tensor:
+        dtype = get_default_dtype()
     if isinstance(dtype, TensorType):
-        dtype = dtype.dtype
+        dtype, target = dtype.dtype, as_device("cuda") if dtype.is_cuda else target
     if not is_dtype(dtype):
         raise ArgumentValueError(f"invalid type: {getattr(dtype, '__name__', dtype)!r}")
     return convert_tensor(self, as_numpy_dtype(dtype), target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-@dataclass(frozen=True)
-class PrintOptions:
+class PrintOptions(NamedTuple):
     """The print options: see `set_printoptions`."""
 
     precision: int = 4
@@ -74,13 +72,13 @@ def set_printoptions(
         options = PROFILES[profile]
     given = dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth)
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    _print_options[0] = replace(options, sci_mode=sci_mode, **chosen)
+    _print_options[0] = options._replace(sci_mode=sci_mode, **chosen)
 
 
 @expose()
 def get_printoptions() -> dict[str, Any]:
     """The options of `set_printoptions`."""
-    return {field.name: getattr(_print_options[0], field.name) for field in fields(PrintOptions)}
+    return _print_options[0]._asdict()
 
 
 class NumberFormat(NamedTuple):
@@ -212,11 +210,13 @@ def history_texts(tensor: Tensor) -> list[str]:
 def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
     """The text of a Tensor, as `repr` gives it."""
     value = refresh(tensor).value
-    if type(value) is MetaTracer:
+    if isinstance(value, MetaTracer):
         dtype = [] if tensor.dtype is get_default_dtype() else [f"dtype={tensor.dtype}"]
         size = f"size={tuple(value.shape)}"
         return join_parts(
-            f"{prefix}...", ["device='meta'", size, *dtype, *history_texts(tensor)], len(prefix)
+            f"{prefix}...",
+            [f"device='{device_of(value)}'", size, *dtype, *history_texts(tensor)],
+            len(prefix),
         )
     if not is_array(value):
         return tracer_text(value, history_texts(tensor))

@@ -12,8 +12,8 @@ from .._core.errors import ArgumentError, TensorError
 from .._core.storage import UntypedStorage
 from .._core.tensor import Tensor
 from .._declare.spaces import expose
-from .._make.creation import TENSOR_TYPES
 from .._make.devices import device_count, set_default_device
+from .._make.tensor_types import TENSOR_TYPES
 
 SETTINGS: dict[str, Any] = {
     "threads": os.cpu_count() or 1,
@@ -173,7 +173,7 @@ def set_default_tensor_type(t: Any) -> None:
     Raises:
         ArgumentError: no type of floating Tensors, or one of CUDA's without a device.
     """
-    name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"
+    name = t if isinstance(t, str) else typename(t)
     place, _, last = name.removeprefix("torch.").rpartition(".")
     found = TENSOR_TYPES.get(last)
     if found is None or not found.dtype.is_floating_point or place not in ("", "cuda"):

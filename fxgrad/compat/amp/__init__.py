@@ -1,4 +1,4 @@
-"""torch.amp: mixed precision. Operations compute in the dtypes of their operands here; gradients are scaled."""
+"""torch.amp: mixed precision. Operations on the CPU cast their operands by torch's lists; losses are scaled."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,10 @@
 """The names of `torch.cuda`."""
 
 from .. import _surface  # Tensors have all their methods
+from .._make.tensor_types import make_types
 from . import amp, devices
 from .devices import *  # noqa: F403
 
-__all__ = ["amp", *devices.__all__]
+CUDA_TYPES = make_types("cuda")
+globals().update(CUDA_TYPES)
+__all__ = ["amp", *CUDA_TYPES, *devices.__all__]

@@ -20,13 +20,21 @@ if TYPE_CHECKING:
 has_half = True
 default_generators: tuple[generators.Generator, ...] = ()
 NO_STREAMS = "work on a CUDA device is in the stream that CuPy has chosen: cupy.cuda.Stream"
-Event = make_absent("torch.cuda.Event", NO_STREAMS)
-Stream = make_absent("torch.cuda.Stream", NO_STREAMS)
-CUDAGraph = make_absent("torch.cuda.CUDAGraph", NO_STREAMS)
+Event, ExternalStream, Stream, StreamContext = (
+    make_absent(f"torch.cuda.{name}", NO_STREAMS)
+    for name in ("Event", "ExternalStream", "Stream", "StreamContext")
+)
+CUDAGraph, MemPool, graph = (
+    make_absent(f"torch.cuda.{name}", NO_STREAMS) for name in ("CUDAGraph", "MemPool", "graph")
+)
 
 
 class CudaError(RuntimeError):
     """The error of a CUDA device in torch; here it is CuPy's."""
+
+
+class AcceleratorError(RuntimeError):
+    """The error of an accelerator in torch; here it is CuPy's."""
 
 
 class OutOfMemoryError(RuntimeError):
@@ -266,9 +274,10 @@ RANDOM = """
     set_rng_state_all
 """
 __all__ = [
-    "CUDAGraph", "CudaError", "Event", "OutOfMemoryError", "Stream", "can_device_access_peer", "current_device",
-    "current_stream", "default_generators", "default_stream", "device", "device_count", "device_of", "empty_cache",
-    "get_arch_list", "get_device_capability", "get_device_name", "get_device_properties", "has_half", "init",
+    "AcceleratorError", "CUDAGraph", "CudaError", "Event", "ExternalStream", "MemPool", "OutOfMemoryError", "Stream",
+    "StreamContext", "can_device_access_peer", "current_device", "current_stream", "default_generators",
+    "default_stream", "device", "device_count", "device_of", "empty_cache",
+    "get_arch_list", "get_device_capability", "get_device_name", "get_device_properties", "graph", "has_half", "init",
     "ipc_collect", "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized",
     "is_tf32_supported", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info",
     "memory_allocated", "memory_cached", "memory_reserved", "memory_stats", "memory_summary",

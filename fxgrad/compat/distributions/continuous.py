@@ -112,10 +112,9 @@ class Laplace(Distribution):
         return math.sqrt(2) * self.scale
 
     def rsample(self, sample_shape=()) -> Tensor:
-        # the difference of two exponential variables
-        shape = self._extended_shape(sample_shape)
-        first, second = (draw_inside(shape, self.loc).log() for _ in range(2))
-        return self.loc + self.scale * (first - second)
+        made = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
+        side = made.uniform_(torch.finfo(made.dtype).eps - 1, 1)
+        return self.loc - self.scale * side.sign() * torch.log1p(-side.abs())
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
@@ -228,9 +227,9 @@ class StudentT(Distribution):
     def rsample(self, sample_shape=()) -> Tensor:
         # a normal variable over the root of a gamma variable of mean 1, the square of a chi variable over df
         shape = self._extended_shape(sample_shape)
-        half = (0.5 * self.df).expand(shape)
+        noise, half = draw_normal(shape, self.df), (0.5 * self.df).expand(shape)
         mean_square = torch._standard_gamma(half).clamp(min=torch.finfo(half.dtype).tiny) / half
-        return self.loc + self.scale * draw_normal(shape, self.df) * mean_square.rsqrt()
+        return self.loc + self.scale * noise * mean_square.rsqrt()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
@@ -365,13 +364,13 @@ class VonMises(Distribution):
             k, angle = k.expand(shape), torch.zeros(shape, dtype=torch.double, device=k.device)
             accepted = torch.zeros(shape, dtype=torch.bool, device=k.device)
             for _ in range(self.ROUNDS):
-                turn, height, side = (draw_inside(shape, k) for _ in range(3))
+                turn, height, side = draw_inside((3, *shape), k).unbind()
                 z = torch.cos(math.pi * turn)
                 f = (1 + r * z) / (r + z)
                 c = k * (r - f)
                 inside = (c * (2 - c) > height) | ((c / height).log() + 1 - c >= 0)
                 found = (side - 0.5).sign() * f.clamp(-1, 1).acos()
-                angle = torch.where(inside & ~accepted, found, angle)
+                angle = torch.where(inside, found, angle)
                 accepted = accepted | inside
                 if known_truth(accepted):
                     break

@@ -101,13 +101,24 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
     def rsample(self, sample_shape=()) -> Tensor:
         """Draw samples by the decomposition of Bartlett ("On the theory of statistical regression", 1933), that are
-        differentiable in the parameters."""
+        differentiable in the parameters.
+
+        They are those of a second draw, as in torch 2.13, which takes regular matrices for singular ones and draws in
+        their place: so a seed gives the same numbers.
+        """
+        self._draw_by_bartlett(sample_shape)
+        return self._draw_by_bartlett(sample_shape)
+
+    def _draw_by_bartlett(self, sample_shape) -> Tensor:
         size, shape = self._size, self._extended_shape(sample_shape)
         halves = 0.5 * (
             self.df.unsqueeze(-1) - torch.arange(size, dtype=self.df.dtype, device=self.df.device)
         )
         roots = (2 * clamp_tiny(torch._standard_gamma(halves.expand(shape[:-1])))).sqrt()
-        noise = draw_normal(shape, self.df).tril(-1) + roots.diag_embed()
+        below = draw_normal((*shape[:-2], size * (size - 1) // 2), self.df)
+        row, column = torch.tril_indices(size, size, -1, device=self.df.device)
+        place = torch.nn.functional.one_hot(row * size + column, size * size).to(below.dtype)
+        noise = (below @ place).unflatten(-1, (size, size)) + roots.diag_embed()
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
@@ -175,10 +186,12 @@ class LKJCholesky(Distribution):
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             like = self.concentration
-            rows = torch.arange(1, self.dim, dtype=like.dtype, device=like.device)
+            rows = torch.arange(self.dim, dtype=like.dtype, device=like.device).clamp(min=1)
             rest = like.unsqueeze(-1) + 0.5 * (self.dim - 1 - rows)
             squares = Beta(0.5 * rows, rest, validate_args=False).sample(sample_shape)
-            squares = torch.nn.functional.pad(squares, [1, 0])
+            squares = torch.nn.functional.pad(
+                squares[..., 1:], [1, 0]
+            )  # the first row has no other direction
             directions = draw_normal(shape, like).tril(-1)
             lengths = clamp_tiny(directions.square().sum(-1, keepdim=True)).sqrt()
             last = clamp_tiny(1 - squares).sqrt()

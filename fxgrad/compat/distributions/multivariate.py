@@ -44,6 +44,15 @@ def factor_from_precision(precision: Tensor) -> Tensor:
     return solve_lower(backward.flip((-2, -1)).mT, unit_like(precision))
 
 
+def multiply_vectors(matrices: Tensor, vectors: Tensor) -> Tensor:
+    """The products of matrices (…, n, n) and vectors (…, n), whose other dimensions are broadcast."""
+    return torch.matmul(matrices, vectors.unsqueeze(-1)).squeeze(-1)
+
+
+# torch's names for these, which programs import.
+_precision_to_scale_tril, _batch_mahalanobis, _batch_mv = factor_from_precision, mahalanobis, multiply_vectors
+
+
 class MatrixParameter(Distribution):
     """The base of distributions with a positive definite matrix, given as one of three."""
 

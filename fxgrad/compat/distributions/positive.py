@@ -10,7 +10,7 @@ from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, draw_inside, torch
+from .utils import broadcast_all, draw_exponential, torch
 
 
 def clamp_tiny(value: Tensor) -> Tensor:
@@ -52,7 +52,7 @@ class Exponential(ExponentialFamily):
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape=()) -> Tensor:
-        return -draw_inside(self._extended_shape(sample_shape), self.rate).log() / self.rate
+        return draw_exponential(self._extended_shape(sample_shape), self.rate) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

@@ -11,6 +11,7 @@ import numpy as np
 from ... import compat
 from ...core.interpreter import Tracer
 from .._core.errors import ArgumentValueError
+from .._core.overriding import is_tensor_like
 from .._core.tensor import Tensor, refresh
 
 if TYPE_CHECKING:
@@ -50,11 +51,6 @@ def broadcast_all(*values) -> tuple[Tensor, ...]:
     return torch.broadcast_tensors(*[v if is_tensor_like(v) else torch.tensor(v, **options) for v in values])
 
 
-def is_tensor_like(value) -> bool:
-    """Whether a value is a Tensor, or says itself what torch's functions do with it."""
-    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
-
-
 def sum_rightmost(value: Tensor, count: int) -> Tensor:
     """Sum over so many dimensions from the right."""
     return value.flatten(-count).sum(-1) if count else value
@@ -81,6 +77,11 @@ def draw_uniform(shape, like: Tensor) -> Tensor:
 def draw_inside(shape, like: Tensor) -> Tensor:
     """Draw numbers uniform in [tiny, 1 - eps], of the dtype and device of a Tensor."""
     return draw_uniform(shape, like).clamp(max=1 - torch.finfo(like.dtype).eps)
+
+
+def draw_exponential(shape, like: Tensor) -> Tensor:
+    """Draw exponential numbers of mean 1, of the dtype and device of a Tensor."""
+    return torch.empty(shape, dtype=like.dtype, device=like.device).exponential_()
 
 
 def known_truth(condition: Tensor) -> bool | None:

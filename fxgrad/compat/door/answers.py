@@ -6,7 +6,9 @@ import os
 import re
 from typing import Any
 
-from .._core.overriding import call_plainly, no_overrides
+from .._core.operation_names import OpNamespace
+from .._core.overriding import call_plainly, dispatch_plainly, no_overrides, no_overrides_or_modes
+from .._core.tape import BASE_TAPE, current_tape
 
 
 def hand_back(function: Any) -> Any:
@@ -19,8 +21,23 @@ def deny(*args: object, **options: object) -> bool:
     return False
 
 
+def decorate_nothing(*args: object, **options: object) -> Any:
+    """Return a decorator that hands the function back."""
+    return hand_back
+
+
 def do_nothing(*args: object, **options: object) -> None:
     """Take note of nothing."""
+
+
+def is_in_transform() -> bool:
+    """Whether a transform of torch.func is open."""
+    return current_tape() is not BASE_TAPE
+
+
+def gather_keys(*keys: object) -> frozenset[object]:
+    """Return a set of dispatch keys: packages unite some at import, for dispatching that never happens."""
+    return frozenset(keys)
 
 
 def find_cache() -> str:
@@ -38,16 +55,35 @@ def load_library(path: str) -> None:
     raise OSError(f"{path}: there is no library of C++ below this surface")
 
 
+def answer(name: str) -> Any:
+    """Return what the name of torch's stands for: None if nothing does.
+
+    Every namespace of operations is there, and says itself what it lacks; those of torch's own operations are absent.
+    """
+    namespace = name.removeprefix("torch.ops.")
+    is_namespace = "." not in namespace and namespace not in ("aten", "prim", "prims", "higher_order")
+    return OpNamespace(namespace) if is_namespace and name not in ANSWERS else ANSWERS.get(name)
+
+
 ANSWERS = {
+    "torch._C.DispatchKeySet": gather_keys,
+    "torch._C.DisableTorchFunction": no_overrides_or_modes,
     "torch._C.DisableTorchFunctionSubclass": no_overrides,
+    "torch._C._are_functorch_transforms_active": is_in_transform,
+    "torch._C._disabled_torch_dispatch_impl": dispatch_plainly,
     "torch._C._disabled_torch_function_impl": call_plainly,
     "torch._C._get_tracing_state": do_nothing,
     "torch._C._log_api_usage_once": do_nothing,
+    "torch._dynamo.is_dynamo_supported": deny,
     "torch.fx.has_side_effect": hand_back,
     "torch.fx.wrap": hand_back,
     "torch.hub.HASH_REGEX": re.compile(r"-([a-f0-9]*)\."),  # of the checksum in the name of a file
     "torch.hub._get_torch_home": find_cache,
     "torch.hub.get_dir": lambda: os.path.join(find_cache(), "hub"),
     "torch.onnx.is_in_onnx_export": deny,
+    "torch.onnx.register_custom_op_symbolic": do_nothing,
+    "torch.onnx.symbolic_helper.parse_args": decorate_nothing,
+    "torch.onnx.unregister_custom_op_symbolic": do_nothing,
     "torch.ops.load_library": load_library,
+    "torch.utils._python_dispatch.is_traceable_wrapper_subclass": deny,
 }

@@ -9,15 +9,15 @@ SAME = """
     autograd autograd.anomaly_mode autograd.forward_ad autograd.function autograd.grad_mode
     autograd.gradcheck autograd.graph autograd.profiler autograd.profiler_util autograd.variable
     backends backends.cpu backends.cuda backends.cudnn backends.mha backends.mkl backends.mkldnn backends.mps
-    backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp distributed
+    backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp cuda.nvtx distributed
     distributions distributions.constraint_registry distributions.constraints distributions.distribution
     distributions.exp_family distributions.kl distributions.transformed_distribution distributions.transforms
     distributions.utils
-    fft func jit linalg mps mtia multiprocessing
-    nn nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
+    fft func jit library linalg mps mtia multiprocessing
+    nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
     nn.utils nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn nn.utils.stateless ops
     optim optim.lr_scheduler optim.swa_utils overrides profiler random return_types serialization signal signal.windows
-    sparse special testing types utils utils._pytree utils.checkpoint utils.data utils.dlpack
+    sparse special testing types utils utils._foreach_utils utils._pytree utils.checkpoint utils.data utils.dlpack
     utils.hooks version xpu
 """
 
@@ -43,15 +43,16 @@ ELSEWHERE = {
         Final Future _copy_to_script_wrapper _overload _overload_method export ignore is_scripting unused
     """,
     "_tensor": "Tensor",
+    "_utils": "_flatten_dense_tensors _take_tensors _unflatten_dense_tensors",
     "_vmap_internals": "_vmap vmap",
     "autograd.functional": """
         _as_tuple _construct_standard_basis_for _grad_postprocess _grad_preprocess _tuple_postprocess
     """,
     "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
     "cuda.amp.grad_scaler": "GradScaler",
-    "cuda.graphs": "CUDAGraph is_current_stream_capturing",
+    "cuda.graphs": "CUDAGraph graph is_current_stream_capturing",
     "cuda.memory": """
-        empty_cache max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated
+        MemPool empty_cache max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated
         memory_cached memory_reserved memory_stats memory_summary reset_accumulated_memory_stats
         reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_per_process_memory_fraction
     """,
@@ -59,7 +60,7 @@ ELSEWHERE = {
         get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all set_rng_state
         set_rng_state_all
     """,
-    "cuda.streams": "Event Stream",
+    "cuda.streams": "Event ExternalStream Stream",
     "distributions.bernoulli": "Bernoulli",
     "distributions.beta": "Beta",
     "distributions.binomial": "Binomial",
@@ -83,10 +84,12 @@ ELSEWHERE = {
     "distributions.lkj_cholesky": "LKJCholesky",
     "distributions.log_normal": "LogNormal",
     "distributions.logistic_normal": "LogisticNormal",
-    "distributions.lowrank_multivariate_normal": "LowRankMultivariateNormal",
+    "distributions.lowrank_multivariate_normal": "LowRankMultivariateNormal _batch_mahalanobis _batch_mv",
     "distributions.mixture_same_family": "MixtureSameFamily",
     "distributions.multinomial": "Multinomial",
-    "distributions.multivariate_normal": "MultivariateNormal",
+    "distributions.multivariate_normal": """
+        MultivariateNormal _batch_mahalanobis _batch_mv _precision_to_scale_tril
+    """,
     "distributions.negative_binomial": "NegativeBinomial",
     "distributions.normal": "Normal",
     "distributions.one_hot_categorical": "OneHotCategorical OneHotCategoricalStraightThrough",
@@ -104,9 +107,11 @@ ELSEWHERE = {
         chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique
         unique_consecutive unravel_index
     """,
+    "_library.custom_ops": "CustomOpDef custom_op",
     "multiprocessing.spawn": """
         ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext spawn start_processes
     """,
+    "nn.attention.bias": "causal_lower_right causal_upper_left",
     "nn.modules.activation": """
         CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish
         MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink
@@ -140,10 +145,10 @@ ELSEWHERE = {
         TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss
     """,
     "nn.modules.module": """
-        Module _IncompatibleKeys register_module_backward_hook register_module_buffer_registration_hook
-        register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
-        register_module_full_backward_pre_hook register_module_module_registration_hook
-        register_module_parameter_registration_hook
+        Module _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys register_module_backward_hook
+        register_module_buffer_registration_hook register_module_forward_hook register_module_forward_pre_hook
+        register_module_full_backward_hook register_module_full_backward_pre_hook
+        register_module_module_registration_hook register_module_parameter_registration_hook
     """,
     "nn.modules.normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
     "nn.modules.padding": """
@@ -173,6 +178,7 @@ ELSEWHERE = {
     "nn.parallel.parallel_apply": "parallel_apply",
     "nn.parallel.replicate": "replicate",
     "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
+    "nn.utils._per_sample_grad": "call_for_per_sample_grads",
     "nn.utils.clip_grad": "clip_grad_norm clip_grad_norm_ clip_grad_value_",
     "nn.utils.convert_parameters": "parameters_to_vector vector_to_parameters",
     "nn.utils.fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
@@ -210,7 +216,10 @@ ELSEWHERE = {
     "utils.data._utils": "",
     "utils.data._utils.collate": "default_collate default_convert",
     "utils.data._utils.worker": "WorkerInfo get_worker_info",
-    "utils.data.dataloader": "DataLoader default_collate default_convert get_worker_info _DatasetKind _collate_fn_t",
+    "utils.data.dataloader": """
+        DataLoader _BaseDataLoaderIter _DatasetKind _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter
+        _collate_fn_t default_collate default_convert get_worker_info
+    """,
     "utils.data.dataset": """
         ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split
     """,
@@ -229,10 +238,15 @@ HOMES = {
     "torch._functorch.make_functional": ["functorch"],
     "torch._functorch.vmap": ["utils._pytree"],
     "torch._jit_internal": ["jit"],
+    "torch._library.custom_ops": ["library"],
     "torch._tensor": [""],
+    "torch._utils": ["nn.utils.convert_parameters"],
     "torch._vmap_internals": ["functorch"],
     "torch.autograd.functional": ["autograd.functional_steps"],
+    "torch.distributions.lowrank_multivariate_normal": ["distributions.multivariate"],
+    "torch.distributions.multivariate_normal": ["distributions.multivariate"],
     "torch.functional": [""],
+    "torch.nn.utils._per_sample_grad": ["nn.utils.per_sample_grad"],
     "torch.nn.utils.init": ["nn.utils"],
     "torch.storage": ["serialization", "_core.storage"],
     "torch.torch_version": ["door.version"],
@@ -253,7 +267,7 @@ ABSENT = by_path(
             _C contrib monitor nativert nn.backends nn.cpp numa utils.backend_registration utils.cpp_backtrace
             utils.cpp_extension utils.hipify
         """,
-        "operations of your own are Functions: torch.autograd.Function": "_custom_op _library _ops library ops",
+        "operations of your own are made by torch.library.custom_op": "_custom_op _custom_ops _library _ops ops",
         "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
             _decomp _dynamo _export _functorch.aot_autograd _guards _higher_order_ops _inductor _lazy _logging _prims
             _prims_common _refs _subclasses export fx jit.annotations jit.frontend package utils._python_dispatch
@@ -272,7 +286,9 @@ ABSENT = by_path(
             utils.backcompat utils.benchmark utils.collect_env utils.debug_log utils.deterministic utils.file_baton
             utils.model_dump utils.serialization utils.show_pickle utils.throughput_benchmark utils.viz utils.weak
         """,
-        "attention is torch.nn.functional.scaled_dot_product_attention, of one kind": "nn.attention",
+        "attention is torch.nn.functional.scaled_dot_product_attention, of one kind": """
+            nn.attention.experimental nn.attention.flex_attention nn.attention.varlen
+        """,
     }
 )
 

@@ -8,8 +8,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from .._core.absence import make_absent
-from .answers import ANSWERS
+from .._core.absence import is_asked, make_absent
+from .answers import answer
 from .layout import ABSENT, HOMES, LACKING, LAYOUT
 
 if TYPE_CHECKING:
@@ -30,13 +30,16 @@ class TorchModule(ModuleType):
     __all__: list[str]
     _tree: dict[str, Any]
     _own: ModuleType | None
+    _absent: dict[str, type]
 
     def __init__(self, name: str, own: ModuleType | None, tree: dict[str, Any]):
         super().__init__(name, getattr(own, "__doc__", None))
         self.__spec__, self.__path__, self.__package__ = ModuleSpec(name, None, is_package=True), [], name
         if own is not None:
             self.__file__ = own.__file__
-        self._tree, self._own = tree, own
+        self._tree, self._own, self._absent = tree, own, {}
+        if name == "torch":
+            self.__dict__["torch"] = self  # torch has imported itself
         names = {part: getattr(own, part) for part in public_names(own)}
         for part in LAYOUT.get(name, "").split():
             if part not in names:
@@ -55,8 +58,10 @@ class TorchModule(ModuleType):
         if isinstance(value, ModuleType) and value.__name__.startswith(COMPAT):
             value = None  # a room of ours
         reason = find_reason(self.__name__, ABSENT)
-        if value is None and reason is not None and not name.startswith("__"):
-            value = ANSWERS.get(whole) or make_absent(whole, reason)
+        if value is None and reason is not None and not special:
+            value = answer(whole)
+            if value is None and not is_asked():
+                return self._absent.setdefault(name, make_absent(whole, reason))
         if value is None:
             raise AttributeError(
                 f"module {self.__name__!r} has no attribute {name!r}{explain(whole)}", name=name, obj=self
@@ -95,7 +100,8 @@ def open_module(name: str, tree: dict[str, Any]) -> Any:
         own = find_own(name)
         made = own if isinstance(own, SimpleNamespace) else TorchModule(name, own, tree)
         inside = (open_module(f"{name}.{part}", tree) for part in parts_of(name))
-        if own is not None or absent or made.__all__ or any(part is not None for part in inside):
+        found = any(part in vars(made) for part in LAYOUT.get(name, "").split())
+        if own is not None or absent or found or any(part is not None for part in inside):
             tree.setdefault(name, made)
     return tree.get(name)
 

@@ -15,50 +15,40 @@ if TYPE_CHECKING:
     from .._core.tensor import Tensor
 
 
-def input_gradient(name: str) -> Callable[..., Tensor]:
-    """Make the function that gives the gradient of a convolution's input. A convolution is linear in its input: the
-    gradient at zeros is that at any."""
+def make_gradients(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    """Make the functions that give the gradients of a convolution's input and weight. A convolution is linear in both:
+    the gradient at zeros is that at any."""
     convolve: Any = getattr(functional, name)
 
-    def gradient(
+    def find_gradient(
+        size: Any, other: Tensor, grad_output: Tensor, swapped: bool, how: tuple[Any, ...]
+    ) -> Tensor:
+        start = zeros(size, dtype=other.dtype, device=other.device, requires_grad=True)
+        result = convolve(*((other, start) if swapped else (start, other)), None, *how)
+        recorded = grad_output.requires_grad or other.requires_grad
+        return grad(result, start, grad_output, create_graph=recorded)[0]
+
+    def input_gradient(
         input_size: Any, weight: Tensor, grad_output: Tensor, stride=1, padding=0, dilation=1, groups=1
     ) -> Tensor:
-        start = zeros(input_size, dtype=weight.dtype, device=weight.device, requires_grad=True)
-        result = convolve(start, weight, None, stride, padding, dilation, groups)
-        return grad(
-            result, start, grad_output, create_graph=grad_output.requires_grad or weight.requires_grad
-        )[0]
+        return find_gradient(input_size, weight, grad_output, False, (stride, padding, dilation, groups))
 
-    gradient.__name__ = gradient.__qualname__ = f"{name}_input"
-    gradient.__doc__ = (
-        f"Return the gradient of the input of `{name}`, whose size is given, from that of its result."
-    )
-    return gradient
-
-
-def weight_gradient(name: str) -> Callable[..., Tensor]:
-    """Make the function that gives the gradient of a convolution's weight, in which it is linear as well."""
-    convolve: Any = getattr(functional, name)
-
-    def gradient(
+    def weight_gradient(
         input: Tensor, weight_size: Any, grad_output: Tensor, stride=1, padding=0, dilation=1, groups=1
     ) -> Tensor:
-        start = zeros(weight_size, dtype=input.dtype, device=input.device, requires_grad=True)
-        result = convolve(input, start, None, stride, padding, dilation, groups)
-        return grad(
-            result, start, grad_output, create_graph=grad_output.requires_grad or input.requires_grad
-        )[0]
+        return find_gradient(weight_size, input, grad_output, True, (stride, padding, dilation, groups))
 
-    gradient.__name__ = gradient.__qualname__ = f"{name}_weight"
-    gradient.__doc__ = (
-        f"Return the gradient of the weight of `{name}`, whose size is given, from that of its result."
-    )
-    return gradient
+    for operand, gradient in (("input", input_gradient), ("weight", weight_gradient)):
+        gradient.__name__ = gradient.__qualname__ = f"{name}_{operand}"
+        gradient.__doc__ = (
+            f"Return the gradient of the {operand} of `{name}`, given its size and that of the result."
+        )
+    return input_gradient, weight_gradient
 
 
-conv1d_input, conv1d_weight = input_gradient("conv1d"), weight_gradient("conv1d")
-conv2d_input, conv2d_weight = input_gradient("conv2d"), weight_gradient("conv2d")
-conv3d_input, conv3d_weight = input_gradient("conv3d"), weight_gradient("conv3d")
+conv1d_input, conv1d_weight = make_gradients("conv1d")
+conv2d_input, conv2d_weight = make_gradients("conv2d")
+conv3d_input, conv3d_weight = make_gradients("conv3d")
 
 __all__ = [
     "conv1d_input",

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
+from .._make.creation import empty_like
 from .._make.sampling import randperm
 from ..autograd.grad_mode import no_grad
+from ..ops.comparison import where
 from ..ops.decompositions import linalg_qr
 
 if TYPE_CHECKING:
@@ -87,16 +89,45 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None)
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator=None
 ) -> Tensor:
-    """Fill a Tensor with normal numbers truncated to [a, b], by the inverse of the distribution function."""
+    """Fill a Tensor with normal numbers truncated to [a, b].
+
+    Numbers are drawn until all lie inside: normal ones where three tenths of them do, and otherwise uniform ones, which
+    are taken with a probability in proportion to the density (von Neumann, "Various techniques used in connection with
+    random digits", 1951).
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
             "The distribution of values may be incorrect.",
             stacklevel=3,
         )
-    low, high = (math.erf((bound - mean) / (std * math.sqrt(2))) for bound in (a, b))
-    tensor.uniform_(low, high, generator=generator).erfinv_()
-    return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(a, b)
+    if tensor.is_meta:
+        return tensor
+    shares = [math.erf((bound - mean) / (std * math.sqrt(2))) / 2 for bound in (a, b)]
+    if shares[1] - shares[0] > 0.3:
+        low, high = tensor.new_tensor([a, b], device="cpu").tolist()
+
+        def draw(x: Tensor) -> Tensor:
+            return x.normal_(mean, std, generator=generator)
+
+        def is_outside(x: Tensor) -> Tensor:
+            return (x < low) | (x > high)
+    else:
+        peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+        def draw(x: Tensor) -> Tensor:
+            return x.uniform_(a, b, generator=generator)
+
+        def is_outside(x: Tensor) -> Tensor:
+            height = ((x - mean) / std) ** 2 * -0.5 - peak
+            return empty_like(x).uniform_(generator=generator).log() > height
+
+    pending = is_outside(draw(tensor))
+    while pending.any():
+        drawn = draw(empty_like(tensor))
+        tensor.copy_(where(pending, drawn, tensor))
+        pending = pending & is_outside(drawn)
+    return tensor
 
 
 @initializer

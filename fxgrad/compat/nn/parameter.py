@@ -7,7 +7,7 @@ from typing import Any
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.bits import has_bit
 from .._core.errors import TensorError
-from .._core.overriding import call_plainly
+from .._core.overriding import ORDINARY_CLASSES, call_plainly
 from .._core.tensor import TENSOR_CLASSES, Tensor, as_subclass, make_tensor, refresh
 from .._core.views import mark_inference
 from .._make.creation import empty
@@ -60,6 +60,7 @@ class Buffer(Tensor):
 
 
 TENSOR_CLASSES.update({Parameter, Buffer})
+ORDINARY_CLASSES.update({Parameter, Buffer})
 for _member in (Parameter, Buffer):  # operations on their subclasses give Tensors
     _member.attach(__torch_function__=classmethod(call_plainly), gives_its_class=False)
 

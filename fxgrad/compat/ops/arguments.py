@@ -71,8 +71,9 @@ def infer_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple([size // known if n == -1 else n for n in shape]) if open_sizes else shape
 
 
-def add_variadic_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Expose a method that takes the second parameter of `function` as several arguments, too: x.permute(1, 0)."""
+def add_variadic_method(function: Callable[..., Any], views: bool = False) -> Callable[..., Any]:
+    """Expose a method that takes the second parameter of `function` as several arguments, too: x.permute(1, 0).
+    `views` is as in `expose`."""
 
     @wraps(function)
     def method(self, *sizes, **options) -> Any:
@@ -82,4 +83,4 @@ def add_variadic_method(function: Callable[..., Any]) -> Callable[..., Any]:
             sizes = tuple(sizes[0])
         return function(self, sizes, **options)
 
-    return expose("method", function.__name__)(method)
+    return expose("method", function.__name__, views=views)(method)

@@ -95,7 +95,7 @@ def rsub(input, other, *, alpha=1) -> Any:
     return subtract_scaled(other, input, alpha)
 
 
-mul = binary("mul", ops.multiply, "input · other.", numbers=True)
+mul = binary("mul", ops.multiply, "input · other.", numbers=True, exact_numbers=True)
 
 
 def require_real(function, kinds: str = "c") -> Any:
@@ -215,6 +215,7 @@ divide_primitive = save_operands_only(ops.divide)
     "input other",
     primitive=divide_primitive,
     numbers=True,
+    exact_numbers=True,
     inplace=True,
     overload=lambda _, params: 2 if params.get("rounding_mode") else 0,
 )
@@ -456,7 +457,12 @@ add_aliases(clip=clamp)
 
 
 # -- several operands ------------------------------------------
-@operation("input end weight", overload=lambda numbers, _: "weight" not in numbers, **CHOICE_OPTIONS)
+@operation(
+    "input end weight",
+    overload=lambda numbers, _: "weight" not in numbers,
+    exact_numbers=True,
+    **CHOICE_OPTIONS,
+)
 def lerp(input, end, weight) -> Any:
     """input + weight · (end - input), exact at both ends."""
     step = ops.subtract(end, input)

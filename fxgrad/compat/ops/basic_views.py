@@ -1,17 +1,16 @@
-"""The view that an index of integers and slices makes. It is one primitive; what the index means for a shape is found
-out once, when the call is planned."""
+"""The view that an index of integers and slices makes. It is one primitive."""
 
 from __future__ import annotations
 
 from operator import index as as_index
 from typing import Any
 
+from ... import ops
 from .._core import strides
 from .._core.errors import ArgumentValueError, DimensionError
 from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
-
-BOUND_TYPES = frozenset({int, type(None)})  # of a slice that means the same whenever it is looked at
+from .._declare.view_plan import BOUND_TYPES
 
 
 def declare_basic_view(name: str) -> Any:
@@ -25,6 +24,12 @@ def declare_basic_view(name: str) -> Any:
 
 
 select_view, slice_view = declare_basic_view("select"), declare_basic_view("slice")
+
+
+@operation("input place", name="select", spaces="", view=True, out=False, composite=Rearrangement)
+def select_traced(input, place, dim: int) -> Any:
+    """Select the part at a traced place, which may differ between the entries of a batch."""
+    return ops.getitem, (input, place), {"index": (*[slice(None)] * dim, ops.ARRAY)}
 
 
 def normalize_basic_index(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:

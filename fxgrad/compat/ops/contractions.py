@@ -10,9 +10,9 @@ from ... import ops
 from ...core.aval import aval_of
 from ...core.errors import FxgradError
 from ...numpy import contraction
-from ...numpy.linalg import norms, solving
 from .._core.dtypes import default_numpy_dtype
 from .._core.errors import ArgumentValueError, TensorError
+from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import expose
 from .arguments import normalize_dims
@@ -131,6 +131,8 @@ def tensordot_values(a, b, ours: tuple[int, ...], theirs: tuple[int, ...]) -> An
 @expose()
 def tensordot(a, b, dims: Any = 2, out=None) -> Any:
     """The sum over pairs of dimensions: the last `dims` of a and the first of b, or dims = (those of a, those of b)."""
+    if isinstance(dims, Tensor) and dims.numel() == 1:
+        dims = dims.item()
     if isinstance(dims, int):
         if dims < 0:
             raise TensorError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -220,14 +222,14 @@ def linalg_multi_dot(tensors) -> Any:
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
                 "multiplied"
             )
-    return solving.multi_dot(tensors)
+    return fnp.linalg.multi_dot(tensors)
 
 
 @expose()
 def chain_matmul(*matrices, out=None) -> Any:
     """The product of matrices, as `linalg.multi_dot`."""
     if len(matrices) == 1:
-        return matrices[0]
+        return matrices[0].clone()
     return linalg_multi_dot(matrices, out=out)
 
 
@@ -236,7 +238,7 @@ def linalg_matrix_power(A, n: int) -> Any:
     """The n-th power of square matrices; of the inverse for n < 0."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise TensorError("linalg.matrix_power: A must be batches of square matrices")
-    return solving.matrix_power(A, n)
+    return fnp.linalg.matrix_power(A, n)
 
 
 expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "function method")
@@ -265,7 +267,7 @@ def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
         return fnp.sum(ops.not_equal(differences, 0), axis=-1, dtype=aval_of(x1).dtype) + flat
     if 0 < p < 1:
         return p_norm(differences, p, differences.ndim - 1)
-    return norms.norm_of_vectors(differences, p, (differences.ndim - 1,), False)
+    return fnp.linalg.norms.norm_of_vectors(differences, p, (differences.ndim - 1,), False)
 
 
 # -- powers ------------------------------------------

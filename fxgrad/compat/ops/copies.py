@@ -54,8 +54,13 @@ def declare_copy(name: str, view: Callable[..., Any]) -> None:
     expose("function", copy.__name__)(copy)
 
 
+def call_method(name: str) -> Any:
+    """Make the function that calls a method, which may be attached later."""
+    return lambda input, *args, **options: getattr(input, name)(*args, **options)
+
+
 for name in METHODS.split():
-    declare_copy(name, SPACES["method"][name])
+    declare_copy(name, call_method(name))
 declare_copy("view_as_complex", SPACES["function"]["view_as_complex"])
 declare_copy("view_as_real", view_resolved)
 declare_copy("alias", lambda input: input.view_as(input))

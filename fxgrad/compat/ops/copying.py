@@ -41,7 +41,9 @@ from .._core.storage import TypedStorage, UntypedStorage, tensor_memory
 from .._core.tape import LEAF
 from .._core.tensor import Tensor, refresh
 from .._core.views import replace_memory
+from .._declare.composite import Composite
 from .._declare.operation import operation
+from .._declare.plain import copy_directly, writable_array
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from .arguments import add_variadic_method, as_sizes, normalize_dim
@@ -95,10 +97,16 @@ def fit_value(src, shape, dtype) -> Any:
     return src if src.shape == shape else ops.broadcast_to(src, shape=shape)
 
 
-copy_values = operation("src", spaces="", name="copy", node="torch::autograd::CopyBackwards", out=False)(
-    fit_value
-)
-fill_values = operation("src", spaces="", name="fill", out=False)(fit_value)
+class Transfer(Composite):
+    """An operation whose result is written into other memory at once, and so may be its operand, or a view of it."""
+
+    shares = True
+
+
+copy_values = operation(
+    "src", spaces="", name="copy", node="torch::autograd::CopyBackwards", out=False, composite=Transfer
+)(fit_value)
+fill_values = operation("src", spaces="", name="fill", out=False, composite=Transfer)(fit_value)
 
 
 @expose("method")
@@ -114,6 +122,9 @@ def copy_(self: Tensor, src, non_blocking: bool = False) -> Tensor:
         raise ArgumentError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
         )
+    memory = writable_array(self)
+    if memory is not None and copy_directly(src, memory, memory):
+        return self
     ensure_modifiable(self, (src,))
     shape = tuple(self.shape)
     check_broadcast(tuple(src.shape), shape)
@@ -249,7 +260,7 @@ def take_storage(source, to: torch_dtype, storage_offset: int, size, stride) -> 
         here = memory_array(refresh(source))
         owner = memory_owner(here) if size is not None else here
     elif isinstance(source, UntypedStorage):
-        here = owner = source.owner
+        here = owner = source.untyped().entries
     else:
         raise ArgumentError("set_() received an invalid combination of arguments", hint="x.set_(y)")
     if isinstance(source, Tensor) and size is None:
@@ -257,11 +268,12 @@ def take_storage(source, to: torch_dtype, storage_offset: int, size, stride) -> 
     shape = as_sizes(size) if size is not None else (owner.nbytes // dtype.itemsize - storage_offset,)
     steps = contiguous_strides(shape) if stride is None else as_sizes(stride)
     item = dtype.itemsize
-    flat = (
-        strided_view(owner, (owner.nbytes // item,), (item,), 0)
-        if owner.dtype == dtype
-        else owner.view(dtype)
-    )
+    if isinstance(source, UntypedStorage):
+        flat = owner[: owner.size // item * item].view(dtype)
+    elif owner.dtype == dtype:
+        flat = strided_view(owner, (owner.nbytes // item,), (item,), 0)
+    else:
+        flat = owner.view(dtype)
     return restride(flat, shape, [s * item for s in steps], storage_offset * item)
 
 

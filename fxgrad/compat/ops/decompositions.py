@@ -83,23 +83,45 @@ def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) ->
     return [adjoint(factor) if upper else factor, info]
 
 
-@operation("B L")
+def product_tangent(factor, t, upper: bool) -> Any:
+    """The tangent of A = LLᴴ, or LᴴL with `upper`, by that of L. As torch's derivatives do, it takes L whole, also the
+    triangle that is not read."""
+    half = adjoint(t) @ factor if upper else t @ adjoint(factor)
+    return half + adjoint(half)
+
+
+def solve_by_factor(b, factor, upper: bool) -> Any:
+    """X with AX = B by the triangle of A."""
+    lower = adjoint(factor) if upper else factor
+    y = solve_systems("cholesky_solve", ops.triangular_solve, lower, b, True, lower=True, unit_diagonal=False)
+    return solve_systems(
+        "cholesky_solve", ops.triangular_solve, adjoint(lower), y, True, lower=False, unit_diagonal=False
+    )
+
+
+def cholesky_solve_tangent(x, primals, tangents, params: dict) -> Any:
+    """A·dX = dB - dA·X."""
+    (_, factor), (tb, tl), upper = primals, tangents, params["upper"]
+    moved = tb if tl is None else -(product_tangent(factor, tl, upper) @ x)
+    return solve_by_factor(moved if tl is None or tb is None else tb + moved, factor, upper)
+
+
+@operation("B L", tangent=cholesky_solve_tangent)
 def cholesky_solve(B, L, upper: bool = False) -> Any:
     """X with AX = B for A = LLᴴ, or A = LᴴL with `upper`."""
     if B.ndim < 2:
         raise TensorError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
     check_square("cholesky_solve", L)
     check_pair("cholesky_solve", B, L)
-    factor = adjoint(L) if upper else L
-    y = solve_systems(
-        "cholesky_solve", ops.triangular_solve, factor, B, True, lower=True, unit_diagonal=False
-    )
-    return solve_systems(
-        "cholesky_solve", ops.triangular_solve, adjoint(factor), y, True, lower=False, unit_diagonal=False
-    )
+    return solve_by_factor(B, L, upper)
 
 
-@operation("L", keeps_results=True)
+def cholesky_inverse_tangent(inverse, primals, tangents, params: dict) -> Any:
+    """d(A⁻¹) = -A⁻¹·dA·A⁻¹."""
+    return -(inverse @ product_tangent(primals[0], tangents[0], params["upper"]) @ inverse)
+
+
+@operation("L", keeps_results=True, tangent=cholesky_inverse_tangent)
 def cholesky_inverse(L, upper: bool = False) -> Any:
     """A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
     check_square("cholesky_inverse", L)

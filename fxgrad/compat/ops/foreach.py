@@ -19,6 +19,18 @@ UNARY = """
     rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
 """
 BINARY = "add sub mul div pow maximum minimum clamp_max clamp_min"
+# What torch calls the operands here, in its overloads, and what the methods call them.
+RENAMED = {
+    "lerp": {"tensors1": "end", "weights": "weight"},
+    "addcdiv": {"scalars": "value"},
+    "addcmul": {"scalars": "value"},
+    "clamp_max": dict.fromkeys(("scalar", "other", "scalars"), "max"),
+    "clamp_min": dict.fromkeys(("scalar", "other", "scalars"), "min"),
+    **{
+        name: {"scalar": "other", "scalars": "other"}
+        for name in ("add", "sub", "mul", "div", "maximum", "minimum")
+    },
+}
 
 
 def align_lists(name: str, tensors: Sequence[Tensor], others: Sequence[Any]) -> list[Any]:
@@ -49,17 +61,20 @@ def align_lists(name: str, tensors: Sequence[Tensor], others: Sequence[Any]) -> 
 
 def declare_foreach(name: str, method: Callable[..., Any]) -> None:
     """Declare torch._foreach_name, which applies a method to each Tensor of a list."""
-    called = f"_foreach_{name}"
+    called, plain = f"_foreach_{name}", name.removesuffix("_")
+    renamed = RENAMED.get(plain, {})
 
     def apply_each(self, *others, **options) -> Any:
-        columns = align_lists(called, self, others)
-        for key in [key for key, given in options.items() if isinstance(given, list | tuple)]:
-            columns.append(align_lists(called, self, [options.pop(key)])[1])
-        if not name.endswith("_"):
-            return tuple([method(*row, **options) for row in zip(*columns)])
-        for row in zip(*columns):
-            method(*row, **options)
-        return self
+        if plain == "pow" and isinstance(self, int | float | complex):
+            return tuple([exponent.__rpow__(self) for exponent in (*others, *options.values())[0]])
+        if plain in ("addcdiv", "addcmul"):
+            others, options = others[:2], {**options, **dict(zip(["value"], map(split_numbers, others[2:])))}
+        given = {renamed.get(key, key): split_numbers(value) for key, value in options.items()}
+        columns = align_lists(called, self, [*others, *given.values()])
+        rest = len(columns) - len(given)
+        rows = [(row[:rest], dict(zip(given, row[rest:]))) for row in zip(*columns)]
+        results = tuple([method(*operands, **named) for operands, named in rows])
+        return self if name.endswith("_") else results
 
     apply_each.__name__ = apply_each.__qualname__ = called
     apply_each.__doc__ = (
@@ -68,19 +83,29 @@ def declare_foreach(name: str, method: Callable[..., Any]) -> None:
     expose("function", called)(apply_each)
 
 
+def split_numbers(given: Any) -> Any:
+    """The entries of a Tensor that has one dimension: numbers, one for each Tensor of a list. Anything else itself."""
+    return given.tolist() if isinstance(given, Tensor) and given.ndim == 1 else given
+
+
 def ternary(name: str) -> Callable[..., Any]:
     """Return the method of two more Tensors and a number, which torch gives by position here."""
     method = SPACES["method"][name]
 
-    def apply(self: Tensor, first, second, value=1) -> Any:
-        return method(self, first, second, value=value)
+    def apply(self: Tensor, tensor1, tensor2, value=1) -> Any:
+        return method(self, tensor1, tensor2, value=value)
 
     return apply
 
 
-def sum_of_powers(self: Any, ord: float) -> Tensor:
+def norm(self: Any, ord: float = 2, dtype: Any = None) -> Tensor:
+    """The norm of order `ord` of all entries."""
+    return self.norm(ord, dtype=dtype)
+
+
+def sum_of_powers(self: Any, ord: float = 2, dtype: Any = None) -> Tensor:
     """The sum of |x|^ord of all entries."""
-    return self.abs().pow(ord).sum()
+    return self.to(dtype or self.dtype).abs().pow(ord).sum()
 
 
 def declare_foreach_functions() -> None:
@@ -93,6 +118,7 @@ def declare_foreach_functions() -> None:
     for name in ("addcdiv", "addcmul"):
         declare_foreach(name, ternary(name))
         declare_foreach(f"{name}_", ternary(f"{name}_"))
-    for name in ("lerp", "lerp_", "copy_", "zero_", "norm", "clone", "max", "mm"):
+    for name in ("lerp", "lerp_", "copy_", "zero_", "clone", "max", "mm"):
         declare_foreach(name, methods[name])
+    declare_foreach("norm", norm)
     declare_foreach("powsum", sum_of_powers)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of, is_differentiable
-from ...numpy import fft
 from ...numpy.composite import normalize_axes, normalize_axis
-from ...ops.fourier import OPPOSITE_NORM
 from .._core.dtypes import as_numpy_dtype, from_numpy_dtype, get_default_dtype, short_name
 from .._core.errors import DimensionError, TensorError
 from .._core.tape import current_tape
@@ -32,7 +32,7 @@ def fft_operand(name: str, x, norm, real: bool = False) -> Any:
         raise TensorError(f"Unsupported dtype {short_name(dtype)}", hint="x.to(torch.float32)")
     if real and dtype.is_complex:
         raise TensorError(f"{name} expects a real input tensor, but got {short_name(dtype)}")
-    if norm is not None and norm not in OPPOSITE_NORM:
+    if norm is not None and norm not in fnp.fft.OPPOSITE_NORM:
         raise TensorError(f'Invalid normalization mode: "{norm}"')
     return x if is_differentiable(dtype.numpy) else ops.convert(x, dtype=float_dtype(dtype.numpy))
 
@@ -44,7 +44,6 @@ def check_points(n: int) -> None:
 
 def declare_fft(name: str, doc: str, *, real: bool = False, half: bool = False) -> None:
     """Declare a transform along one dimension: `real` of real numbers, `half` of a spectrum of which half is given."""
-    transform = getattr(fft, name)
 
     def compute(input, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         input = fft_operand(name, input, norm, real)
@@ -53,7 +52,7 @@ def declare_fft(name: str, doc: str, *, real: bool = False, half: bool = False) 
         dim = normalize_axis(dim, input.ndim)
         size = input.shape[dim]
         check_points(n if n is not None else 2 * (size - 1) if half else size)
-        return transform(input, n, dim, norm)
+        return getattr(fnp.fft, name)(input, n, dim, norm)
 
     expose_transform(name, compute, doc)
 
@@ -62,7 +61,6 @@ def declare_fftn(
     name: str, doc: str, default: tuple[int, ...] | None = None, *, real: bool = False, half: bool = False
 ) -> None:
     """Declare a transform along several dimensions, all unless they are given."""
-    transform = TRANSFORMS.get(name) or getattr(fft, name)
 
     def compute(input, s=None, dim=default, norm: str | None = None) -> Any:
         input = fft_operand(name, input, norm, real)
@@ -92,6 +90,7 @@ def declare_fftn(
             check_points(n)
         if not dims and not real and not half:
             return ops.convert(input, dtype=np.promote_types(aval_of(input).dtype, np.complex64))
+        transform = TRANSFORMS.get(name) or getattr(fnp.fft, name)
         return transform(input, given, dims, norm)
 
     expose_transform(name, compute, doc)
@@ -104,11 +103,11 @@ def expose_transform(name: str, computed, doc: str) -> None:
 
 
 def hfftn(x, s, axes, norm) -> Any:
-    return fft.irfftn(ops.conjugate(x), s, axes, OPPOSITE_NORM[norm or "backward"])
+    return fnp.fft.irfftn(ops.conjugate(x), s, axes, fnp.fft.OPPOSITE_NORM[norm or "backward"])
 
 
 def ihfftn(x, s, axes, norm) -> Any:
-    return ops.conjugate(fft.rfftn(x, s, axes, OPPOSITE_NORM[norm or "backward"]))
+    return ops.conjugate(fnp.fft.rfftn(x, s, axes, fnp.fft.OPPOSITE_NORM[norm or "backward"]))
 
 
 # What NumPy lacks.
@@ -145,23 +144,25 @@ declare_fftn("ihfft2", "`ihfftn` along two dimensions.", LAST_TWO, real=True)
 @operation("input", spaces="fft", out=False, node="RollBackward0")
 def fft_fftshift(input, dim=None) -> Any:
     """The frequency 0 moved to the middle."""
-    return fft.fftshift(input, normalize_axes(dim, input.ndim))
+    return fnp.fft.fftshift(input, normalize_axes(dim, input.ndim))
 
 
 @operation("input", spaces="fft", out=False, node="RollBackward0")
 def fft_ifftshift(input, dim=None) -> Any:
     """The inverse of `fftshift`."""
-    return fft.ifftshift(input, normalize_axes(dim, input.ndim))
+    return fnp.fft.ifftshift(input, normalize_axes(dim, input.ndim))
 
 
-def declare_frequencies(name: str, reference: Callable[..., Any], doc: str) -> None:
+def declare_frequencies(name: str, doc: str) -> None:
     """Expose a function that gives the frequencies of a transform of n points."""
 
     def compute(
         n: int, d: float = 1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad: bool = False
     ) -> Any:
         with np.errstate(all="ignore"):  # of distances that are 0
-            values = (reference(n) / np.float64(d)).astype(as_numpy_dtype(dtype or get_default_dtype()))
+            values = (getattr(np.fft, name)(index(n)) / np.float64(d)).astype(
+                as_numpy_dtype(dtype or get_default_dtype())
+            )
         tensor = make_tensor(current_tape(), values)
         if out is not None:
             return out.copy_(tensor)
@@ -174,5 +175,5 @@ def declare_frequencies(name: str, reference: Callable[..., Any], doc: str) -> N
     expose("fft", name)(compute)
 
 
-declare_frequencies("fftfreq", np.fft.fftfreq, "The frequencies of `fft` of n points at distances d.")
-declare_frequencies("rfftfreq", np.fft.rfftfreq, "The frequencies of `rfft` of n points at distances d.")
+declare_frequencies("fftfreq", "The frequencies of `fft` of n points at distances d.")
+declare_frequencies("rfftfreq", "The frequencies of `rfft` of n points at distances d.")

@@ -13,7 +13,6 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of, kind_of
-from ...core.interpreter import PrimalTracer, Tracer
 from ...kernels import beta
 from ...kernels.special import real_kernel
 from ...ops.kinds import Elementwise
@@ -24,32 +23,22 @@ from .._core.primitives import declare_primitive
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.operation import operation
-from .._make.generators import draw_tensor
+from .._make.generators import draw_for_each
+from .._make.rejection import log_gamma
 from .._make.sampling import draw_keys
 
 FLOAT = np.dtype(float)
 
 
-def sample_log_gamma(rng: np.random.Generator, shape, a: np.ndarray) -> np.ndarray:
-    """Sample the logarithm of a gamma variable of shape a: one of shape a + 1, times a uniform number to the power 1/a
-    (Marsaglia and Tsang, "A simple method for generating gamma variables", 2000, section 6)."""
-    positive = a > 0
-    safe = np.where(positive, a, 1.0)
-    logs = np.log(rng.standard_gamma(safe + 1, shape)) - rng.standard_exponential(shape) / safe
-    return np.where(positive, logs, np.where(a == 0, -np.inf, np.nan))
-
-
 def draw_log_gamma(input: Tensor, generator) -> Tensor:
-    """Draw the logarithms of gamma variables of these shapes: by NumPy where they are known."""
+    """Draw the logarithms of gamma variables of these shapes."""
     value = refresh(input).value
-    while isinstance(value, PrimalTracer):
-        value = value.primal
-    if isinstance(value, Tracer):
+    drawn = draw_for_each(log_gamma, (value,), generator)
+    if drawn is None:
         keys = draw_keys(input.shape, generator)
         a = ops.stop_gradient(ops.convert(input.detach().value, dtype=FLOAT))
-        return make_tensor(current_tape(), ops.random_log_gamma(keys.value, a))
-    a = np.asarray(value, FLOAT)
-    return draw_tensor(lambda rng, shape: sample_log_gamma(rng, shape, a), input.shape, generator)
+        drawn = make_tensor(current_tape(), ops.random_log_gamma(keys, a))
+    return drawn
 
 
 def samples_for(name: str) -> Any:

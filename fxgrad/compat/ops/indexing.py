@@ -19,6 +19,7 @@ from ... import ops
 from ...core.aval import aval_of, kind_of
 from ...core.errors import ConcretizationError, UnsupportedError
 from ...core.interpreter import Tracer, concretize
+from ...core.source_info import user_stacklevel
 from .._core.dtypes import short_name
 from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.inplace import fill_number, to_inplace
@@ -34,11 +35,13 @@ from .basic_views import (
     find_basic_view,
     normalize_slice,
     position_in_dim,
+    select_traced,
     select_view,
     slice_view,
 )
 from .copying import copy_
 from .joining import cat
+from .plain_indexing import take_entries, take_part, write_part
 from .slicing import alias
 from .sparse_gradient import choose_sparsely
 from .viewing import broadcast_shapes, expand_values, reshape, unsqueeze
@@ -47,12 +50,6 @@ INDEXING_OPTIONS: dict[str, Any] = {"out": False, "composite": Rearrangement}
 
 
 # -- integers, slices, None ------------------------------------------
-@operation("input place", name="select", spaces="", view=True, **INDEXING_OPTIONS)
-def select_traced(input, place, dim: int) -> Any:
-    """Select the part at a traced place, which may differ between the entries of a batch."""
-    return ops.getitem, (input, place), {"index": (*[slice(None)] * dim, ops.ARRAY)}
-
-
 DIMENSION_TYPES = frozenset({int, slice})  # entries of a key that are nothing else than one dimension each
 MASK_TYPES = (Tensor, np.ndarray, Tracer)  # what may be one
 NON_INTEGERS = (slice, type(None), type(...), list, tuple, range, *MASK_TYPES)
@@ -93,11 +90,6 @@ def is_unknown(entry) -> bool:
     return False
 
 
-def as_key(key) -> tuple[Any, ...]:
-    """A key as a tuple of entries."""
-    return key if isinstance(key, tuple) else (key,)
-
-
 def normalize_key(key) -> Any:
     """Convert a key that is a short list of more than numbers to a tuple, as NumPy once did."""
     if not isinstance(key, list) or len(key) >= 32 or not any([isinstance(e, NON_INTEGERS) for e in key]):
@@ -107,7 +99,7 @@ def normalize_key(key) -> Any:
         "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
         "x[torch.tensor(seq)], which will result either in an error or a different result",
         UserWarning,
-        stacklevel=4,
+        stacklevel=user_stacklevel(),
     )
     return tuple(key)
 
@@ -133,7 +125,7 @@ def consumed_dims(entry) -> int:
 def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
     """Return (the view that integers, slices and None make, the index Tensors left for its dimensions: None for one
     that is taken whole)."""
-    entries, shape = as_key(key), tuple(input.shape)
+    entries, shape = key if isinstance(key, tuple) else (key,), tuple(input.shape)
     used = sum([1 if type(e) in DIMENSION_TYPES else consumed_dims(e) for e in entries if e is not Ellipsis])
     if used > len(shape):
         if not shape and isinstance(key, slice):
@@ -163,7 +155,8 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
         elif isinstance(e, slice):
             template.append(normalize_slice(e, shape[d]))
             left.append(None)
-            last, whole = slice_view, False
+            if template[d] != slice(0, shape[d], 1) or not isinstance(key, tuple):
+                last, whole = slice_view, False
         elif type(e) is not int and is_truth_value(e):
             new.append(len(left))
             left += index_arrays(as_row(e), (1,), 0)
@@ -286,7 +279,12 @@ def check_indices_broadcast(indices: list[Any]) -> None:
         ) from None
 
 
-@expose("method", "__getitem__")
+def take_directly(self: Tensor, key) -> Any:
+    """The part of a plain Tensor; None where there is more to decide."""
+    return take_entries(index_values.operation, self, key) if type(key) is Tensor else take_part(self, key)
+
+
+@expose("method", "__getitem__", views=True, direct=take_directly)
 def getitem(self: Tensor, key) -> Tensor:
     """Part of a Tensor: a view for integers, slices, None and `...`; a copy where Tensors, masks or lists are used.
 
@@ -296,13 +294,12 @@ def getitem(self: Tensor, key) -> Tensor:
     (tensor([3, 4, 5]), tensor([[0, 2],
             [3, 5]]), tensor([4, 5]))
     """
-    if type(key) is int and self.value.shape:
-        return select_view(self, (key,))
     if key is None:
         return unsqueeze(self, 0)
-    maker = find_basic_view(key)
+    basic = (key,) if type(key) is int and self.value.shape else key
+    maker = find_basic_view(basic)
     if maker is not None:
-        return maker(self, key)
+        return maker(self, basic)
     if type(key) is Tensor and is_plain_index(key.value) and self.value.shape:
         return index_values(self, [key], (True, *repeat(False, len(self.value.shape) - 1)))
     view, left = apply_basic_index(self, normalize_key(key))
@@ -338,7 +335,7 @@ def write_masked(view: Tensor, left: list[Any], mask: Tensor, value: Tensor) -> 
 @expose("method", "__setitem__")
 def setitem(self: Tensor, key, value) -> None:
     """Write a number or a Tensor, broadcast, into part of a Tensor."""
-    if key is False:
+    if key is False or write_part(self, key, value):
         return
     key = normalize_key(key)
     basic = (key,) if type(key) is int and self.value.shape else key
@@ -352,7 +349,8 @@ def setitem(self: Tensor, key, value) -> None:
         return
     if not isinstance(value, Tensor):
         value = make_tensor(current_tape(), np.asarray(value).astype(self.dtype.numpy))
-    if not value.shape and all(e is True or is_mask(e) or not is_index_tensor(e) for e in as_key(key)):
+    entries = key if isinstance(key, tuple) else (key,)
+    if not value.shape and all(e is True or is_mask(e) or not is_index_tensor(e) for e in entries):
         value = value.to(self.dtype)
     check_source(self, value)
     mask = next(filter(is_mask, left), None)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import aval_of
+from ...core.cache import Cache
 from ...ops.kinds import Linear
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
@@ -17,6 +18,7 @@ from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
 from .._declare.operation import operation
+from .._declare.plain import make_result, plain_operands
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
 from .arguments import dim_index, normalize_dim
@@ -25,7 +27,8 @@ from .declarers import add_aliases
 from .viewing import atleast_1d, atleast_2d, atleast_3d, expand_values, reshape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
 
 stack_primitive = declare_primitive(
     Linear,
@@ -48,6 +51,70 @@ def cat_values(tensors, dim: int) -> Any:
 def stack_values(tensors, dim: int) -> Any:
     """Join Tensors of one dtype and shape along a new dimension."""
     return stack_primitive, tensors, {"axis": dim}
+
+
+class JoinPlan:
+    """How arrays of known shapes and one dtype are joined along an axis into memory of a shape, and what pulls back to
+    them. `merged` is the shape with the axis as part of the next one, if the axis is new: that is where the arrays lie
+    one after the other."""
+
+    __slots__ = ("axis", "merged", "pullback", "shape")
+
+    def __init__(self, operation, arrays: Sequence[np.ndarray], axis: int):
+        call = stack_primitive if operation is stack_values.operation else ops.concatenate
+        avals, primitive = [aval_of(x) for x in arrays], call.primitive
+        self.axis, self.merged = axis, None
+        self.shape = shape = tuple(primitive.shape_rule(*avals, axis=axis))
+        if call is stack_primitive and axis < len(shape) - 1:
+            self.merged = (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
+        self.pullback = primitive, (avals, {"axis": axis}), primitive.pull_plain
+
+    def join(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """Join such arrays."""
+        made = np.empty(self.shape, arrays[0].dtype)
+        if self.merged is not None:
+            np.concatenate(arrays, self.axis, made.reshape(self.merged))
+        elif len(self.shape) > arrays[0].ndim:
+            np.stack(arrays, self.axis, made)
+        else:
+            np.concatenate(arrays, self.axis, made)
+        return made
+
+
+def have_channels_last(arrays: Sequence[np.ndarray]) -> bool:
+    """Whether arrays have their channels, the second dimension, last in memory: so has what is made of them."""
+    axes = (0, *range(2, arrays[0].ndim), 1)
+    return not arrays[0].flags.c_contiguous and all([x.transpose(axes).flags.c_contiguous for x in arrays])
+
+
+JOINS = Cache(1024)  # JoinPlans by operation, axis, dtype and shapes
+
+
+def take_join(operation, tensors, dim, plan_axis: int | None = None) -> Tensor | None:
+    """Join plain Tensors by the known plan for their shapes, or by a new one along `plan_axis`, for which they are
+    known to fit. Return None where there is more to decide."""
+    found = plain_operands(tensors) if type(tensors) in (list, tuple) and type(dim) is int else None
+    if found is None:
+        return None
+    arrays, edges = found
+    key = (operation, dim, arrays[0].dtype.num, *[x.shape for x in arrays])
+    plan = JOINS.get(key)
+    if plan is None:
+        if plan_axis is None:
+            return None
+        plan = JOINS[key] = JoinPlan(operation, arrays, plan_axis)
+    if arrays[0].ndim > 3 and have_channels_last(arrays):
+        return None
+    return make_result(plan.join(arrays), operation, plan.pullback, edges, 3)
+
+
+def join_directly(operation) -> Callable[..., Tensor | None]:
+    """Return what joins plain Tensors by known plans, with the parameters of `cat` and `stack`."""
+
+    def join(tensors=None, dim=0, out=None, **others) -> Tensor | None:
+        return None if others or out is not None else take_join(operation, tensors, dim)
+
+    return join
 
 
 def promote_tensors(tensors, operation: str) -> Sequence[Tensor]:
@@ -74,7 +141,7 @@ def value_shape(x: Tensor) -> tuple[int, ...]:
     return value.shape if type(value) is np.ndarray else aval_of(value).shape
 
 
-@expose()
+@expose(direct=join_directly(cat_values.operation))
 def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     """Tensors joined along a dimension. Empty vectors among them are passed over.
 
@@ -100,7 +167,8 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     for i, s in enumerate(shapes):
         if len(s) != len(first) or s[:d] != before or s[d + 1 :] != after:
             raise mismatch_error(first, s, d, i)
-    return cat_values.operation((parts,), {"dim": d}, out)
+    joined = take_join(cat_values.operation, parts, dim, d) if out is None and parts is tensors else None
+    return cat_values.operation((parts,), {"dim": d}, out) if joined is None else joined
 
 
 def mismatch_error(first: tuple[int, ...], shape: tuple[int, ...], dim: int, place: int) -> TensorError:
@@ -114,7 +182,7 @@ def mismatch_error(first: tuple[int, ...], shape: tuple[int, ...], dim: int, pla
     )
 
 
-@expose()
+@expose(direct=join_directly(stack_values.operation))
 def stack(tensors, dim: int = 0, *, out=None) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
     if isinstance(tensors, tuple | list) and not tensors:
@@ -128,7 +196,8 @@ def stack(tensors, dim: int = 0, *, out=None) -> Tensor:
                 f"{list(x.shape)} at entry {i}"
             )
     d = normalize_dim(dim, len(first) + 1)
-    return stack_values.operation((parts,), {"dim": d}, out)
+    joined = take_join(stack_values.operation, parts, dim, d) if out is None and parts is tensors else None
+    return stack_values.operation((parts,), {"dim": d}, out) if joined is None else joined
 
 
 @expose()

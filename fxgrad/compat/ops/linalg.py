@@ -19,9 +19,8 @@ from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.errors import ConcretizationError
 from ...core.interpreter import concretize
 from ...numpy.composite import normalize_axes
-from ...numpy.linalg import norms, solving
 from ...ops.linalg import column_matrix, matrix_transpose
-from .._core.dtypes import as_numpy_dtype, short_name
+from .._core.dtypes import as_numpy_dtype, finfo, from_numpy_dtype, short_name
 from .._core.errors import LinAlgError, TensorError
 from .._core.tensor import Tensor, make_tensor
 from .._declare.named_results import make_result_type
@@ -144,7 +143,7 @@ def tolerances(a, atol, rtol) -> tuple[Any, Any]:
     atol, rtol = (x.detach().numpy()[()] if isinstance(x, Tensor) else x for x in (atol, rtol))
     absolute = atol is not None and (np.ndim(atol) > 0 or atol > 0)
     if rtol is None:
-        rtol = 0.0 if absolute else float(np.finfo(aval_of(a).dtype).eps) * max(a.shape[-2:])
+        rtol = 0.0 if absolute else finfo(from_numpy_dtype(aval_of(a).dtype)).eps * max(a.shape[-2:])
     return (atol if absolute else None), rtol
 
 
@@ -169,10 +168,12 @@ def linalg_pinv(A, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
         return ops.reshape(A, shape=(*A.shape[:-2], A.shape[-1], A.shape[-2]))
     atol, rtol = tolerances(A, atol, rtol)
     if atol is None and not np.ndim(rtol):
-        return solving.pinv(A, rtol)
+        return fnp.linalg.pinv(A, rtol)
     u, s, vh = ops.svd(ops.stop_gradient(A), full=False)
     s = ops.where(is_above_tolerance(s, atol, rtol), s, 0)
-    return solving.pinv(ops.with_derivative_of((u * s[..., None, :]) @ vh, A), tolerances(A, None, None)[1])
+    return fnp.linalg.pinv(
+        ops.with_derivative_of((u * s[..., None, :]) @ vh, A), tolerances(A, None, None)[1]
+    )
 
 
 def mirror_to_hermitian(a, upper: bool = False) -> Any:
@@ -198,7 +199,7 @@ def linalg_tensorinv(A, ind: int = 2) -> Any:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{cols} != {rows}"
         )
-    return solving.tensorinv(A, ind)
+    return fnp.linalg.tensorinv(A, ind)
 
 
 # -- systems of equations ------------------------------------------
@@ -220,7 +221,7 @@ def solve_systems(name: str, primitive, a, b, left: bool, **params) -> Any:
             f"{name}: Incompatible shapes of A and B for the equation AX = B ({m}x{n} and "
             f"{b.shape[-2]}x{b.shape[-1]})"
         )
-    return solving.solve_broadcast(primitive, a, b, **params)
+    return fnp.linalg.solving.solve_broadcast(primitive, a, b, **params)
 
 
 def solve_for_any(name: str, a, b, left: bool, **params) -> Any:
@@ -320,7 +321,7 @@ def triangular_solve(b, A, upper: bool = True, transpose: bool = False, unitrian
 def linalg_tensorsolve(A, B, dims=None) -> Any:
     """X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
     check_floating("linalg.tensorsolve", A)
-    return solving.tensorsolve(A, B, dims)
+    return fnp.linalg.tensorsolve(A, B, dims)
 
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
@@ -435,7 +436,7 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None)
         return step_primitives["sign"](ops.absolute(x)) if ord == 0 else ops.absolute(x)
     if 0 < ord < 1:  # of torch's convention: the derivative is 0 where an entry is 0
         return p_norm(x, ord, dims, keepdim)
-    return norms.norm_of_vectors(x, ord, dims, keepdim)
+    return fnp.linalg.norms.norm_of_vectors(x, ord, dims, keepdim)
 
 
 @operation("A", spaces="linalg")
@@ -449,7 +450,7 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dty
     if ord not in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
         raise TensorError(f"linalg.matrix_norm: Order {ord} not supported.")
     rows, cols = linalg_axes(dim, A.ndim)
-    return norms.norm_of_matrices(A, ord, (rows, cols), keepdim)
+    return fnp.linalg.norms.norm_of_matrices(A, ord, (rows, cols), keepdim)
 
 
 @expose("linalg", "norm")
@@ -457,7 +458,7 @@ def linalg_norm(input, ord=None, dim=None, keepdim: bool = False, *, out=None, d
     """The norm of vectors (one dimension, or all of them) or of matrices (two dimensions and an `ord`)."""
     ndim = len(input.shape)
     if ord is None or (
-        not isinstance(ord, str) and (isinstance(dim, int) or (dim is not None and len(dim) == 1))
+        not isinstance(ord, str) and dim is not None and (not isinstance(dim, tuple | list) or len(dim) == 1)
     ):
         return linalg_vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype, out=out)
     if dim is None:
@@ -485,7 +486,7 @@ def linalg_cond(A, p=None) -> Any:
         check_square(f"linalg.cond(ord={p})", A)
     if not prod(A.shape[-2:]):
         return ops.reduce_sum(ops.absolute(A), axes=(A.ndim - 2, A.ndim - 1))
-    return norms.cond(A, p)
+    return fnp.linalg.cond(A, p)
 
 
 @operation("A", spaces="linalg")

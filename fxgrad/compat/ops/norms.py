@@ -11,7 +11,7 @@ from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import expose
 from .arguments import normalize_dim
-from .linalg import linalg_matrix_norm
+from .linalg import check_floating, linalg_matrix_norm
 from .reduction import mean_operand, p_norm
 
 
@@ -72,6 +72,12 @@ def renorm(input, p, dim: int, maxnorm) -> Any:
         raise TensorError("renorm: non-positive-norm not supported", hint=f"p = {p}")
     if not maxnorm >= 0:
         raise TensorError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if aval_of(input).ndim < 2:
+        raise TensorError(
+            f"renorm: input needs at least 2 dimensions, got {aval_of(input).ndim} dimensions",
+            hint="x * (maxnorm / x.norm(p)).clamp(max=1) scales a vector as a whole",
+        )
+    check_floating("linalg.vector_norm", input)
     axis = normalize_dim(dim, aval_of(input).ndim)
     others = tuple(i for i in range(aval_of(input).ndim) if i != axis)
     size = p_norm(input, p, others, True)

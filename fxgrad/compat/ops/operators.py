@@ -42,14 +42,16 @@ BINARY: dict[str, Callable[..., Any]] = {
 }
 for name, function in BINARY.items():
     op = function.operation
-    add_operator(f"__{name}__", op, function)
-    add_operator(f"__r{name}__", op, function, swapped=True)
-    add_operator(f"__i{name}__", op, METHODS[f"{op.name}_"])
+    is_bitwise, is_arithmetic = op.name.startswith("bitwise"), name in ("add", "sub", "mul", "truediv", "mod")
+    add_operator(f"__{name}__", op, function, own=not is_arithmetic)
+    reflected = function if name in ("add", "mul", "and", "or", "xor") else None
+    add_operator(f"__r{name}__", op, function, swapped=True, own=reflected is None)
+    add_operator(f"__i{name}__", op, METHODS[f"{op.name}_"], own=is_bitwise or name == "pow")
 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
     function = getattr(comparison, name)
     add_operator(f"__{name}__", function.operation, function)
 add_operator("__matmul__", matmul.mm.operation, matmul.matmul, product=True)
-add_operator("__rmatmul__", matmul.mm.operation, matmul.matmul, swapped=True, product=True)
+add_operator("__rmatmul__", matmul.mm.operation, matmul.matmul, swapped=True, product=True, own=True)
 expose("method", "__neg__")(pointwise.neg)
 expose("method", "__pos__")(pointwise.positive)
 expose("method", "__abs__")(pointwise.abs)

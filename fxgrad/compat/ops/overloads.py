@@ -120,7 +120,8 @@ class AtenNamespace:
     """
 
     def __getattr__(self, name: str) -> AtenOperation:
-        if name not in aten_names():
+        in_place = name.endswith("_") and not name.startswith("_") and name in SPACES["method"]
+        if not in_place and name not in aten_names():
             raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
         return aten_operation(name)
 

@@ -14,11 +14,12 @@ from .._core.errors import ArgumentError, ArgumentValueError, DimensionError, Te
 from .._core.inplace import to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from .._declare.entry import take_number
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.promotion import convert_value
 from .._declare.spaces import expose
-from .arguments import as_sizes, infer_shape, normalize_dim
+from .arguments import as_sizes, dim_index, infer_shape, normalize_dim
 from .declarers import check_same_dtype, kind, number_like, value_dtype
 from .indexing import check_index, check_index_fits, index_put, scatter_index
 from .slicing import as_strided, diagonal, select, slice_values
@@ -83,8 +84,9 @@ def scatter_arguments(input, dim: int, index, src=None, *, value=None, reduce=No
     """One value stands for an entry of `src` at every place."""
     src = value if src is None else src
     if not isinstance(src, Tensor) or value is not None:
-        if not isinstance(src, Tensor):
-            src = make_tensor(current_tape(), cast_number(src, input.dtype.numpy))
+        if isinstance(src, Tensor):
+            src = take_number(scatter.operation, "value", src)
+        src = make_tensor(current_tape(), cast_number(src, input.dtype.numpy))
         src = expand_values(reshape(src, (1,) * len(index.shape)), index.shape)
     return (input, index, src), {"dim": dim, "reduce": reduce}
 
@@ -213,21 +215,29 @@ def expand_index(operation: str, input, dim: int, index, source) -> tuple[int, A
     return d, ops.broadcast_to(column, shape=shape), source
 
 
+def combine_slices(operation: str, combine, input, d: int, index, places, source) -> Any:
+    """Combine slices with those of `source`: whole ones, if the index is known and there are such slices, or else
+    entries at `places`, the index expanded."""
+    plain = type(index) is np.ndarray and index.ndim == 1 and index.size and input.ndim
+    if plain and source.shape == places.shape and index.min() >= 0 and index.max() < input.shape[d]:
+        return combine(input, source, [index], dim_index(d, ops.ARRAY))
+    return combine_entries(operation, combine, input, d, places, source)
+
+
 @operation("input index source", inplace=True)
 def index_add(input, dim: int, index, source, *, alpha=1) -> Any:
     """The Tensor with slices added at places along a dimension, `alpha` times."""
-    d, index, source = expand_index("index_add", input, dim, index, source)
+    d, places, source = expand_index("index_add", input, dim, index, source)
     factor = number_like(alpha, input)
-    return combine_entries(
-        "index_add", add_to_entries, input, d, index, source if factor == 1 else source * factor
-    )
+    source = source if factor == 1 else source * factor
+    return combine_slices("index_add", add_to_entries, input, d, index, places, source)
 
 
 @operation("input index source", inplace=True)
 def index_copy(input, dim: int, index, source) -> Any:
     """The Tensor with slices written at places along a dimension."""
-    d, index, source = expand_index("index_copy", input, dim, index, source)
-    return combine_entries("index_copy", write_entries, input, d, index, source)
+    d, places, source = expand_index("index_copy", input, dim, index, source)
+    return combine_slices("index_copy", write_entries, input, d, index, places, source)
 
 
 @operation("input index value", inplace=True, out=False)

@@ -65,7 +65,7 @@ def slice_dim(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
     return slice_values(input, dim, start, stop)
 
 
-@expose("function method")
+@expose("function method", views=True)
 def narrow(input: Tensor, dim: int, start, length: int) -> Tensor:
     """`length` entries along a dimension from `start` on."""
     shape = input.shape

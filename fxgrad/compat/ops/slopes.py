@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import numpy as fnp
 from ... import ops
 from ...core.aval import is_differentiable
-from ...numpy.signal import gradient as slopes_of
 from .._core.dtypes import as_python_number, default_numpy_dtype
 from .._core.errors import TensorError
 from .._core.precision import value_dtype
@@ -67,7 +67,7 @@ def gradient(input, coordinates, steps, single: bool, dim, edge_order: int) -> A
     slopes = []
     for d, step in zip(dims, steps * (len(dims) if single else 1)):
         spacing = (next(rest),) if step is None else ()
-        slope = slopes_of(input, *spacing, axis=d, edge_order=edge_order)
+        slope = fnp.gradient(input, *spacing, axis=d, edge_order=edge_order)
         if step not in (None, 1):
             slope = slope / step  # at last: by 0 it is infinite, also at the ends
         slopes.append(slope)

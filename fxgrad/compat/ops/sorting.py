@@ -10,7 +10,6 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import SCALARS, aval_of
 from ...core.interpreter import concretize
-from ...numpy.statistics import count_numbers, move_sample_first, restore_sample_axes
 from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
 from .._declare.operation import operation
@@ -200,17 +199,19 @@ def declare_quantile(name: str, skip_nan: bool, doc: str) -> None:
             raise TensorError(f"{name}() input tensor must be either float or double dtype")
         q = check_shares(name, q, dtype)
         axis = None if dim is None else normalize_dim(dim, len(shape))
-        rows = ops.sort(move_sample_first(input, axis if shape else None), axis=0)
+        rows = ops.sort(fnp.statistics.move_sample_first(input, axis if shape else None), axis=0)
         size = rows.shape[0]
         if size == 0:
             raise TensorError(f"{name}() input tensor must be non-empty")
-        count = count_numbers(rows)
+        count = fnp.statistics.count_numbers(rows)
         position = ops.reshape(q, shape=(aval_of(q).size, *(1,) * (rows.ndim - 1)))
         position = position * ops.convert(ops.maximum(count - 1, 0), dtype=dtype)
         if not skip_nan:  # the first NaN is behind all numbers
             position = ops.where(ops.less(count, size), ops.convert(count, dtype=dtype), position)
         found = take_between(rows, position, interpolation)
-        return restore_sample_axes(found, aval_of(q).shape, input, axis if shape else None, keepdim)
+        return fnp.statistics.restore_sample_axes(
+            found, aval_of(q).shape, input, axis if shape else None, keepdim
+        )
 
     compute.__doc__ = doc
     operation("input q", name=name, by_value=True, copies_operands=True)(compute)

@@ -20,6 +20,19 @@ from .slicing import unfold
 if TYPE_CHECKING:
     from .._core.tensor import Tensor
 
+WINDOW_WARNINGS = {
+    "stft": "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. "
+    "Other windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To "
+    "suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.",
+    "istft": "A window was not provided. A rectangular window will be applied.Please provide the same window used by "
+    "stft to make the inversion lossless.To suppress this warning and use a rectangular window, explicitly set "
+    "`window=torch.ones(n_fft, device=<device>)`.",
+}
+REAL_WARNING = (
+    "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for "
+    "all inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the "
+    "complex output to recover the old return format."
+)
 SMALLEST_ENVELOPE = 1e-11  # of the windows' squares, by which istft divides
 
 
@@ -39,6 +52,7 @@ def complete_window(
     if not 0 < length <= n_fft:
         raise TensorError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}")
     if window is None:
+        warnings.warn(WINDOW_WARNINGS[name], UserWarning, stacklevel=4)
         window = ones(length, dtype=input.real.dtype, device=input.device)
     elif window.ndim != 1 or window.shape[0] != length:
         raise TensorError(
@@ -133,7 +147,10 @@ def stft(
     frames = unfold(input, -1, n_fft, hop) * weights
     transform = SPACES["fft"]["fft" if is_complex or onesided is False else "rfft"]
     spectra = transform(frames, norm="ortho" if normalized else "backward").transpose(-1, -2)
-    return spectra if return_complex else view_as_real(spectra)
+    if return_complex:
+        return spectra
+    warnings.warn(REAL_WARNING, UserWarning, stacklevel=3)
+    return view_as_real(spectra)
 
 
 @expose("function method")

@@ -166,7 +166,8 @@ def histogramdd(
         raise TensorError(f"histogramdd: input tensor and hist tensor should be floating, not {input.dtype}")
     points = concretize(refresh(input).value, "histogramdd()")
     count = points.shape[-1]
-    bins = [bins] * count if isinstance(bins, int) else list(bins)
+    bins = list(bins) if isinstance(bins, tuple | list) else [bins] * count
+    bins = [b.item() if isinstance(b, Tensor) and not b.shape else b for b in bins]
     if len(bins) != count:
         raise TensorError(
             "histogramdd: The size of bins must be equal to the innermost dimension of the input.",

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...core.source_info import user_stacklevel
 from .._core import strides
 from .._core.bits import CONJ, NEG, has_bit
-from .._core.dtypes import from_numpy_dtype
+from .._core.dtypes import from_numpy_dtype, short_name
 from .._core.errors import ArgumentError, TensorError
 from .._core.inplace import to_inplace_view
 from .._core.layout import can_view_as, layout_array
@@ -20,6 +21,7 @@ from .._core.tensor import Size, Tensor
 from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
+from .._declare.view_plan import with_known_views
 from .arguments import add_variadic_method, as_sizes, infer_shape, normalize_dim, normalize_dims
 
 VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
@@ -69,7 +71,7 @@ def t(input) -> Any:
     return ops.permute, (input,), {"axes": tuple(reversed(range(input.ndim)))}
 
 
-@expose("function method")
+@expose("function method", views=True)
 def movedim(input: Tensor, source, destination) -> Tensor:
     """Dimensions moved to other places, the others in their order."""
     ndim = len(input.shape)
@@ -87,11 +89,11 @@ def movedim(input: Tensor, source, destination) -> Tensor:
     return permute(input, [sources[targets.index(d)] if d in targets else next(rest) for d in range(ndim)])
 
 
-expose("function method", "moveaxis")(movedim)
+expose("function method", "moveaxis", views=True)(movedim)
 expose("function method", "swapdims")(transpose)
 
 
-@expose("function method")
+@expose("function method", views=True)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """`transpose` by NumPy's name."""
     return transpose(input, axis0, axis1)
@@ -110,25 +112,27 @@ def reshape_copy(input, shape) -> Any:
     return ops.reshape(input, shape=shape)
 
 
+def describe_conversion(old, new) -> str:
+    """Say what a view as another dtype would be, as torch's errors do."""
+    return f"view {short_name(old)} as {short_name(new)} (different element sizes)"
+
+
 @operation("input", name="view_dtype", node="ViewBackward0", spaces="", out=False, view=True)
 def view_dtype_values(input, dtype) -> Any:
     """Read the same memory as another dtype: the last dimension grows or shrinks where its items have another size."""
     size, new = input.dtype.itemsize, dtype.numpy
     if size != new.itemsize and not input.ndim:
-        raise TensorError(
-            f"self.dim() cannot be 0 to view {from_numpy_dtype(input.dtype)} as {dtype} (different element sizes)"
-        )
+        raise TensorError(f"self.dim() cannot be 0 to {describe_conversion(input.dtype, new)}")
     if size == new.itemsize:
         return input.view(new) if is_array(input) else ops.bitcast(input, dtype=new)
-    if is_array(input) and input.strides[-1] != size:
+    if is_array(input) and input.size and input.strides[-1] != size:
         raise TensorError(
-            f"self.stride(-1) must be 1 to view {from_numpy_dtype(input.dtype)} as {dtype} (different element sizes), "
-            f"but got {input.strides[-1] // size}"
+            f"self.stride(-1) must be 1 to {describe_conversion(input.dtype, new)}, but got {input.strides[-1] // size}"
         )
     if input.shape[-1] * size % new.itemsize:
         raise TensorError(
-            f"self.size(-1) must be divisible by {new.itemsize // size} to view {from_numpy_dtype(input.dtype)} as "
-            f"{dtype} (different element sizes), but got {input.shape[-1]}"
+            f"self.size(-1) must be divisible by {new.itemsize // size} to {describe_conversion(input.dtype, new)}, "
+            f"but got {input.shape[-1]}"
         )
     if is_array(input):
         return input.view(new)
@@ -187,7 +191,7 @@ def is_c_contiguous(value) -> bool:
     return type(value) is np.ndarray and value.flags.c_contiguous
 
 
-@expose()
+@expose(views=True)
 def reshape(input: Tensor, shape) -> Tensor:
     """The same entries in another shape: a view where strides allow it, a copy otherwise."""
     shape = as_sizes(shape)
@@ -198,9 +202,9 @@ def reshape(input: Tensor, shape) -> Tensor:
     return view_values(input, shape) if can_view_as(here, shape) else reshape_copy(input, shape)
 
 
-add_variadic_method(view)
-add_variadic_method(reshape)
-add_variadic_method(permute)
+add_variadic_method(view, views=True)
+add_variadic_method(reshape, views=True)
+add_variadic_method(permute, views=True)
 
 
 @expose("method")
@@ -215,7 +219,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return reshape(self, other.shape)
 
 
-@expose("function method")
+@expose("function method", views=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Several neighbouring dimensions as one."""
     shape = input.shape
@@ -229,13 +233,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-@expose("function method")
+@expose("function method", views=True)
 def ravel(input: Tensor) -> Tensor:
     """All dimensions as one, contiguous."""
     return reshape(input, (-1 if prod(input.shape) else 0,))
 
 
-@expose("function method")
+@expose("function method", views=True)
 def unflatten(input: Tensor, dim: int, sizes) -> Tensor:
     """One dimension as several."""
     shape = input.shape
@@ -304,7 +308,7 @@ def expand(self: Tensor, size=(), *, implicit: bool = False) -> Tensor:
     return expand_values(self, size)
 
 
-add_variadic_method(expand)
+add_variadic_method(expand, views=True)
 
 
 @expose("method")
@@ -313,10 +317,13 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return expand_values(self, other.shape)
 
 
-@expose("function method")
+@expose("function", views=True)
 def broadcast_to(input: Tensor, size) -> Tensor:
     """`expand` as a function."""
     return expand_values(input, size)
+
+
+add_variadic_method(broadcast_to, views=True)
 
 
 @expose()
@@ -384,9 +391,9 @@ def reverse_dims(self: Tensor) -> Tensor:
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_stacklevel(),
         )
-    return permute(self, tuple(reversed(range(ndim))))
+    return permute(self, (1, 0) if ndim == 2 else tuple(reversed(range(ndim))))
 
 
 def transpose_matrices(self: Tensor, name: str = "mT") -> Tensor:
@@ -415,7 +422,7 @@ def conjugate_transpose(self: Tensor) -> Tensor:
 
 for name, function in {
     "T": reverse_dims,
-    "mT": transpose_matrices,
+    "mT": with_known_views(transpose_matrices),
     "mH": conjugate_transpose_matrices,
     "H": conjugate_transpose,
 }.items():
@@ -435,10 +442,14 @@ def sum_to_size(self: Tensor, *size) -> Tensor:
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
+    if not size:
+        raise ArgumentError('sum_to_size() missing 1 required positional arguments: "size"')
     target = as_sizes(size[0] if len(size) == 1 else size)
     shape = tuple(self.shape)
     extra = len(shape) - len(target)
     if extra < 0 or any(n not in (1, m) for n, m in zip(target, shape[extra:])):
         raise TensorError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
     dims = [*range(extra), *(i + extra for i, n in enumerate(target) if n != shape[i + extra])]
+    if not shape:
+        return self.sum()  # which gives int64 for whole numbers
     return self.sum(dims, keepdim=True).reshape(target) if dims else self

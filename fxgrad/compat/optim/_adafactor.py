@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ops
 from .._core.dtypes import finfo, from_numpy_dtype
 from .._core.errors import TensorError
+from .functional_forms import functional_form
 from .optimizer import check_learning_rate, check_option
 from .rule import RuleOptimizer, count_step, state_entry
 
@@ -86,3 +87,11 @@ def follow(state: dict[str, Any], name: str, x, rate: float) -> Any:
     mean = state_entry(state, name, x)
     state[name] = mean + rate * (x - mean)
     return state[name]
+
+
+adafactor = functional_form(
+    Adafactor,
+    "row_vars=row_var col_vars=col_var variances=variance state_steps=step",
+    "foreach=None, grad_scale=None, found_inf=None, has_complex=False, *, d, lr, beta2_decay, "
+    "weight_decay, eps1, eps2, maximize",
+)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ops
 from .._core.dtypes import as_numpy_dtype, from_name
 from .._core.errors import ArgumentValueError, TensorError
+from .functional_forms import functional_form
 from .optimizer import check_learning_rate, check_option
 from .rule import RuleOptimizer, follow_mean
 
@@ -100,3 +101,11 @@ def orthogonalize(matrix, coefficients, rounds: int, eps: float) -> Any:
         inner = rounded(b * gram + c * (gram @ gram))
         x = rounded(a * x + inner @ x)
     return x if wide else x.T
+
+
+muon = functional_form(
+    Muon,
+    "muon_momentum_bufs=momentum_buffer",
+    "*, foreach=None, lr, weight_decay, momentum, nesterov, ns_coefficients, ns_steps, eps, adjust_lr_fn, "
+    "has_complex",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, count_step, follow_square, state_entry
 
 
@@ -32,3 +33,11 @@ class Adadelta(
         change = ops.sqrt(state_entry(state, "acc_delta", value) + eps) / ops.sqrt(square + eps) * gradient
         follow_square(state, "acc_delta", change, rho)
         return add_to(value, -options["lr"] * change)
+
+
+adadelta = functional_form(
+    Adadelta,
+    "square_avgs=square_avg acc_deltas=acc_delta state_steps=step",
+    "capturable=False, foreach=None, differentiable=False, has_complex=False, *, lr, rho, eps, "
+    "weight_decay, maximize",
+)

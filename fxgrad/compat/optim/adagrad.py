@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ops
 from .._core.errors import TensorError
 from .._make.creation import full_like, tensor
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, count_step
 from .sparse_rows import rows_and_values
 
@@ -52,3 +53,11 @@ class Adagrad(
         total.index_put_(rows, values * values, accumulate=True)
         lr = options["lr"] / (1 + (float(state["step"]) - 1) * options["lr_decay"])
         p.index_put_(rows, -lr * values / (total[rows].sqrt() + options["eps"]), accumulate=True)
+
+
+adagrad = functional_form(
+    Adagrad,
+    "state_sums=sum state_steps=step",
+    "fused=None, grad_scale=None, found_inf=None, has_sparse_grad=False, foreach=None, "
+    "differentiable=False, has_complex=False, *, lr, weight_decay, lr_decay, eps, maximize",
+)

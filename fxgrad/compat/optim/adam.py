@@ -7,6 +7,7 @@ from typing import Any
 from ... import ops
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_to, count_step, decay_weights, follow_mean, follow_square, state_entry
 
 
@@ -70,3 +71,12 @@ class Adam(
             )
         root = ops.sqrt(square) / (1 - beta2**step) ** 0.5 + options["eps"]
         return add_to(value, -lr / (1 - beta1**step) * (mean / root))
+
+
+adam = functional_form(
+    Adam,
+    "exp_avgs=exp_avg exp_avg_sqs=exp_avg_sq max_exp_avg_sqs=max_exp_avg_sq state_steps=step",
+    "foreach=None, capturable=False, differentiable=False, fused=None, grad_scale=None, found_inf=None, "
+    "has_complex=False, decoupled_weight_decay=False, *, amsgrad, beta1, beta2, lr, weight_decay, eps, "
+    "maximize",
+)

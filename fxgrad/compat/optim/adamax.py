@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, count_step, follow_mean, state_entry
 
 
@@ -33,3 +34,11 @@ class Adamax(
         )
         state["exp_inf"] = largest
         return add_to(value, -options["lr"] / (1 - beta1**step) * (mean / largest))
+
+
+adamax = functional_form(
+    Adamax,
+    "exp_avgs=exp_avg exp_infs=exp_inf state_steps=step",
+    "foreach=None, maximize=False, differentiable=False, capturable=False, has_complex=False, *, eps, "
+    "beta1, beta2, lr, weight_decay",
+)

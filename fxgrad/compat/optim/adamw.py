@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .adam import Adam
+from .functional_forms import functional_form
 
 
 class AdamW(
@@ -13,3 +14,12 @@ class AdamW(
 ):
     """Adam with decoupled weight decay: weights shrink by lr · weight_decay in each step. Source: Loshchilov and
     Hutter, 2017, arXiv:1711.05101."""
+
+
+adamw = functional_form(
+    AdamW,
+    "exp_avgs=exp_avg exp_avg_sqs=exp_avg_sq max_exp_avg_sqs=max_exp_avg_sq state_steps=step",
+    "foreach=None, capturable=False, differentiable=False, fused=None, grad_scale=None, found_inf=None, "
+    "has_complex=False, *, amsgrad, beta1, beta2, lr, weight_decay, eps, maximize",
+    decoupled_weight_decay=True,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, copy_array, count_step, number_entry, scale, state_entry
 
 
@@ -33,3 +34,11 @@ class ASGD(
         average = state_entry(state, "ax", value)
         state["ax"] = copy_array(value) if rate == 1 else add_to(average, rate * (value - average))
         return value
+
+
+asgd = functional_form(
+    ASGD,
+    "axs=ax mus=mu etas=eta state_steps=step",
+    "foreach=None, maximize=False, differentiable=False, capturable=False, has_complex=False, *, lambd, "
+    "lr, t0, alpha, weight_decay",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_to, count_step, decay_weights, follow_mean, follow_square, number_entry
 
 DECAY_OF_MOMENTUM = 0.96  # the number of the source: β₁ · (1 - 0.96^(t · momentum_decay) / 2)
@@ -41,3 +42,11 @@ class NAdam(
         root = ops.sqrt(square / (1 - beta2**step)) + options["eps"]
         value = add_to(value, -lr * (1 - now) / (1 - product) * (gradient / root))
         return add_to(value, -lr * after / (1 - product * after) * (mean / root))
+
+
+nadam = functional_form(
+    NAdam,
+    "exp_avgs=exp_avg exp_avg_sqs=exp_avg_sq mu_products=mu_product state_steps=step",
+    "decoupled_weight_decay=False, foreach=None, capturable=False, differentiable=False, "
+    "has_complex=False, maximize=False, *, beta1, beta2, lr, weight_decay, momentum_decay, eps",
+)

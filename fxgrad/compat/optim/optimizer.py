@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import partial, wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ...core.interpreter import CURRENT, api_boundary
 from .. import _surface  # noqa: F401  Tensors have all their methods
@@ -16,9 +16,26 @@ from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.hooks import HookList, RemovableHandle
 from .._core.tensor import Tensor
 from ..nn.modules.module import clear_grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .support import (  # noqa: F401  optimizers written for torch import them from here
+    _capturable_doc,
+    _default_to_fused_or_foreach,
+    _device_dtype_check_for_fused,
+    _differentiable_doc,
+    _disable_dynamo_if_unsupported,
+    _foreach_doc,
+    _foreach_supported_types,
+    _fused_doc,
+    _get_capturable_supported_devices,
+    _get_scalar_dtype,
+    _get_value,
+    _group_tensors_by_device_and_dtype,
+    _maximize_doc,
+    _params_doc,
+    _stack_if_compiling,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    _view_as_real,
+)
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
@@ -80,7 +97,7 @@ def note_step(step: Callable[..., Any]) -> Callable[..., Any]:
 def step_with_hooks(step: Callable[..., Any], self: Optimizer, *args, **kwargs) -> Any:
     """Make a step between its hooks. They get the optimizer among the arguments, as torch's do."""
     args = (self, *args)
-    for hook in chain(GLOBAL_PRE_HOOKS.to_list(), self._optimizer_step_pre_hooks.to_list()):
+    for hook in chain(GLOBAL_PRE_HOOKS.to_list(), list(self._optimizer_step_pre_hooks.values())):
         found = hook(self, args, kwargs)
         if found is None:
             continue
@@ -90,7 +107,7 @@ def step_with_hooks(step: Callable[..., Any], self: Optimizer, *args, **kwargs) 
             )
         args, kwargs = found
     result = step(*args, **kwargs)
-    for hook in chain(self._optimizer_step_post_hooks.to_list(), GLOBAL_POST_HOOKS.to_list()):
+    for hook in chain(list(self._optimizer_step_post_hooks.values()), GLOBAL_POST_HOOKS.to_list()):
         hook(self, args, kwargs)
     return result
 
@@ -108,12 +125,12 @@ class Optimizer:
         TypeError, ValueError: see `add_param_group`; no parameters at all.
     """
 
-    _optimizer_step_pre_hooks: HookList
-    _optimizer_step_post_hooks: HookList
-    _optimizer_state_dict_pre_hooks: HookList
-    _optimizer_state_dict_post_hooks: HookList
-    _optimizer_load_state_dict_pre_hooks: HookList
-    _optimizer_load_state_dict_post_hooks: HookList
+    _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_step_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
 
     def __init_subclass__(cls, **rest):
         super().__init_subclass__(**rest)
@@ -143,6 +160,10 @@ class Optimizer:
         for kind in HOOK_KINDS:
             self.__dict__.setdefault(f"_optimizer_{kind}_hooks", HookList())
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
+
+    _patch_step_function = (
+        _begin_hooks  # which an optimizer around another calls instead of `Optimizer.__init__`
+    )
 
     # -- parameters ------------------------------------------
     @api_boundary
@@ -233,6 +254,7 @@ class Optimizer:
         """This does nothing; steps written for torch call it before a capture by CUDA."""
 
     _accelerator_graph_capture_health_check = _cuda_graph_capture_health_check
+    _group_tensors_by_device_and_dtype = staticmethod(_group_tensors_by_device_and_dtype)
 
     # -- hooks ------------------------------------------
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -247,11 +269,11 @@ class Optimizer:
         >>> optimizer.step()
         a step
         """
-        return self._optimizer_step_pre_hooks.add(hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have hook(optimizer, args, kwargs) called after each step."""
-        return self._optimizer_step_post_hooks.add(hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -285,7 +307,7 @@ class Optimizer:
         Returns:
             {"state": number → dict, "param_groups": the groups with numbers as "params"}, or what hooks made of it.
         """
-        for hook in self._optimizer_state_dict_pre_hooks.to_list():
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
         for p in self._all_parameters():
@@ -300,7 +322,7 @@ class Optimizer:
                 for group in self.param_groups
             ],
         }
-        for hook in self._optimizer_state_dict_post_hooks.to_list():
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
             changed = hook(self, found)
             found = found if changed is None else changed
         return found
@@ -313,7 +335,7 @@ class Optimizer:
             ValueError: there are other groups, or other numbers of parameters in them.
         """
         state_dict = state_dict.copy()
-        for hook in self._optimizer_load_state_dict_pre_hooks.to_list():
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
         loaded = deepcopy(state_dict["param_groups"])
@@ -332,7 +354,7 @@ class Optimizer:
                 state[number] = entries
         groups = [old | new | {"params": old["params"]} for old, new in zip(self.param_groups, loaded)]
         self.__setstate__({"state": state, "param_groups": groups})
-        for hook in self._optimizer_load_state_dict_post_hooks.to_list():
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -352,7 +374,7 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
-def add_hook(hooks: OrderedDict, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+def add_hook(hooks: OrderedDict, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
     """Append a hook to others, or put it before them."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook

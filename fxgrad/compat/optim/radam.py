@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_to, count_step, decay_weights, follow_mean, follow_square
 
 FEWEST_FREEDOMS = 5  # of the mean square, below which its root is not trusted
@@ -35,3 +36,11 @@ class RAdam(
         rectified = (freedoms - 4) * (freedoms - 2) * limit / ((limit - 4) * (limit - 2) * freedoms)
         length = -lr * (rectified * known) ** 0.5
         return add_to(value, length * (mean / (ops.sqrt(square) + options["eps"])))
+
+
+radam = functional_form(
+    RAdam,
+    "exp_avgs=exp_avg exp_avg_sqs=exp_avg_sq state_steps=step",
+    "decoupled_weight_decay=False, foreach=None, differentiable=False, capturable=False, "
+    "has_complex=False, maximize=False, *, beta1, beta2, lr, weight_decay, eps",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, count_step, follow_mean, follow_square, scale, state_entry
 
 
@@ -31,3 +32,11 @@ class RMSprop(
             velocity = scale(state_entry(state, "momentum_buffer", value), options["momentum"])
             gradient = state["momentum_buffer"] = add_to(velocity, gradient)
         return add_to(value, -options["lr"] * gradient)
+
+
+rmsprop = functional_form(
+    RMSprop,
+    "square_avgs=square_avg grad_avgs=grad_avg momentum_buffer_list=momentum_buffer state_steps=step",
+    "foreach=None, maximize=False, differentiable=False, capturable=False, has_complex=False, *, lr, "
+    "alpha, eps, weight_decay, momentum, centered",
+)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import ops
 from .._core.errors import ArgumentValueError
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_to, count_step, state_entry
 
 
@@ -44,3 +45,11 @@ class Rprop(
         state["prev"], state["step_size"] = gradient, size
         step = ops.where(gradient > 0, -size, ops.where(gradient < 0, size, 0.0))  # NaN makes none
         return add_to(value, step)
+
+
+rprop = functional_form(
+    Rprop,
+    "prevs=prev step_sizes=step_size state_steps=step",
+    "foreach=None, capturable=False, maximize=False, differentiable=False, has_complex=False, *, "
+    "step_size_min, step_size_max, etaminus, etaplus",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentValueError
+from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, copy_array, scale
 from .sparse_rows import rows_and_values
 
@@ -68,3 +69,11 @@ class SGD(
             return
         rows, values = rows_and_values(gradient)
         p.index_put_(rows, (1 if options["maximize"] else -1) * options["lr"] * values, accumulate=True)
+
+
+sgd = functional_form(
+    SGD,
+    "momentum_buffer_list=momentum_buffer",
+    "has_sparse_grad=False, foreach=None, fused=None, grad_scale=None, found_inf=None, *, weight_decay, "
+    "momentum, lr, dampening, nesterov, maximize",
+)

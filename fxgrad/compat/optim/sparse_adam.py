@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...core.interpreter import api_boundary
 from .._core.errors import TensorError
 from .._make.creation import zeros_like
 from .optimizer import check_option
@@ -49,3 +50,25 @@ class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, 
         mean, square = moments
         size = options["lr"] * math.sqrt(1 - beta2**step) / (1 - beta1**step)
         p.index_put_(rows, -size * mean / (square.sqrt() + options["eps"]), accumulate=True)
+
+
+@api_boundary
+def sparse_adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    state_steps: list[int],
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    maximize: bool,
+) -> None:
+    """Step as `SparseAdam` does, where `state_steps` count this step already: see the class."""
+    rule = SparseAdam.__new__(SparseAdam)
+    options = {"eps": eps, "betas": (beta1, beta2), "lr": lr, "maximize": maximize}
+    for p, gradient, mean, square, step in zip(params, grads, exp_avgs, exp_avg_sqs, state_steps):
+        rule.state = {p: {"step": step - 1, "exp_avg": mean, "exp_avg_sq": square}}  # type: ignore[assignment]
+        rule.update_sparse(p, gradient, options, None)

@@ -28,6 +28,7 @@ from .._make.generators import Generator
 from ..nn.parameter import Buffer, Parameter
 from .errors import refuse
 from .machine import Global
+from .sparse_tensors import LAYOUTS, rebuild_sparse
 from .storages import STORAGE_TYPES
 
 if TYPE_CHECKING:
@@ -324,10 +325,11 @@ def build_device(machine: Machine, kind, index=None) -> device:
 
 
 def build_layout(machine: Machine, name) -> MemoryLayout:
-    """Build `torch.strided`."""
-    if name != str(strided):
-        raise refuse(f"The layout {name!r} is not known")
-    return strided
+    """Build a layout by its name: `torch.strided`, say."""
+    found = strided if name == str(strided) else LAYOUTS.get(name) if type(name) is str else None
+    if found is None:
+        raise refuse(f"The layout {name!r} is not known", hint="Tensors are dense, or in COO or CSR here")
+    return found
 
 
 def build_generator(machine: Machine, place="cpu") -> Generator:
@@ -425,6 +427,7 @@ def known_globals() -> dict[str, Global]:
         "_rebuild_tensor_v2": rebuild_tensor_v2,
         "_rebuild_tensor_v3": rebuild_tensor_v3,
         "_rebuild_meta_tensor_no_storage": rebuild_meta_tensor,
+        "_rebuild_sparse_tensor": rebuild_sparse,
         "_rebuild_parameter": rebuild_parameter,
         "_rebuild_parameter_with_state": rebuild_parameter_with_state,
         "_rebuild_device_tensor_from_numpy": rebuild_device_tensor,

@@ -9,6 +9,7 @@ from .._core.bits import CONJ, NEG, has_bit
 from .._core.dtypes import dtype as torch_dtype
 from .._core.hooks import warn_if_has_hooks
 from .._core.meta import is_meta
+from .._core.sparse_tensor import SparseTensor
 from .._core.storage import TypedStorage, UntypedStorage
 from .._core.tensor import Size, Tensor
 from .._make.attributes import MemoryLayout
@@ -16,6 +17,8 @@ from .._make.devices import device
 from .._make.generators import Generator
 from .._read.python_protocols import user_attributes
 from ..nn.parameter import Buffer, Parameter
+from ..sparse.construction import SparseLayout
+from .sparse_tensors import reduce_sparse
 from .storages import NAMELESS, STORAGE_TYPES, SavedStorage, SavedStorages, StorageType
 
 
@@ -28,6 +31,7 @@ class Name(NamedTuple):
 
 REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
 REBUILD_BYTES = Name("torch._utils", "_rebuild_tensor_v3")
+REBUILD_SPARSE = Name("torch._utils", "_rebuild_sparse_tensor")
 REBUILD_META = Name("torch._utils", "_rebuild_meta_tensor_no_storage")
 REBUILD_PARAMETER = Name("torch._utils", "_rebuild_parameter")
 REBUILD_PARAMETER_WITH_STATE = Name("torch._utils", "_rebuild_parameter_with_state")
@@ -99,6 +103,11 @@ def reduce_generator(generator: Generator, storages: SavedStorages) -> tuple[Any
     return Name("torch._C", "Generator"), (generator.device,), state
 
 
+def reduce_layout(layout: MemoryLayout, storages: SavedStorages) -> tuple[Any, tuple]:
+    """Take a layout to pieces: its name."""
+    return Name("torch.serialization", "_get_layout"), (str(layout),)
+
+
 # By class: function(object, storages) → the pieces, as `__reduce_ex__` returns them; or the name itself.
 REDUCTIONS: dict[type, Any] = {
     Tensor: reduce_tensor,
@@ -110,7 +119,9 @@ REDUCTIONS: dict[type, Any] = {
         Name("torch", "device"),
         (place.type,) if place.index is None else (place.type, place.index),
     ),
-    MemoryLayout: lambda layout, storages: (Name("torch.serialization", "_get_layout"), (str(layout),)),
+    MemoryLayout: reduce_layout,
+    SparseLayout: reduce_layout,
+    SparseTensor: lambda tensor, storages: (REBUILD_SPARSE, reduce_sparse(tensor, storages)),
     Generator: reduce_generator,
     StorageType: lambda kind, storages: reduce_storage_type(kind),
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import TensorError
+from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.memory import is_array
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE
@@ -14,6 +14,7 @@ from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
 from .._make.attributes import MemoryLayout, strided
 from .._make.creation import as_tensor, zeros
+from ..ops.arguments import as_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class SparseLayout(MemoryLayout):
-    """The layout of sparse Tensors: by coordinates, or by compressed rows."""
+    """The layout of sparse Tensors: by coordinates, or by compressed rows (`compressed`). With None it is not here."""
 
-    def __init__(self, name: str, compressed: bool):
+    def __init__(self, name: str, compressed: bool | None):
         self.name, self.compressed = name, compressed
 
     def __repr__(self) -> str:
@@ -35,6 +36,13 @@ class SparseLayout(MemoryLayout):
 sparse_coo, sparse_csr = SparseLayout("sparse_coo", False), SparseLayout("sparse_csr", True)
 expose(name="sparse_coo")(sparse_coo)
 expose(name="sparse_csr")(sparse_csr)
+
+
+def absent_layout(name: str, layout: Any) -> NotSupportedError:
+    """Return the error for a layout that is not here."""
+    return NotSupportedError(
+        f"{name}: the layout {layout} is not here", hint="to_sparse_coo() and to_sparse_csr() are"
+    )
 
 
 # -- places ------------------------------------------
@@ -80,7 +88,7 @@ def coalesced(x: SparseTensor) -> SparseTensor:
 # -- from entries ------------------------------------------
 @expose()
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Sequence[int] | None = None,
     *,
@@ -96,7 +104,7 @@ def sparse_coo_tensor(
     Args:
         indices: whole numbers (dimensions, n): where the entries are. A place may occur several times; it has the sum.
         values: the entries (n, *further dimensions, which are dense). The sparse Tensor has their history.
-        size: the shape; None: the least that has all places. `sparse_coo_tensor(size)` has no entries.
+        size: the shape; None: the least that has all places. `sparse_coo_tensor(size=…)` alone has no entries.
         dtype, device: those of the entries; None: as they are.
         pin_memory: it changes nothing.
         requires_grad: whether it is a leaf that requires a gradient, which is sparse.
@@ -116,9 +124,14 @@ def sparse_coo_tensor(
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
     """
-    if values is None and size is None:
-        indices, size = np.zeros((len(indices), 0), np.int64), indices
-        values = zeros(0, dtype=dtype, device=device)
+    if values is None and (indices is None) is not (size is None):  # the shape alone
+        size = as_sizes(indices if size is None else size)
+        indices, values = np.zeros((len(size), 0), np.int64), zeros(0, dtype=dtype, device=device)
+    elif indices is None or values is None:
+        raise ArgumentError(
+            "sparse_coo_tensor() received an invalid combination of arguments",
+            hint="sparse_coo_tensor(indices, values, size), or sparse_coo_tensor(size)",
+        )
     given = isinstance(values, Tensor)
     entries = as_tensor(values, dtype=dtype, device=device)
     places = read_indices("sparse_coo_tensor", indices)
@@ -213,6 +226,8 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
     """
     if layout is strided:
         return self.to_dense()
+    if layout not in (None, sparse_coo, sparse_csr):
+        raise absent_layout("to_sparse", layout)
     if isinstance(self, SparseTensor):
         dense_form = self
     else:

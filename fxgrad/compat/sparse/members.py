@@ -10,8 +10,10 @@ from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.sparse_tensor import SparseTensor
 from .._core.tensor import Tensor
 from .._make.creation import zeros
+from .._read.conversion import tensor_type_name
 from . import operations
 from .construction import coalesced, make_indices, sparse_coo, sparse_csr
+from .tensor_types import new
 from .text import sparse_text
 
 if TYPE_CHECKING:
@@ -21,11 +23,13 @@ if TYPE_CHECKING:
 # -- parts ------------------------------------------
 def coalesce(self: SparseTensor) -> SparseTensor:
     """Return the same Tensor with its places in order, each of them once, with the sum of its entries."""
+    ensure_coordinates(self, "coalesce")
     return coalesced(self)
 
 
 def is_coalesced(self: SparseTensor) -> bool:
     """Whether the places are in order, and each is there once."""
+    ensure_coordinates(self, "is_coalesced")
     return self.is_sorted
 
 
@@ -83,6 +87,27 @@ def to_dense(
     return operations.add_to_dense(empty, self, entries)
 
 
+def ensure_listed(x: SparseTensor, name: str) -> None:
+    """Raise unless the layout is that of coordinates, as where torch has no such kernel."""
+    if x.compressed:
+        raise NotSupportedError(
+            f"Could not run 'aten::{name}' with arguments from the 'SparseCsrCPU' backend.",
+            hint="x.crow_indices(), x.col_indices(), x.values()",
+        )
+
+
+def get_places(self: SparseTensor) -> Tensor:
+    """Return the places, in order or not."""
+    ensure_listed(self, "_indices")
+    return make_indices(self.places)
+
+
+def get_entries(self: SparseTensor) -> Tensor:
+    """Return the entries at `_indices`, without their history."""
+    ensure_listed(self, "_values")
+    return self.entries.detach()
+
+
 # -- as Tensors ------------------------------------------
 def apply_to_parts(name: str) -> Any:
     """Return a method that applies the method of this name to the entries."""
@@ -94,6 +119,11 @@ def apply_to_parts(name: str) -> Any:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"`Tensor.{name}` of the entries."
     return method
+
+
+def change_type(self: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the Tensor's type, such as 'torch.sparse.FloatTensor'; or the Tensor with its entries converted."""
+    return tensor_type_name(self) if dtype is None else apply_to_parts("type")(self, dtype)
 
 
 def requires_grad_(self: SparseTensor, requires_grad: bool = True) -> SparseTensor:
@@ -199,7 +229,7 @@ def reduce(self: SparseTensor, protocol: Any) -> Any:
     return rebuild, (self.places, self.entries, tuple(self.shape), self.is_sorted, self.compressed)
 
 
-CONVERSIONS = "to float double half bfloat16 int long short char byte bool cpu cuda type type_as detach"
+CONVERSIONS = "to float double half bfloat16 int long short char byte bool cpu cuda type_as detach"
 SparseTensor.attach(
     **{name: apply_to_parts(name) for name in CONVERSIONS.split()},
     **{f"{name}_": in_place(name) for name in ("add", "sub", "mul", "div", "neg")},
@@ -212,9 +242,9 @@ SparseTensor.attach(
     __deepcopy__=lambda self, memo: self.with_entries(self.entries.detach().clone()).requires_grad_(
         self.requires_grad
     ),
-    _indices=lambda self: make_indices(self.places),
+    _indices=get_places,
     _nnz=lambda self: self.places.shape[1],
-    _values=lambda self: self.entries.detach(),
+    _values=get_entries,
     _coalesced_=lambda self, coalesced: take_place(
         self, SparseTensor.of(self.places, self.entries, self.shape, coalesced, self.compressed)
     ),
@@ -234,6 +264,7 @@ SparseTensor.attach(
     is_sparse=property(lambda self: not self.compressed),
     is_sparse_csr=property(lambda self: self.compressed),
     layout=property(lambda self: sparse_csr if self.compressed else sparse_coo),
+    new=new,
     norm=norm,
     numpy=refuse_array,
     __array__=refuse_array,
@@ -246,6 +277,7 @@ SparseTensor.attach(
     sparse_dim=lambda self: len(self.places),
     to_dense=to_dense,
     tolist=lambda self: self.to_dense().tolist(),
+    type=change_type,
     values=values,
     view=refuse_reshape,
     zero_=zero_,

@@ -25,8 +25,28 @@ Context: TypeAlias = Any
 KeyEntry: TypeAlias = MappingKey | SequenceKey | GetAttrKey
 KeyPath: TypeAlias = tuple[KeyEntry, ...]
 IsLeaf: TypeAlias = Callable[[Any], bool] | None
-_register_pytree_node = register_pytree_node
+_register_pytree_node = _private_register_pytree_node = register_pytree_node
 is_namedtuple_class = is_namedtuple_instance = is_namedtuple
+
+
+def name_functions(kind: NodeDef) -> dict[str, Callable[..., Any]]:
+    """Name the functions that take containers of a kind apart and make them again as torch does, which packages hand
+    to `register_pytree_node` for classes of their own: `_dict_flatten_with_keys`."""
+
+    def flatten_with_keys(tree: PyTree) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+        parts, context = kind.flatten_fn(tree)
+        return number_parts(parts), context
+
+    start = f"_{kind.type.__name__.lower()}"
+    return {
+        f"{start}_flatten": kind.flatten_fn,
+        f"{start}_unflatten": kind.unflatten_fn,
+        f"{start}_flatten_with_keys": kind.flatten_with_keys_fn or flatten_with_keys,
+    }
+
+
+for _kind in SUPPORTED_NODES.values():
+    globals().update(name_functions(_kind))
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:

@@ -10,14 +10,16 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import api_boundary
+from ...core import pytree
+from ...core.interpreter import CURRENT, api_boundary, use_context
+from ...core.surface import is_object
 from .._core.backward import engine
 from .._core.errors import ArgumentValueError, TensorError
-from .._core.modes import current_modes
+from .._core.modes import current_modes, with_modes
 from .._core.tensor import Tensor
 from .._make import generators
 from ..autograd.function import Function
-from ..autograd.grad_mode import enable_grad, no_grad
+from ..autograd.grad_mode import no_grad
 from ..autograd.gradients import backward
 from ..autograd.saved_tensors_hooks import ensure_hooks_allowed
 from .recomputation import CheckpointedCall, CheckpointError, GraphExecGroup, resume_rng
@@ -182,6 +184,7 @@ class CheckpointFunction(Function):
     def forward(ctx, function: Callable[..., Any], preserve_rng_state: bool, *args) -> Any:
         check_backward_validity(args)
         ctx.function, ctx.rng = function, generators.get_rng_state() if preserve_rng_state else None
+        ctx.autocast = current_modes().autocast
         ctx.others = [None if isinstance(a, Tensor) else (a,) for a in args]
         ctx.save_for_backward(*[a for a in args if isinstance(a, Tensor)])
         with no_grad():
@@ -197,7 +200,7 @@ class CheckpointFunction(Function):
             )
         rest = iter(ctx.saved_tensors)
         inputs = detach_variable(tuple([next(rest) if entry is None else entry[0] for entry in ctx.others]))
-        with resume_rng(ctx.rng), enable_grad():
+        with resume_rng(ctx.rng), use_context(with_modes(CURRENT.get(), grad=True, autocast=ctx.autocast)):
             outputs = ctx.function(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]
@@ -218,15 +221,56 @@ def detach_variable(inputs: tuple) -> tuple:
     return tuple([x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs])
 
 
+class DefaultDeviceType:
+    """The type of the devices whose generators checkpoints keep besides the CPU's. There is one generator here."""
+
+    device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Set the type of device."""
+        DefaultDeviceType.device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """Return the type of device."""
+        return DefaultDeviceType.device_type
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Return the devices of the Tensors among arguments that are not on the CPU, and their generators' states.
+
+    Code that computes results again on its way back takes them along, with `torch.get_rng_state()`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.utils.checkpoint.get_device_states(torch.ones(2), 3)
+    ([], [])
+    """
+    found = [a.device for a in pytree.leaves(args, is_object) if isinstance(a, Tensor)]
+    devices = [d.index or 0 for d in found if d.type not in ("cpu", "meta")]
+    return devices, [generators.get_rng_state() for _ in devices]
+
+
+def set_device_states(
+    devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
+) -> None:
+    """Set the generators of devices to states from `get_device_states`."""
+    for _, state in zip(devices, states):
+        generators.set_rng_state(state)
+
+
 __all__ = [
     "CheckpointError",
     "CheckpointPolicy",
+    "DefaultDeviceType",
     "GraphExecGroup",
     "SelectiveCheckpointContext",
     "checkpoint",
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]

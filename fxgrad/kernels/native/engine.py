@@ -61,9 +61,9 @@ def compile_functions(functions: Sequence[Function]) -> NativeCode:
     return found
 
 
-def bind_function(code: NativeCode, name: str, *argument_types: Any) -> Any:
+def bind_function(code: NativeCode, name: str, *argument_types: Any, result: Any = None) -> Any:
     """Return a function of the code as one that Python calls; it lets go of the interpreter's lock while it runs."""
-    function = ctypes.CFUNCTYPE(None, *argument_types)(code.address(name))
+    function = ctypes.CFUNCTYPE(result, *argument_types)(code.address(name))
     function.code = code  # type: ignore[attr-defined]  # kept alive
     return function
 

@@ -1,5 +1,5 @@
-"""A function of one operand, entry by entry, as machine code for arrays of any length: what NumPy computes in many
-passes, where nothing is compiled around it.
+"""Functions of arrays of one shape, entry by entry, as machine code for any length: what NumPy computes in many passes,
+where nothing is compiled around it. They are functions of primitives of one operand, and Graphs.
 
     i32 group(first, last, x, y)       y[first:last] = f(x[first:last]); returns the exceptions that it raised
 """
@@ -7,11 +7,12 @@ passes, where nothing is compiled around it.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.cache import Cache
+from ...core.graph import Literal
 from ..memory import allocate
 from . import arrays, exceptions, lanes, math
 from .engine import compile_functions
@@ -21,15 +22,20 @@ from .processor import vector_bytes
 from .runner import concerns_somebody, function_type
 from .tier import Tier
 
-LARGE = 1 << 14  # entries from which on machine code pays
+if TYPE_CHECKING:
+    from ...core.graph import Graph
+    from .ir import Value
+
+LARGE = 1 << 14  # entries from which on machine code pays for a function that takes ENTRY
 ENTRY = 3.0  # nanoseconds that NumPy takes about for an entry
 COMPILATION = 2e7
 _tiers: Cache = Cache(128)  # name of a primitive, dtype, params → Tier
 
 
-def compute_entrywise(name: str, x: np.ndarray, **params: Any) -> np.ndarray | None:
-    """Return the function of a primitive of an array that is dense and large, or None where NumPy is to compute it."""
-    if x.size < LARGE or not (x.flags.c_contiguous and x.flags.aligned):
+def compute_entrywise(name: str, x: np.ndarray, cost: float = ENTRY, **params: Any) -> np.ndarray | None:
+    """Return the function of a primitive of an array that is dense and large, or None where NumPy is to compute it,
+    which takes `cost` nanoseconds for an entry."""
+    if x.size * cost < LARGE * ENTRY or not (x.flags.c_contiguous and x.flags.aligned):
         return None
     key = name, x.dtype, *params.items()
     tier = _tiers.get(key)
@@ -38,7 +44,7 @@ def compute_entrywise(name: str, x: np.ndarray, **params: Any) -> np.ndarray | N
             return None
         make = partial(compile_entrywise, name, x.dtype, params)
         tier = _tiers[key] = Tier(make, COMPILATION, name)
-    native = tier.ask(ENTRY * x.size)
+    native = tier.ask(cost * x.size)
     if native is None:
         return None
     y = allocate(x.shape, x.dtype)
@@ -66,5 +72,75 @@ def compile_entrywise(name: str, dtype: np.dtype, params: dict[str, Any]) -> Any
     function.return_value(raised.value)
     code = compile_functions([function])
     native = function_type(2, True)(code.address(GROUP))
+    native.code = code  # which lives as long
+    return native
+
+
+class EntrywiseGraph:
+    """A Graph of quiet elementwise equations whose inputs, at least one, and outputs all have one shape, as a function
+    of arrays of any one shape: inputs → list of outputs, or None where NumPy is to compute them."""
+
+    __slots__ = ("cost", "dtypes", "graph", "tier")
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.dtypes = [v.aval.dtype for v in graph.inputs]
+        self.cost = 0.5 * sum(getattr(e.primitive.kernel, "passes", 1) for e in graph.equations)
+        shape = graph.inputs[0].aval.shape
+        values = [*graph.inputs, *(v for e in graph.equations for v in e.outputs)]
+        known = all(v.aval.shape == shape and lanes.is_known(v.aval.dtype) for v in values)
+        known = known and not any(type(v) is Literal for v in graph.outputs)
+        self.tier: Tier | None = None
+        if known and all(map(lanes.covers, graph.equations)):
+            make = partial(compile_entries, graph)
+            self.tier = Tier(make, COMPILATION, f"a function of {len(graph.equations)} operations")
+
+    def __call__(self, *operands: Any) -> list[np.ndarray] | None:
+        if self.tier is None:
+            return None
+        shape = operands[0].shape
+        for x, dtype in zip(operands, self.dtypes):
+            if type(x) is not np.ndarray or x.dtype != dtype or x.shape != shape:
+                return None
+            if not (x.flags.c_contiguous and x.flags.aligned):
+                return None
+        size = operands[0].size
+        native = self.tier.ask(self.cost * size)
+        if native is None:
+            return None
+        results = [allocate(shape, v.aval.dtype) for v in self.graph.outputs]
+        native(0, size, *operands, *results)
+        return results
+
+
+def compile_entries(graph: Graph) -> Any:
+    """Compile a Graph for an EntrywiseGraph."""
+    width, count = lanes.vector_width(graph), len(graph.inputs) + len(graph.outputs)
+    function = Function(GROUP, [I64, I64, *[PTR] * count], "i32")
+    first, last, *objects = function.arguments
+    places = [arrays.address(function, o) for o in objects]
+    targets = places[len(graph.inputs) :]
+
+    def write_vector(place: Value, present: Value | None) -> None:
+        values: dict[Any, Any] = {
+            v: lanes.load(function, x, v.aval.dtype, place, width, present)
+            for v, x in zip(graph.inputs, places)
+        }
+        for e in graph.equations:
+            operands = [a.value if type(a) is Literal else values[a] for a in e.inputs]
+            values[e.outputs[0]] = lanes.write(e, operands, function, width)
+        for v, y in zip(graph.outputs, targets):
+            lanes.store(function, values[v], y, v.aval.dtype, place, present)
+
+    with exceptions.watch(function) as raised:
+        rest = (last - first) & (width - 1)
+        whole = last - rest
+        with function.loop(whole, first, step=width) as loop:
+            write_vector(loop.index, None)
+        with function.when(rest > 0):
+            write_vector(whole, function.lanes_below(rest, width))
+    function.return_value(raised.value)
+    code = compile_functions([function])
+    native = function_type(count, True)(code.address(GROUP))
     native.code = code  # which lives as long
     return native

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ctypes
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.cache import Cache
-from . import engine
+from . import engine, math
 from .ir import I64
 from .tier import Tier
 
@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 
 ELEMENTS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 PATIENCE = 4e6  # nanoseconds that NumPy computes before a kernel is compiled, and once more before it is used
-_kernels: Cache = Cache(64)  # (builder, dtype, numbers) → Tier
+_kernels: Cache = Cache(64)  # (builder, dtype, options) → Tier
 
 
 def make_kernel(
-    build: Callable[..., Function], dtype: np.dtype, numbers: tuple[int, ...]
-) -> Callable[..., None]:
-    """Return the function that `build` writes for an element type and some numbers, compiled."""
-    name = "_".join(map(str, (build.__name__, dtype, *numbers)))
-    function = build(name, ELEMENTS[dtype], *numbers)
+    build: Callable[..., Function], dtype: np.dtype, options: tuple[int | str, ...]
+) -> Callable[..., Any]:
+    """Return the function that `build` writes for an element type and some options, compiled."""
+    name = "_".join(map(str, (build.__name__, dtype, *options)))
+    function = build(name, math.ELEMENTS[dtype.name], *options)
     kinds = [ctypes.c_int64 if v.type == I64 else ctypes.c_void_p for v in function.arguments]
-    return engine.bind_function(engine.compile_functions([function]), name, *kinds)
+    result = ctypes.c_int if function.returns == "i32" else None
+    return engine.bind_function(engine.compile_functions([function]), name, *kinds, result=result)
 
 
 def ask_kernel(
-    cost: float, build: Callable[..., Function], dtype: np.dtype, *numbers: int
-) -> Callable[..., None] | None:
+    cost: float, build: Callable[..., Function], dtype: np.dtype, *options: int | str
+) -> Callable[..., Any] | None:
     """Return a compiled function for a call that takes NumPy about so many nanoseconds, or None if NumPy is to
     compute it."""
-    key = (build, dtype, numbers)
+    key = (build, dtype, options)
     found = _kernels.get(key)
     if found is None:
-        found = _kernels[key] = Tier(partial(make_kernel, build, dtype, numbers), PATIENCE, build.__name__)
+        found = _kernels[key] = Tier(partial(make_kernel, build, dtype, options), PATIENCE, build.__name__)
     return found.ask(cost)

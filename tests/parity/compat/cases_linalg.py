@@ -105,7 +105,7 @@ CASES = [
     case("linalg.cholesky", DD, upper=True),
     case("cholesky", D),
     case("linalg.cholesky_ex", D),
-    # torch gives gradients for the triangle that is not read: see test_linalg.
+    # torch's gradients take L whole, and so do those of these gradients: see test_linalg.
     case("cholesky_solve", T(3, 2), L, backward=False),
     case("cholesky_solve", T(3, 2), T(2, 3, 3, of=factored), backward=False),
     case("cholesky_inverse", L, backward=False),

@@ -147,6 +147,11 @@ NAMES = {
         PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence pad_sequence
         unpack_sequence unpad_sequence
     """,
+    "nn.attention": "SDPBackend sdpa_kernel WARN_FOR_UNFUSED_KERNELS",
+    "library": """
+        CustomOpDef Library custom_op define fallthrough_kernel get_ctx impl infer_schema opcheck register_autograd
+        register_fake register_kernel register_vmap triton_op wrap_triton
+    """,
     "nn.functional": """
         softmax log_softmax relu gelu silu softplus elu leaky_relu sigmoid logsigmoid tanh threshold normalize dropout
         one_hot embedding pad linear conv1d conv2d conv_transpose1d conv_transpose2d max_pool1d max_pool2d avg_pool1d
@@ -194,6 +199,9 @@ NAMES = {
         register_load_state_dict_pre_hook register_state_dict_post_hook register_state_dict_pre_hook
         register_step_post_hook register_step_pre_hook state_dict step zero_grad
     """,
+    "random": """
+        default_generator fork_rng get_rng_state initial_seed manual_seed seed set_rng_state thread_safe_generator
+    """,
     "serialization": """
         save load add_safe_globals get_safe_globals clear_safe_globals safe_globals get_unsafe_globals_in_checkpoint
         LoadEndianness get_default_load_endianness set_default_load_endianness get_default_mmap_options
@@ -236,6 +244,7 @@ NAMES = {
         set_per_process_memory_fraction set_rng_state set_rng_state_all stream synchronize
     """,
     "cuda.amp": "GradScaler autocast custom_bwd custom_fwd",
+    "cuda.nvtx": "mark range range_end range_pop range_push range_start",
     "distributed": """
         is_available is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available
     """,
@@ -280,8 +289,8 @@ NAMES = {
     """,
     "overrides": """
         BaseTorchFunctionMode TorchFunctionMode get_ignored_functions get_overridable_functions get_testing_overrides
-        handle_torch_function has_torch_function is_tensor_like is_tensor_method_or_property resolve_name
-        wrap_torch_function
+        enable_reentrant_dispatch get_default_nowrap_functions handle_torch_function has_torch_function is_tensor_like
+        is_tensor_method_or_property redispatch_function resolve_name wrap_torch_function
     """,
     "sparse": "addmm check_sparse_tensor_invariants log_softmax mm sampled_addmm softmax spdiags sum",
     "testing": "FileCheck assert_allclose assert_close make_tensor",

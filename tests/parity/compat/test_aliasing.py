@@ -387,3 +387,44 @@ def shared(case) -> list:
 def test_results_of_operations(name):
     for case in CASES[name]:
         assert not shared(case)
+
+
+# -- operations that have nothing to do ---------------------------
+IDLE = {
+    "repeat": lambda T, t: t.repeat(1, 1),
+    "tile": lambda T, t: t.tile(1),
+    "roll": lambda T, t: t.roll(0, 1),
+    "roll of all": lambda T, t: t.roll(0),
+    "flip": lambda T, t: t.flip([]),
+    "rot90": lambda T, t: T.rot90(t, 0),
+    "pad": lambda T, t: T.nn.functional.pad(t, (0, 0)),
+    "cat": lambda T, t: T.cat([t]),
+    "sum": lambda T, t: t[None].sum(0),
+    "amax": lambda T, t: t[None].amax(0),
+    "tril": lambda T, t: t.tril(9),
+    "clamp": lambda T, t: t.clamp(min=-9),
+    "dropout": lambda T, t: T.nn.functional.dropout(t, 0.0),
+    "interpolate": lambda T, t: T.nn.functional.interpolate(t[None], size=3),
+    "pixel_shuffle": lambda T, t: T.nn.functional.pixel_shuffle(t[None, None], 1),
+    "avg_pool2d": lambda T, t: T.nn.functional.avg_pool2d(t[None], 1),
+    "diff": lambda T, t: t.diff(n=0),
+    "chain_matmul": lambda T, t: T.chain_matmul(t),
+    "matrix_power": lambda T, t: t[:, :2].matrix_power(1),
+    "sum_to_size": lambda T, t: t.sum_to_size(2, 3),
+    "positive": lambda T, t: +t,
+    "to": lambda T, t: t.to(T.float32),
+    "repeat_interleave": lambda T, t: t.repeat_interleave(1, 0),
+    "gather": lambda T, t: t.gather(0, T.arange(2)[:, None].expand(2, 3)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated")
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("name", IDLE)
+def test_results_where_there_is_nothing_to_do(name, recorded):
+    written = []
+    for library in (fxt, torch):
+        x = library.arange(6.0).reshape(2, 3).requires_grad_(recorded) * 1
+        IDLE[name](library, x).detach().mul_(5)
+        written.append(as_numpy(x.detach()))
+    np.testing.assert_array_equal(*written)

@@ -76,6 +76,19 @@ def test_name(name):
         found(fxt, name)
 
 
+def test_what_torch_has_under_several_names_is_one_object():
+    """`torch.vmap` is `torch.func.vmap`: whoever is told of a function knows it by either name."""
+    named = {}
+    for space in NAMES:
+        theirs = found(torch, space) if space else torch
+        ours = found(fxt, space) if space else fxt
+        for name in vars(theirs) if inspect.ismodule(theirs) else []:
+            value = getattr(theirs, name)
+            if callable(value) and not name.startswith("_") and hasattr(ours, name):
+                known = named.setdefault(id(value), (getattr(ours, name), f"{space}.{name}"))
+                assert known[0] == getattr(ours, name), (known[1], f"{space}.{name}")
+
+
 def parameters(function) -> list[str] | None:
     """The names of the parameters of a function; of torch's builtins, by the first line of their documentation."""
     try:
@@ -117,6 +130,8 @@ ELSEWHERE = {
     "memory_format",
     "_stacklevel",
     "_preallocate_and_copy",
+    "_caller",
+    "_devices_kw",
     "**kwargs",
     "self",
 }

@@ -167,16 +167,30 @@ def test_det_of_a_singular_matrix_has_its_cofactors_as_gradient():
     np.testing.assert_allclose(a.grad.numpy(), [[-2, -2, 2], [1, 1, -1], [0, 0, 0]], atol=1e-12)
 
 
-def test_only_the_triangle_that_is_read_has_a_gradient():
+@pytest.mark.parametrize("upper", [False, True])
+def test_the_gradient_of_a_cholesky_factor_takes_it_whole(upper):
+    """Also the triangle that is not read, as torch's does; what that gives goes no further where L is a triangle."""
+
     def gradients(t, triangle):
         rng = np.random.default_rng(0)
-        factor = t.from_numpy(rng.normal(size=(3, 3)) + 3 * np.eye(3)).requires_grad_()
-        b = t.from_numpy(rng.normal(size=(3, 2)))
-        y = (t.cholesky_solve(b, triangle(factor)) ** 2).sum() + t.cholesky_inverse(triangle(factor)).sum()
-        return t.autograd.grad(y, factor)[0].numpy()
+        factor = t.from_numpy(rng.normal(size=(2, 3, 3)) + 3 * np.eye(3)).requires_grad_()
+        b, given = t.from_numpy(rng.normal(size=(3, 2))).requires_grad_(), triangle(factor)
+        y = (t.cholesky_solve(b, given, upper=upper) ** 2).sum()
+        y = y + (t.cholesky_inverse(given, upper=upper) ** 2).sum()
+        found = t.autograd.grad(y, (factor, b), create_graph=True)
+        if triangle is whole:
+            return [g.detach().numpy() for g in found]
+        return [g.detach().numpy() for g in (*found, *t.autograd.grad((found[0] ** 2).sum(), (factor, b)))]
 
-    ours = gradients(fxt, lambda factor: factor)
-    np.testing.assert_allclose(ours, gradients(torch, torch.tril), rtol=1e-9, atol=1e-12)
+    def whole(factor):
+        return factor
+
+    def part(factor):
+        return factor.triu() if upper else factor.tril()
+
+    for triangle in (whole, part):
+        for ours, theirs in zip(gradients(fxt, triangle), gradients(torch, triangle), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
 def test_vander_has_the_gradient_of_powers():
@@ -191,3 +205,13 @@ def test_products_take_views_and_their_gradients_come_back_to_the_base():
         return t.autograd.grad((a @ a.T @ a[:, 1:]).sum(), a)[0].numpy()
 
     np.testing.assert_allclose(gradients(fxt), gradients(torch))
+
+
+def test_cholesky_ex_does_not_raise_where_rounding_decides():
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        half = rng.standard_normal((2, 4, rng.integers(1, 5)), dtype=np.float32)
+        matrix = half @ half.swapaxes(1, 2)
+        factor, info = fxt.linalg.cholesky_ex(fxt.from_numpy(matrix))
+        for m, root, i in zip(matrix, factor.numpy(), info.tolist()):
+            assert np.isnan(root).all() if i else np.allclose(root @ root.T, m, atol=1e-4)

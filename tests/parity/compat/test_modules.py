@@ -468,3 +468,13 @@ def test_constructors_have_torchs_parameters(name):
         for T in LIBRARIES
     )
     assert ours == theirs
+
+
+def test_a_module_may_write_to_by_means_of_cpu():
+    for T in LIBRARIES:
+
+        class Host(T.nn.Linear):
+            def to(self, *args, **options):
+                return self.cpu()
+
+        assert Host(2, 2).to("cpu").weight.device.type == "cpu"

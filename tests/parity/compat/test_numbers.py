@@ -46,8 +46,6 @@ DIFFERENCES = {
         ("clamp", "clamp_", "clamp_min", "clamp_max", "clamp_max_", "clip", "lerp", "lerp_"), BEYOND
     ),
     **dict.fromkeys(("gaussian_nll_loss", "hinge_embedding_loss"), BEYOND),
-    # Their momentum is the alpha of a sum here, which is refused; torch gives NaN.
-    **dict.fromkeys(("batch_norm", "instance_norm"), BEYOND),
     **dict.fromkeys(
         ("addmm", "addbmm", "scaled_dot_product_attention", "signal.windows.exponential"), INFINITE
     ),

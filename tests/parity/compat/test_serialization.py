@@ -398,3 +398,31 @@ def test_the_device_meta(archive):
         assert T.load(written(T, p, archive)).requires_grad
     assert fxt.load(written(torch, torch.empty(2, 3, device="meta"))).is_meta
     assert torch.load(written(fxt, fxt.empty(2, 3, device="meta"))).is_meta
+
+
+def sparse_tensors(T):
+    x = T.sparse_coo_tensor(T.tensor([[0, 1, 0], [1, 0, 1]]), T.tensor([2.0, 3.0, 4.0]), (2, 2))
+    rows = T.sparse_coo_tensor(T.tensor([[0, 2]]), T.ones(2, 3, dtype=T.float64), (4, 3))
+    nothing = T.sparse_coo_tensor(T.zeros(2, 0, dtype=T.int64), T.zeros(0), (3, 3))
+    return [x, x.coalesce(), x.coalesce().to_sparse_csr(), rows, nothing]
+
+
+@FORMATS
+@WAYS
+def test_sparse_tensors(here, there, archive):
+    for found, expected in zip(
+        there.load(written(here, sparse_tensors(here), archive)), sparse_tensors(there)
+    ):
+        assert (found.layout, found.dtype, found.shape) == (expected.layout, expected.dtype, expected.shape)
+        assert found.to_dense().tolist() == expected.to_dense().tolist()
+        if found.is_sparse:
+            assert found.is_coalesced() == expected.is_coalesced()
+            assert found._indices().tolist() == expected._indices().tolist()
+        assert not found.requires_grad
+    layouts = there.load(written(here, [here.sparse_coo, here.sparse_csr, here.strided], archive))
+    assert layouts == [there.sparse_coo, there.sparse_csr, there.strided]
+
+
+def test_layouts_that_are_not_here_are_refused_by_name():
+    with pytest.raises(pickle.UnpicklingError, match=r"The layout 'torch\.sparse_csc' is not known"):
+        fxt.load(written(torch, torch.eye(2).to_sparse_csc()))

@@ -26,6 +26,7 @@ def test_windows_refuse(t):
         windows.general_cosine(3, a=1.0)
 
 
+@pytest.mark.filterwarnings("ignore:A window was not provided")  # which torch says once
 @pytest.mark.parametrize("t", [fxt, torch])
 def test_spectra_refuse(t):
     x, z = t.ones(16), t.ones(5, 9, dtype=t.complex64)
@@ -48,3 +49,16 @@ def test_spectra_refuse(t):
     ]:
         with pytest.raises(RuntimeError, match=words):
             refused()
+
+
+def test_spectra_without_a_window_warn():
+    x = fxt.ones(16)
+    with pytest.warns(UserWarning, match="A window was not provided") as found:
+        spectra = fxt.stft(x, 4, return_complex=True)
+    assert found[0].filename == __file__
+    with pytest.warns(UserWarning, match="Please provide the same window used by stft") as found:
+        fxt.istft(spectra, 4)
+    assert found[0].filename == __file__
+    with pytest.warns(UserWarning, match="return_complex=False is deprecated") as found:
+        fxt.stft(x, 4, window=fxt.ones(4), return_complex=False)
+    assert found[0].filename == __file__

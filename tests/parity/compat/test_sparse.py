@@ -286,3 +286,49 @@ def test_gradients_of_autograd_grad_are_sparse_where_the_leaf_is():
     s = fxt.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), requires_grad=True)
     (slope,) = fxt.autograd.grad((s.to_dense() ** 2).sum(), s)
     assert slope.to_dense().tolist() == [2.0, 4.0, 0.0]
+
+
+QUESTIONS = """
+    coalesce is_coalesced indices values crow_indices col_indices ccol_indices row_indices _nnz _indices _values
+"""
+
+
+@pytest.mark.parametrize("name", QUESTIONS.split())
+@pytest.mark.parametrize("made", ["dense", "coordinates", "rows"])
+def test_questions_of_other_layouts_are_refused(name, made):
+    found = []
+    for T in LIBRARIES:
+        x = T.eye(2)
+        x = x if made == "dense" else x.to_sparse() if made == "coordinates" else x.to_sparse_csr()
+        try:
+            found.append(bool(getattr(x, name)() is not None))
+        except RuntimeError as error:
+            found.append(str(error).splitlines()[0].split(" This could be")[0])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("T", LIBRARIES)
+def test_dimensions_of_dense_tensors(T):
+    assert (T.ones(2, 3).sparse_dim(), T.ones(2, 3).dense_dim(), T.tensor(1.0).dense_dim()) == (0, 2, 0)
+
+
+@pytest.mark.parametrize("T", LIBRARIES)
+def test_compressed_tensors(T):
+    made = T.sparse_compressed_tensor([0, 1, 2], [1, 0], [2.0, 3.0], (2, 2), layout=T.sparse_csr)
+    assert (made.layout, made.to_dense().tolist()) == (T.sparse_csr, [[0, 2], [3, 0]])
+    with pytest.raises(RuntimeError, match="expected sparse compressed tensor layout"):
+        T.sparse_compressed_tensor([0, 1], [1], [2.0], (1, 2))
+
+
+def test_layouts_that_are_not_here():
+    x = fxt.eye(2)
+    for refused in (
+        x.to_sparse_csc,
+        lambda: x.to_sparse_bsr((1, 1)),
+        lambda: x.to_sparse(layout=fxt.sparse_bsc),
+        lambda: fxt.zeros(2, 2, layout=fxt.sparse_csc),
+        lambda: fxt.sparse_csc_tensor([0, 1], [0], [1.0]),
+        lambda: fxt.sparse_compressed_tensor([0, 1], [0], [1.0], layout=fxt.sparse_csc),
+    ):
+        with pytest.raises(NotImplementedError, match=r"the layout torch\.sparse_\w+ is not here"):
+            refused()

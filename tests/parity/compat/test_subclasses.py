@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import numpy as np
 import pytest
 import torch
@@ -187,3 +189,11 @@ def test_modes_see_every_function(T):
         ("outer", "mul"),
         ("outer", "add"),
     ]
+
+
+@pytest.mark.parametrize("code", ["x.mT", "setattr(x, 'grad', 1.0)", "setattr(x, 'requires_grad', 3)"])
+def test_errors_of_attributes_end_at_the_user_s_line_beside_such_a_class(code):
+    logged_class(fxt, [])  # from here on attributes ask
+    with pytest.raises((TypeError, RuntimeError)) as caught:
+        eval(code, {"x": fxt.ones(2)})
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].filename == "<string>"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....core.source_info import user_stacklevel
 from ..._core.errors import TensorError
 from ..._core.tensor import Tensor, wrap
 from ...autograd.function import Function
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..._core.tape import Node
+
+
+NO_INPUTS_WARNING = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+    "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+    "register_full_backward_hook for more details."
+)
 
 
 class BackwardHookFunction(Function):
@@ -88,18 +96,21 @@ class BackwardHooks:
 
     def __init__(self, module, pre_hooks: list[Callable[..., Any]], post_hooks: list[Callable[..., Any]]):
         self.module, self.pre_hooks, self.post_hooks = module, pre_hooks, post_hooks
+        self.has_watched_arguments = False
         self.arguments: Passage | None = None
         self.results: Passage | None = None
         self.grad_output: tuple | None = None  # of the pass that has come through the results
 
     def inputs(self, args: tuple) -> tuple:
         """Watch the gradients of the arguments, and return these."""
+        passage = Passage(args)
+        self.has_watched_arguments = passage.is_watched
         if not self.post_hooks:
             return args
-        self.arguments = Passage(args)
-        if not self.arguments.is_watched:
+        self.arguments = passage
+        if not passage.is_watched:
             return args
-        found, node = self.arguments.pass_values(args)
+        found, node = passage.pass_values(args)
         node.register_hook(self.on_input_gradients)
         return tuple(found)
 
@@ -129,6 +140,8 @@ class BackwardHooks:
             if found is not None:
                 gradients = check_hook_result(found, gradients, "Backward pre hook", "grad_output")
         self.grad_output = gradients
+        if not self.has_watched_arguments:
+            warnings.warn(NO_INPUTS_WARNING, UserWarning, stacklevel=user_stacklevel())
         if self.arguments is not None and not self.arguments.is_watched:
             self.call_post_hooks((None,) * self.arguments.count)
         return None if gradients is original else results.gather(gradients)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable  # which `typing.get_type_hints` of users' classes looks up
+from typing import Any
 
 from ..._core.errors import TensorError
 from ..._core.hooks import HookList, RemovableHandle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class ModuleHook:

@@ -420,11 +420,11 @@ class Module(CallMixin, StateMixin):
 
     def cpu(self) -> Module:
         """All parameters and buffers on the CPU."""
-        return self.to(device="cpu")
+        return self._apply(lambda t: t.cpu())  # not by `to`, which classes of the user write by means of it
 
     def cuda(self, device=None) -> Module:
         """All parameters and buffers on a CUDA device."""
-        return self.to(device="cuda" if device is None else device)
+        return self._apply(lambda t: t.cuda(device))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -18,7 +18,7 @@ from ..parameter import Parameter, is_lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EXTRA_STATE_KEY = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
@@ -142,7 +142,7 @@ class StateMixin:
         for name, member in self._own_state().items():
             destination[prefix + name] = member if keep_vars else member.detach()
         if type(self).get_extra_state is not StateMixin.get_extra_state:
-            destination[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def state_dict(
         self, *args, destination: Any = None, prefix: str = "", keep_vars: bool = False
@@ -280,7 +280,7 @@ class StateMixin:
                     error_msgs += self._take_member(name, member, key, state_dict[key], assign)
                 elif strict:
                     missing_keys.append(key)
-        extra = prefix + EXTRA_STATE_KEY
+        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not StateMixin.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])

@@ -1,4 +1,4 @@
-"""Parameters as one vector."""
+"""Parameters, or other Tensors, as one vector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..._core.tensor import Tensor
 from ...ops.joining import cat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
@@ -31,3 +31,29 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         count = p.shape.numel()
         p.data = vec[start : start + count].view_as(p).data
         start += count
+
+
+def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
+    """Concatenate all entries of Tensors to a vector."""
+    return parameters_to_vector(tensors)
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """View the parts of a vector as Tensors of the shapes of others."""
+    start, parts = 0, []
+    for t in tensors:
+        parts.append(flat.narrow(0, start, t.numel()).view_as(t))
+        start += t.numel()
+    return tuple(parts)
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """Gather Tensors into lists of one dtype, each of at most `size_limit` bytes if it has more than one."""
+    gathered: dict[object, list[Tensor]] = {}
+    for t in tensors:
+        group = gathered.setdefault(t.dtype, [])
+        if group and sum(g.nbytes for g in group) + t.nbytes > size_limit:
+            yield group
+            group = gathered[t.dtype] = []
+        group.append(t)
+    yield from gathered.values()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from functools import wraps
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +20,14 @@ from ..._core.primitives import declare_primitive
 from ..._declare.entry import inplace_method
 from ..._declare.operation import operation
 from ..._declare.out import with_out
+from ..._declare.signatures import DerivedSignature
 from ..._declare.spaces import expose
 from ..arguments import normalize_dim
 from ..declarers import kind, number_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FunctionType
 
 
 def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[Any], Any]:
@@ -37,7 +39,7 @@ def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[
         options: see `operation`.
     """
 
-    def decorate(function: Callable[..., Any]) -> Any:
+    def decorate(function: FunctionType) -> Any:
         made = operation("input", spaces=elsewhere, **{"out": False, "kinds": "f", **options})(function)
         modifying = inplace_method(made.operation)
         expose(in_place, function.__name__ + "_")(modifying)
@@ -47,13 +49,14 @@ def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[
     return decorate
 
 
+INPLACE = Parameter("inplace", Parameter.POSITIONAL_OR_KEYWORD, default=False)
+
+
 def with_inplace_option(
-    function: Callable[..., Any], pure: Callable[..., Any], in_place: Callable[..., Any]
+    function: FunctionType, pure: Callable[..., Any], in_place: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Add a last parameter `inplace` to a function."""
-    signature = inspect.signature(function)
-    count = len(signature.parameters)
-    last = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False)
+    count = function.__code__.co_argcount
 
     @wraps(function)
     def dispatch(*args, inplace: bool = False, **kwargs) -> Any:
@@ -61,7 +64,7 @@ def with_inplace_option(
             inplace, args = args[count], args[:count]
         return (in_place if inplace else pure)(*args, **kwargs)
 
-    dispatch.__signature__ = signature.replace(parameters=[*signature.parameters.values(), last])  # type: ignore
+    dispatch.__signature__ = DerivedSignature(function, lambda given: [*given, INPLACE])  # type: ignore[attr-defined]
     return dispatch
 
 

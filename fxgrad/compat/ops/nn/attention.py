@@ -11,6 +11,7 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of, kind_of
+from ..._core.dtypes import from_numpy_dtype
 from ..._core.errors import TensorError
 from ..._declare.operation import operation
 from ..declarers import first_result
@@ -55,19 +56,13 @@ def attention_arguments(
         raise TensorError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
         )
-    dtypes = {x.dtype for x in (query, key, value)}
-    if len(dtypes) > 1:
-        raise TensorError(
-            "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
-        )
     if enable_gqa:
         count = query.shape[-3] // max(key.shape[-3], 1)
         key, value = (x.repeat_interleave(count, -3) for x in (key, value))
     keep = None
     if dropout_p > 0:
         shape = (*np.broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2], key.shape[-2])
-        keep = dropout_factors(shape, query.dtype, dropout_p)
+        keep = dropout_factors(query, shape, dropout_p)
     scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     return (query, key, value, attn_mask, keep), {"is_causal": is_causal, "scale": scale}
 
@@ -98,6 +93,12 @@ def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: 
     >>> torch.nn.functional.scaled_dot_product_attention(q, v, v).tolist()
     [[2.0, 3.0]]
     """
+    dtypes = [from_numpy_dtype(aval_of(x).dtype) for x in (query, key, value)]
+    if len({*dtypes}) > 1:
+        raise TensorError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            "{} key.dtype: {} and value.dtype: {} instead.".format(*dtypes)
+        )
     scores = fnp.matmul(query, swap_last_axes(key)) * scale
     if not aval_of(scores).shape[-1]:  # no keys
         return [fnp.matmul(scores, value), scores]

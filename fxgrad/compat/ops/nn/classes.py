@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -171,16 +172,20 @@ def cross_entropy(
 
 
 # -- margins between scores ------------------------------------------
-def as_batch(*values) -> tuple[Any, ...]:
-    """Add a batch axis to values without one."""
-    if aval_of(values[0]).ndim > 1:
-        return values
-    return tuple(ops.reshape(v, shape=(1, *aval_of(v).shape)) for v in values)
-
-
-def unbatch_losses(losses, input) -> Any:
-    """Remove the batch axis of losses where the input has none."""
-    return losses if aval_of(input).ndim > 1 else ops.reshape(losses, shape=())
+def as_batch(name: str, x, target, classwise: bool) -> tuple[Any, Any]:
+    """Return scores and targets, of one class or `classwise`, of each entry of a batch: without dimensions the scores
+    are those of one class."""
+    shape, given = aval_of(x).shape, aval_of(target).shape
+    if len(shape) > 2 or 0 in shape[1 if len(shape) > 1 else 0 :]:
+        raise TensorError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}",
+            hint=f"{name} takes the scores of the classes in the last of one or two dimensions",
+        )
+    rows, count = (1, *(shape or (1,)))[-2:]
+    wanted = (rows, count) if classwise else (rows,)
+    if aval_of(target).size != prod(wanted) or len(given) > max(len(shape), 1):
+        raise TensorError(f"inconsistent target size: {list(given)} for input of size: {list(shape)}")
+    return ops.reshape(x, shape=(rows, count)), ops.reshape(target, shape=wanted)
 
 
 @loss("input target weight", promote=None, kinds="f")
@@ -190,8 +195,11 @@ def multi_margin_loss(
     """The mean over the classes i of max(margin − x[target] + xᵢ, 0)ᵖ, that of the target left out."""
     if p not in (1, 2):
         raise ArgumentValueError("only p == 1 and p == 2 supported")
-    x, target = as_batch(input, target)
+    shape = aval_of(target).shape
+    x, target = as_batch("multi_margin_loss", input, target, False)
     count = aval_of(x).shape[1]
+    if isinstance(target, np.ndarray) and ((target < 0) | (target >= count)).any():
+        raise TensorError("target out of range", hint=f"there are {count} classes, from 0 on")
     gaps = margin - ops.restore_axes(target_scores(x, target), x.shape, (1,)) + x
     terms = ops.where(ops.less_equal(gaps, 0), 0, gaps)
     terms = terms if p == 1 else terms * terms
@@ -199,14 +207,14 @@ def multi_margin_loss(
     losses = ops.reduce_sum(ops.where(own, 0, terms), axes=(1,)) / count
     if weight is not None:
         losses = losses * ops.getitem(weight, target, index=(ops.ARRAY,))
-    return reduce_losses(unbatch_losses(losses, input), reduction)
+    return reduce_losses(ops.reshape(losses, shape=shape), reduction)
 
 
 @loss(promote=None, kinds="f")
 def multilabel_margin_loss(input, target, reduction: str = "mean") -> Any:
     """Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the first −1, and all classes i that are none,
     divided by the number of classes."""
-    x, target = as_batch(input, target)
+    x, target = as_batch("multilabel_margin_loss", input, target, True)
     n, count = aval_of(x).shape
     ended = ops.cumsum(ops.convert(ops.less(target, 0), dtype=np.dtype(int)), axis=1)
     valid = ops.equal(ended, 0)
@@ -228,7 +236,7 @@ def multilabel_margin_loss(input, target, reduction: str = "mean") -> Any:
     )
     terms = ops.where(ops.logical_and(pairs, ops.greater(gaps, 0)), gaps, 0)
     losses = ops.reduce_sum(terms, axes=(1, 2)) / count
-    return reduce_losses(unbatch_losses(losses, input), reduction)
+    return reduce_losses(ops.reshape(losses, shape=aval_of(input).shape[:-1]), reduction)
 
 
 @loss("input target weight", kinds="f")

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
+import numpy as np
+
+from ....core.aval import aval_of
 from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.tensor import refresh
 from ..._declare.spaces import expose
-from ..._make.generators import draw_tensor
+from ..._make import variates
+from ..._make.creation import like_order
+from ..._make.generators import draw_for_each, draw_tensor
 from .activation import leaky_relu
 from .softmax import softmax
 
+DOUBLE = np.dtype(float)
 ALPHA = 1.7580993408473766  # the value at which selu saturates, but for its sign
 
 
@@ -19,10 +27,25 @@ def check_probability(p: float) -> None:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def dropout_factors(shape, dtype, p: float) -> Any:
+def draw_kept(input, shape, p: float, scale: float = 1.0) -> Any:
+    """Draw `scale` with probability 1 − p and 0 otherwise, in the input's dtype. The entries lie in memory as those of
+    the input, where the shape is the same."""
+    numpy = aval_of(input.value).dtype
+    order = like_order(input) if tuple(shape) == tuple(input.shape) else None
+
+    def sample(rng, size) -> np.ndarray:
+        kept = variates.bernoulli(rng, size, numpy, 1 - p)
+        return kept if scale == 1 else kept * numpy.type(scale)
+
+    return draw_tensor(sample, shape, None, order)
+
+
+def dropout_factors(input, shape, p: float) -> Any:
     """Draw the factors of dropout: 1/(1 − p) with probability 1 − p, and 0 otherwise."""
-    scale = 0.0 if p == 1 else 1 / (1 - p)
-    return draw_tensor(lambda rng, s: (rng.random(s) >= p) * scale, shape, dtype=dtype)
+    if p == 1:
+        return input.new_zeros(())
+    wide = np.promote_types(aval_of(input.value).dtype, np.float32).type
+    return draw_kept(input, shape, p, float(wide(1) / wide(1 - p)))
 
 
 def apply_factor(input, factor, inplace: bool) -> Any:
@@ -32,9 +55,9 @@ def apply_factor(input, factor, inplace: bool) -> Any:
 def drop_entries(input, p: float, training: bool, inplace: bool, shape) -> Any:
     """Multiply the input by dropout factors of a shape that broadcasts to its own."""
     check_probability(p)
-    if not training or p == 0:
+    if not training or p == 0 or not input.numel():
         return input
-    return apply_factor(input, dropout_factors(shape, input.dtype, p), inplace)
+    return apply_factor(input, dropout_factors(input, shape, p), inplace)
 
 
 @expose("nn.functional")
@@ -50,7 +73,14 @@ def feature_shape(input, rank: int | None) -> tuple[int, ...]:
         raise TensorError(
             f"dropout{rank}d: Expected {rank + 1}D or {rank + 2}D input, but received a {ndim}D input"
         )
-    lead = 1 if ndim == (rank or 0) + 1 and rank is not None else 2
+    if rank == 2 and ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+            "desired - input is interpreted as shape (N, C, L), where C is the channel dim. To maintain the 1D dropout "
+            "behavior, please switch to using dropout1d instead.",
+            stacklevel=3,
+        )
+    lead = 1 if rank in (1, 3) and ndim == rank + 1 else 2
     return (*input.shape[:lead], *(1,) * (ndim - lead))
 
 
@@ -77,12 +107,12 @@ def feature_dropout(input, p: float, train: bool) -> Any:
 def drop_to_saturation(input, p: float, training: bool, inplace: bool, shape) -> Any:
     """Set random entries to −ALPHA, then scale and shift so that mean 0 and variance 1 stay."""
     check_probability(p)
-    if not training or p == 0:
+    if not training or p == 0 or not input.numel():
         return input
     if p == 1:
         return apply_factor(input, 0.0, inplace)
     scale = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
-    mask = draw_tensor(lambda rng, s: rng.random(s) >= p, shape, dtype=input.dtype)
+    mask = draw_kept(input, shape, p)
     moved = (mask - 1) * (ALPHA * scale) + ALPHA * scale * p
     if inplace:
         return input.mul_(mask * scale).add_(moved)
@@ -116,6 +146,27 @@ for function in (dropout, alpha_dropout, feature_alpha_dropout):
 declare_torch_dropout("dropout_", dropout, inplace=True)
 
 
+def sample_slopes(rng, x: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """Sample slopes for the entries that are not positive, one after the other; 1 for the others."""
+    slopes, here = np.ones(x.shape), x <= 0
+    slopes[here] = variates.uniform(rng, (np.count_nonzero(here),), DOUBLE, lower, upper)
+    return slopes
+
+
+def draw_slopes(input, lower: float, upper: float) -> Any:
+    """Draw a slope for each entry that is not positive; 1 where it is. Where entries are not known, one is drawn for
+    each."""
+    drawn = draw_for_each(
+        lambda rng, x: sample_slopes(rng, x, lower, upper),
+        (refresh(input).value,),
+        None,
+    )
+    if drawn is not None:
+        return drawn.to(input.dtype)
+    drawn = draw_tensor(lambda rng, s: variates.uniform(rng, s, DOUBLE, lower, upper), input.shape)
+    return drawn.to(input.dtype).masked_fill(input > 0, 1.0)
+
+
 @expose("nn.functional")
 def rrelu(
     input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
@@ -128,19 +179,17 @@ def rrelu(
     if not training:
         y = leaky_relu(input, (lower + upper) / 2)
     else:
-        slope = draw_tensor(lambda rng, s: rng.uniform(lower, upper, s), input.shape, dtype=input.dtype)
-        y = input * slope.masked_fill(input > 0, 1.0)
+        y = input * draw_slopes(input, lower, upper)
     return input.copy_(y) if inplace else y
 
 
-@expose("nn.functional")
+@expose("function nn.functional")
 def rrelu_(input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
     """rrelu in place."""
     return rrelu(input, lower, upper, training, True)
 
 
 expose("function")(rrelu)
-expose("function")(rrelu_)
 
 
 @expose("nn.functional")
@@ -150,8 +199,9 @@ def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-1
     Args:
         hard: the greatest becomes 1 and the others 0; the derivative is that of the soft weighting.
     """
-    noise = draw_tensor(lambda rng, s: rng.gumbel(size=s), logits.shape, dtype=logits.dtype)
-    soft = softmax((logits + noise) / tau, dim)
+    numpy = aval_of(logits.value).dtype
+    waits = draw_tensor(lambda rng, s: variates.exponential(rng, s, numpy, 1.0), logits.shape)
+    soft = softmax((logits - waits.log()) / tau, dim)
     if not hard:
         return soft
     index = soft.detach().argmax(dim, keepdim=True)

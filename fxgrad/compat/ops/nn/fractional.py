@@ -14,7 +14,7 @@ from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import Tensor, refresh, wrap
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
-from ..._make.generators import draw_tensor
+from ..._make.sampling import rand
 from .spatial import per_dimension
 
 # torch draws the last dimension of images first, and the dimensions of volumes in their order.
@@ -100,7 +100,7 @@ def expose_fractional(rank: int) -> None:
         lead = tuple(input.shape[:-rank])
         lead = lead if len(lead) == 2 else (1, *lead)
         if _random_samples is None:
-            drawn = draw_tensor(lambda rng, s: rng.random(s), (*lead, rank), dtype=input.dtype)
+            drawn = rand((*lead, rank), dtype=input.dtype)
         else:
             drawn = _random_samples
         samples = np.asarray(concretize(refresh(drawn).value, name) if isinstance(drawn, Tensor) else drawn)

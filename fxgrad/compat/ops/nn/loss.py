@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from functools import wraps
+from functools import partial, wraps
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 from .... import numpy as fnp
@@ -15,6 +15,7 @@ from ....ops.kinds import Elementwise
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.primitives import declare_primitive
 from ..._declare.operation import operation
+from ..._declare.signatures import DerivedSignature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,21 +38,22 @@ def loss(
         def compute(*, size_average, reduce, reduction: str, **given) -> Any:
             return function(**given, reduction=legacy_reduction(size_average, reduce, reduction))
 
-        compute.__signature__ = add_deprecated(inspect.signature(function), size_average)  # type: ignore[attr-defined]
+        added = partial(add_deprecated, size_average)
+        compute.__signature__ = DerivedSignature(function, added)  # type: ignore[attr-defined]
         usual = {"spaces": f"{elsewhere} nn.functional", "out": False, "promote": "arithmetic"}
         return operation(tensors, **(usual | options))(compute)
 
     return declare
 
 
-def add_deprecated(signature: inspect.Signature, place: str) -> inspect.Signature:
+def add_deprecated(place: str, given: list[Parameter]) -> list[Parameter]:
     """Add `size_average` before the parameter of that name, and `reduce` before `reduction`."""
-    found: list[inspect.Parameter] = []
-    for p in signature.parameters.values():
+    found: list[Parameter] = []
+    for p in given:
         new = ["size_average"] * (p.name == place) + ["reduce"] * (p.name == "reduction")
-        found += [inspect.Parameter(name, p.POSITIONAL_OR_KEYWORD, default=None) for name in new]
+        found += [Parameter(name, p.POSITIONAL_OR_KEYWORD, default=None) for name in new]
         found.append(p)
-    return signature.replace(parameters=found)
+    return found
 
 
 def reduce_losses(losses, reduction: str) -> Any:

@@ -12,8 +12,11 @@ from .... import ops
 from ....core.aval import aval_of
 from ....core.interpreter import CURRENT, use_context
 from ....kernels.space import reduces_an_end
-from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.dtypes import finfo, from_numpy_dtype
+from ..._core.errors import ArgumentError, ArgumentValueError, TensorError
+from ..._core.inplace import ensure_modifiable
 from ..._core.modes import with_modes
+from ..._core.precision import SINGLE
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ..arguments import normalize_dim
@@ -22,6 +25,9 @@ from .standardization import deflate, standardize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+FLOAT16_MAX = 65504.0  # which every floating dtype has
 
 
 def sum_axes(x, axes: tuple[int, ...]) -> Any:
@@ -40,6 +46,18 @@ def sum_axes(x, axes: tuple[int, ...]) -> Any:
 def mean_axes(x, axes: tuple[int, ...]) -> Any:
     """The mean over axes, which stay with length one."""
     return sum_axes(x, axes) / prod(aval_of(x).shape[a] for a in axes)
+
+
+def widen(x) -> Any:
+    """Return what is still of half precision here, because other operands are not, in single precision."""
+    dtype = aval_of(x).dtype
+    return ops.convert(x, dtype=SINGLE) if dtype.itemsize == 2 and dtype.kind not in "iu" else x
+
+
+def convert_like(y, x) -> Any:
+    """Return a result in the dtype of an operand: weights of single precision do not widen half precision."""
+    dtype = aval_of(x).dtype
+    return y if aval_of(y).dtype == dtype else ops.convert(y, dtype=dtype)
 
 
 class Statistics:
@@ -167,7 +185,7 @@ def declare_normalization(
     def arrange(values: Sequence[Any], params: dict, *known) -> tuple[NormLayout, Statistics, list[Any]]:
         """Return the layout, the statistics, and the operands in it."""
         how = layout(aval_of(values[0]).shape, params["size"])
-        arranged = how.reshape(*values)
+        arranged = how.reshape(widen(values[0]), *values[1:])
         given = [ops.reshape(v, shape=how.kept) for v in known]
         kind = Statistics if how.joint else RowStatistics
         return how, kind(arranged[0], how.axes, params["eps"], *given), arranged
@@ -177,13 +195,14 @@ def declare_normalization(
 
     def normalize(input, weight, bias, eps: float, size) -> Any:
         how, by, (_, w, b) = arrange((input, weight, bias), {"eps": eps, "size": size})
-        y = ops.reshape(apply_norm(how, by, w, b), shape=aval_of(input).shape)
+        y = convert_like(ops.reshape(apply_norm(how, by, w, b), shape=aval_of(input).shape), input)
         return results(how, y, by.mean, by.variance) if statistics else y
 
     def tangent(ys, primals, tangents, params: dict) -> Any:
         how, by, (_, w, _) = arrange(primals, params, *(ys[1:] if statistics else ()))
         t, tw, tb = how.reshape(*tangents)
         moved = ops.reshape(norm_tangent(how, by, w, t, tw, tb), shape=aval_of(primals[0]).shape)
+        moved = convert_like(moved, primals[0])
         if not statistics:
             return moved
         return results(how, moved, *((None, None) if t is None else by.tangents(t)))
@@ -191,8 +210,8 @@ def declare_normalization(
     def cotangent(ys, operands, ct, params: dict) -> list[Any]:
         shape = aval_of(ct).shape
         how, by, (_, w, _) = arrange(operands, params, *(ys[1:] if statistics else ()))
-        grad, *others = norm_cotangents(how, by, w, ops.reshape(ct, shape=how.inner))
-        return [ops.reshape(grad, shape=shape), *others]
+        grad, *others = norm_cotangents(how, by, w, ops.reshape(widen(ct), shape=how.inner))
+        return [convert_like(ops.reshape(grad, shape=shape), operands[0]), *others]
 
     normalize.__doc__ = doc
     rules: dict[str, Any] = {"tangent": tangent, "cotangent": cotangent}
@@ -296,9 +315,10 @@ def rms_norm_arguments(input, normalized_shape, weight=None, eps: float | None =
 def rms_norm(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
     """x/√(mean(x²) + eps)·weight over the last dimensions; eps is the spacing of numbers near 1 where none is given."""
     if eps is None:
-        eps = float(np.finfo(aval_of(input).dtype).eps)
-    y = input * (1 / ops.sqrt(mean_axes(ops.square(input), axes) + eps))
-    return y if weight is None else y * weight
+        eps = finfo(from_numpy_dtype(aval_of(input).dtype)).eps
+    x = widen(input)
+    y = x * (1 / ops.sqrt(mean_axes(ops.square(x), axes) + eps))
+    return convert_like(y if weight is None else y * weight, input)
 
 
 # -- with running statistics ------------------------------------------
@@ -307,7 +327,7 @@ def arrange_known(
 ) -> tuple[NormLayout, Statistics, Any]:
     """Return the layout of a batch, given statistics, and weight and bias."""
     how = channel_layout(aval_of(input).shape, None)
-    x, w, b = how.reshape(input, weight, bias)
+    x, w, b = how.reshape(widen(input), weight, bias)
     known = [ops.reshape(ops.stop_gradient(v), shape=how.weights) for v in (running_mean, running_var)]
     return how, Statistics(x, how.axes, eps, *known), (w, b)
 
@@ -315,8 +335,10 @@ def arrange_known(
 def known_cotangents(y, operands, ct, params: dict) -> list[Any]:
     """The cotangents of input, weight and bias; the statistics have none."""
     how, by, (w, _) = arrange_known(*operands, **params)
+    ct = widen(ct)
     along, total = (how.sum_for_weights(sum_axes(v, how.joint)) for v in (ct * by.unit, ct))
-    return [ct * (by.scale if w is None else by.scale * w), None, None, along, total]
+    grad = ct * (by.scale if w is None else by.scale * w)
+    return [convert_like(grad, operands[0]), None, None, along, total]
 
 
 @operation(
@@ -331,14 +353,33 @@ def known_cotangents(y, operands, ct, params: dict) -> list[Any]:
 def normalize_by_statistics(input, running_mean, running_var, weight, bias, eps: float) -> Any:
     """Normalize by given statistics of each channel."""
     how, by, (w, b) = arrange_known(input, running_mean, running_var, weight, bias, eps)
-    return apply_norm(how, by, w, b)
+    return convert_like(apply_norm(how, by, w, b), input)
 
 
-def update_running(running, value, momentum: float, factor: float = 1.0) -> None:
-    """Move running statistics in place towards those of a batch, times a factor."""
-    if running is not None:
-        with use_context(with_modes(CURRENT.get(), grad=False)):
-            running.mul_(1 - momentum).add_(value, alpha=momentum * factor)
+def update_statistics(name: str, running: dict[str, Any], values, momentum: float, count: int) -> None:
+    """Move running mean and variance in place towards those of a batch of so many values a channel: both or, where one
+    of them cannot be, none."""
+    if type(momentum) is not float and not isinstance(momentum, int | float):
+        raise ArgumentError(
+            f"{name}(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}"
+        )
+    factors = 1.0, count / max(count - 1, 1)
+    moved = [
+        (x, v, momentum * factor) for x, v, factor in zip(running.values(), values, factors) if x is not None
+    ]
+    for x, _, _ in moved:
+        if not x.is_floating_point():
+            raise TensorError(
+                "mixed dtype (CPU): expect parameter to have scalar type of Float",
+                hint=f"{name}: running statistics are of a floating dtype, not {x.dtype}",
+            )
+    with use_context(with_modes(CURRENT.get(), grad=False)):
+        for x, _, _ in moved:
+            ensure_modifiable(x)
+        for x, value, rate in moved:
+            if not abs(rate) <= FLOAT16_MAX:  # which a dtype may not have: to infinity, as in torch
+                value, rate = value * rate, 1
+            x.mul_(1 - momentum).add_(value, alpha=rate)
 
 
 @expose("nn.functional")
@@ -385,8 +426,7 @@ def batch_norm(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
         )
     y, middle, variance = batch_norm_values(input, weight, bias, eps, None)
-    update_running(running_mean, middle, momentum)
-    update_running(running_var, variance, momentum, count / max(count - 1, 1))
+    update_statistics("batch_norm", statistics, (middle, variance), momentum, count)
     return y
 
 
@@ -410,8 +450,8 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
     y, middle, variance = instance_norm_values(input, weight, bias, eps, input.shape[1])
-    update_running(running_mean, middle.mean(0), momentum)
-    update_running(running_var, variance.mean(0), momentum, count / max(count - 1, 1))
+    statistics = {"running_mean": running_mean, "running_var": running_var}
+    update_statistics("instance_norm", statistics, (middle.mean(0), variance.mean(0)), momentum, count)
     return y
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of
-from ....numpy.padding import is_positive_zero
 from ..._core.errors import NotSupportedError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
@@ -36,7 +35,8 @@ def constant_pad(input, pad, value=0) -> Any:
             )
     x = ops.getitem(input, index=inside)
     widths = tuple((max(low, 0), max(high, 0)) for low, high in widths)
-    return ops.pad(x, widths=widths) if is_positive_zero(value) else fnp.pad(x, widths, constant_values=value)
+    is_zero = fnp.padding.is_positive_zero(value)
+    return ops.pad(x, widths=widths) if is_zero else fnp.pad(x, widths, constant_values=value)
 
 
 def remaining_size(n: int, low: int, high: int) -> int:

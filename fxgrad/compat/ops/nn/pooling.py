@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of, kind_of
 from ..._core.dtypes import short_name
-from ..._core.errors import NotSupportedError, TensorError
+from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.spaces import expose
+from ..arguments import as_sizes
 from ..arithmetic import whole_quotient
 from .spatial import per_dimension, spatial_operations
 
@@ -158,13 +160,20 @@ def adaptive_sizes(output_size, shape: tuple[int, ...]) -> tuple[int, ...]:
 def adaptive_avg_pool(rank: int, input, output_size) -> Any:
     """The means of as many parts of each dimension as `output_size` says; None keeps the dimension."""
     x = input
-    for axis, count in enumerate(adaptive_sizes(output_size, aval_of(x).shape[2:]), 2):
+    shape = aval_of(x).shape
+    lead, counts = shape[:2], adaptive_sizes(output_size, shape[2:])
+    if set(counts) == {1} and 0 not in shape[2:]:  # the mean, to the last bit
+        total = ops.reduce_sum(x, axes=tuple(range(2, 2 + rank)))
+        return ops.reshape(total, shape=(*lead, *counts)) / prod(shape[2:])
+    if all(counts) and not any(n % count for n, count in zip(shape[2:], counts)):
+        parts = [(count, n // count) for n, count in zip(shape[2:], counts)]
+        x = ops.reshape(x, shape=(*lead, *chain(*parts)))
+        axes = tuple(range(3, 3 + 2 * rank, 2))
+        return ops.reduce_sum(x, axes=axes) / prod(width for _, width in parts)
+    for axis, count in enumerate(counts, 2):
         shape = aval_of(x).shape
         if not count:
             x = ops.getitem(x, index=(*(slice(None, None, None),) * axis, slice(0, 0, None)))
-        elif shape[axis] % count == 0:
-            x = ops.reshape(x, shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
-            x = ops.reduce_sum(x, axes=(axis + 1,)) / (shape[axis] // count)
         else:
             head = (slice(None, None, None),) * axis
             pieces = [(slice(p.start, p.stop, None), len(p)) for p in adaptive_ranges(shape[axis], count)]
@@ -284,20 +293,74 @@ def unpool_arguments(rank: int, input, indices, kernel_size, stride=None, paddin
     """The shape is that of the images that max_pool may have had."""
     sizes = per_dimension(kernel_size, rank)
     steps, pads = per_dimension(sizes if stride is None else stride, rank), per_dimension(padding, rank)
+    name = f"max_unpool{rank}d"
+    check_unpooled(name, rank, input, indices)
     outer = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-rank:], steps, pads, sizes))
-    return (input, indices), {"shape": outer if output_size is None else tuple(output_size)[-rank:]}
+    if output_size is None:
+        return (input, indices), {"shape": outer}
+    if len(output_size) not in (rank, rank + 2):
+        raise ArgumentValueError(
+            f"output_size should be a sequence containing {rank} or {rank + 2} elements, but it has a length of "
+            f"'{len(output_size)}'"
+        )
+    shape = as_sizes(tuple(output_size)[-rank:])
+    for d, (n, middle, s) in enumerate(zip(shape, outer, steps)):
+        if not middle - s < n < middle + s:
+            raise ArgumentValueError(
+                f'invalid output_size "{list(shape)}" (dim {d} must be between {middle - s} and {middle + s})'
+            )
+    return (input, indices), {"shape": shape}
+
+
+def check_unpooled(name: str, rank: int, input, indices) -> None:
+    """Raise unless these can be entries and the places that max_pool gave."""
+    if indices.dtype.name != "int64":
+        raise TensorError(
+            f"elements in indices should be type int64 but got: {short_name(indices.dtype.numpy)}",
+            hint="the places that max_pool gives with return_indices=True",
+        )
+    if len(input.shape) not in (rank + 1, rank + 2):
+        raise TensorError(
+            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
+    if input.shape != indices.shape:
+        raise TensorError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
+            f"tensor with shape: {list(indices.shape)}"
+        )
+    if 0 in input.shape[-rank - 1 :]:
+        raise TensorError(
+            f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
+        )
+
+
+def unpool_cotangents(y, operands, ct, params: dict) -> list[Any]:
+    """Each entry has the gradient at its place, as in torch, also where another was written over it: windows that
+    overlap have their maximum in common."""
+    shape, places = params["shape"], operands[1]
+    flat = aval_of(places).shape[: aval_of(places).ndim - len(shape)]
+    picked = ops.pick(ops.reshape(ct, shape=(*flat, *shape)), places, rank=len(shape))
+    return [ops.reshape(picked, shape=aval_of(operands[0]).shape), None]
 
 
 @spatial_operations(
     "max_unpool{}d",
     "input indices",
     spaces="nn.functional",
+    kinds="f",
+    cotangent=unpool_cotangents,
     each=lambda rank: {"arguments": partial(unpool_arguments, rank)},
 )
 def max_unpool(rank: int, input, indices, shape: tuple[int, ...]) -> Any:
     """Zeros with the entries at the places that max_pool gave."""
     lead, total = aval_of(input).shape[:2], aval_of(input).size
     size, count = prod(shape), prod(lead)
+    if isinstance(indices, np.ndarray):
+        for place in indices[(indices < 0) | (indices >= size)][:1]:
+            raise TensorError(
+                f"Found an invalid max index: {place} (output volumes are of size {'x'.join(map(str, shape))})"
+            )
     first = np.arange(count).reshape((*lead, *(1,) * rank)) * size
     flat = ops.reshape(ops.add(indices, first), shape=(total,))
     zeros = np.zeros(count * size, aval_of(input).dtype)

@@ -101,6 +101,13 @@ def run_loop(kind: str, given: Operands, reverse: bool) -> Trace:
     if kind in ("lstm", "gru"):
         trace.inner = np.empty((steps, batch, size), dtype)
     weight = np.ascontiguousarray(arrange_gates(kind, given.weight_hh).T)
+    if kind == "lstm":
+        from ....kernels.native import lstm  # loaded when first used
+
+        if lstm.run_forward(
+            times, np.array(counts, np.int64), gates, weight, states, trace.cells, trace.inner
+        ):
+            return trace
     step = STEPS[kind]
     for k, (t, n) in enumerate(zip(times, counts)):
         a = gates[t, :n]
@@ -215,15 +222,22 @@ def run_back(
 ) -> tuple[np.ndarray, Any, Any, Any]:
     """Run the loop back: the cotangents of (what the input gives, what the state gives where that is another, the first
     h, the first c)."""
-    (slopes, of_cell), size = SLOPES[kind](trace, kind), weight.shape[1]
     make = np.empty_like if min(trace.counts) == trace.gates.shape[1] else np.zeros_like
     d = make(trace.gates)
     d_state = make(trace.gates) if kind == "gru" else d
     outer = cts.get(0)
-    dh = np.array(cts[1]) if 1 in cts else np.zeros_like(trace.states[0])
+    dh = np.array(cts[1], order="C") if 1 in cts else np.zeros_like(trace.states[0])
     dc = None
     if kind == "lstm":
-        dc = np.array(cts[2]) if 2 in cts else np.zeros_like(dh)
+        from ....kernels.native import lstm  # loaded when first used
+
+        dc = np.array(cts[2], order="C") if 2 in cts else np.zeros_like(dh)
+        weight = np.ascontiguousarray(weight)
+        outer = None if outer is None else np.ascontiguousarray(outer)
+        rows = trace.gates, weight, trace.cells, trace.inner, outer, d, dh, dc
+        if lstm.run_back(trace.times, np.array(trace.counts, np.int64), *rows):
+            return d, d_state, dh, dc
+    (slopes, of_cell), size = SLOPES[kind](trace, kind), weight.shape[1]
     for t, n in zip(reversed(trace.times), reversed(trace.counts)):
         if outer is not None:
             dh += outer[t]

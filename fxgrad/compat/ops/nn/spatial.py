@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from .... import ops
 from ....core.aval import aval_of
 from ..._core.errors import TensorError
 from ..._declare.operation import operation
+from ..._declare.signatures import DerivedSignature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +50,7 @@ def spatial_operations(
                 return y
             return [remove_batch_axis(v) for v in y] if isinstance(y, list) else remove_batch_axis(y)
 
-        signature = inspect.signature(function)
-        compute.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])  # type: ignore
+        compute.__signature__ = DerivedSignature(function, lambda given: given[1:])  # type: ignore[attr-defined]
         compute.__doc__ = function.__doc__
         return operation(tensors, **{"name": called, "out": False, **options, **each(rank)})(compute)
 

@@ -124,3 +124,8 @@ class ParallelBatches(Batches):
         if not self.loader.persistent_workers:
             self.pool.finish()
         raise StopIteration
+
+
+# torch's names for these.
+_BaseDataLoaderIter = Batches
+_SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = SerialBatches, ParallelBatches

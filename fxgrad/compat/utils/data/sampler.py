@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._core.dtypes import PUBLIC
 from ..._core.errors import ArgumentError, ArgumentValueError
-from ..._make.creation import as_tensor
+from ..._make.creation import as_tensor, empty
 from ..._make.generators import Generator
 from ..._make.sampling import multinomial, randint, randperm
 
@@ -84,13 +84,13 @@ class RandomSampler(Sampler):
         if generator is None:
             generator = Generator().manual_seed(draw_seed())
         left = self.num_samples
-        while left > 0:
-            if self.replacement:
-                drawn = randint(count, (min(left, DRAWN_AT_ONCE),), generator=generator)
-            else:
-                drawn = randperm(count, generator=generator)[:left]
-            yield from drawn.tolist()
-            left -= len(drawn)
+        while self.replacement and left > 0:
+            yield from randint(count, (min(left, DRAWN_AT_ONCE),), generator=generator).tolist()
+            left -= DRAWN_AT_ONCE
+        # as in torch, an order is drawn at the end even where nothing of it is needed
+        while not self.replacement and left >= 0:
+            yield from randperm(count, generator=generator)[:left].tolist()
+            left -= max(count, 1)
 
     def __len__(self) -> int:
         return self.num_samples
@@ -183,7 +183,7 @@ def count_batches(count: int, size: int, drop_last: bool) -> int:
 
 def draw_seed(generator: Generator | None = None) -> int:
     """Draw a seed from a generator: the default one, if it is None."""
-    return int(randint(2**63 - 1, (), generator=generator).item())
+    return int(empty((), dtype=PUBLIC["int64"]).random_(generator=generator).item())
 
 
 def check_count(name: str, value: int) -> None:

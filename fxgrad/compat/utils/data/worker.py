@@ -6,12 +6,13 @@ import os
 import queue
 import random
 import signal
-import sys
 import threading
 import time
 import traceback
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ..._make.generators import default_generator
 from .fetch import Exhausted
@@ -106,7 +107,7 @@ def work(
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     OWN_INFO[:] = [info]
-    seed_numbers(info.seed)
+    seed_numbers(info.seed, info.id)
     requests: queue.SimpleQueue = queue.SimpleQueue()
     replies: queue.SimpleQueue = queue.SimpleQueue()
     stopping = threading.Event()
@@ -145,16 +146,16 @@ def work(
             replies.put(reply)
 
 
-def seed_numbers(seed: int) -> None:
-    """Start the random numbers of this process from a seed. A lock that a thread of the other process held when this
-    one was forked would never be released, so the generator gets another."""
+def seed_numbers(seed: int, number: int) -> None:
+    """Start the random numbers of this process, of the worker of this number, from a seed: those of Python, torch and
+    NumPy. A lock that a thread of the other process held when this one was forked would never be released, so the
+    generator gets another."""
     random.seed(seed)
     default_generator.__init__()
     default_generator.manual_seed(seed)
-    if (
-        "numpy.random" in sys.modules
-    ):  # with one word more: from the same words it would draw what Python draws
-        sys.modules["numpy"].random.seed([seed % 2**32, seed >> 32, 1])
+    base = seed - number
+    words = [number, base % 2**32, base >> 32]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))  # as in torch
 
 
 def read(connection: Connection, requests: queue.SimpleQueue, stopping: threading.Event) -> None:

@@ -1,0 +1,40 @@
+"""Signatures of functions, put together when somebody looks at them: `inspect.signature` of hundreds takes long."""
+
+from __future__ import annotations
+
+import inspect
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+
+
+class LateSignature(Signature):
+    """A signature whose parameters are listed when somebody looks at them."""
+
+    __slots__ = ()
+
+    _return_annotation = Parameter.empty
+
+    def list_parameters(self) -> list[Parameter]:
+        """List the parameters."""
+        raise NotImplementedError
+
+    @property
+    def _parameters(self) -> dict[str, Parameter]:
+        return {p.name: p for p in self.list_parameters()}
+
+
+class DerivedSignature(LateSignature):
+    """The signature of a function that calls another: `change` makes its parameters of that one's."""
+
+    __slots__ = ("change", "function")
+
+    def __init__(self, function: Callable[..., Any], change: Callable[[list[Parameter]], list[Parameter]]):
+        self.function, self.change = function, change
+
+    def list_parameters(self) -> list[Parameter]:
+        return self.change(list(inspect.signature(self.function).parameters.values()))

@@ -1,0 +1,228 @@
+"""Views of plain arrays by known plans.
+
+A view computes nothing, so that all it costs is what surrounds it. What a function makes of a plain Tensor of some
+shape, given such integers and slices, is one step from the Tensor to its view; once that was made the step is known,
+and the next such call takes it directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from operator import itemgetter, methodcaller
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core.cache import Cache
+from ...core.interpreter import EVAL, Context
+from ...core.source_info import hide_frames
+from .._core import strides
+from .._core.memory import memory_address
+from .._core.tape import LEAF, grad_accumulator, no_copy
+from .._core.tensor import Size, Tensor, allocate_tensor
+from .._core.views import NO_REBASE_MESSAGES, ViewMeta, tensor_version
+from .plain import make_result, plain_context
+from .rearrangement import Rearrangement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BOUND_TYPES = frozenset({int, type(None)})  # of a slice that means the same whenever it is looked at
+Reader = Callable[[np.ndarray], np.ndarray]
+
+
+def read_part(array: np.ndarray, call, params: dict[str, Any]) -> tuple[Reader, None]:
+    """How integers and slices read arrays."""
+    return itemgetter((*params["index"], ...)), None
+
+
+def read_permuted(array: np.ndarray, call, params: dict[str, Any]) -> tuple[Reader, None]:
+    """How another order of the dimensions reads arrays."""
+    return methodcaller("transpose", params["axes"]), None
+
+
+def read_reshaped(array: np.ndarray, call, params: dict[str, Any]) -> tuple[Reader, Reader]:
+    """How another shape reads arrays."""
+    shape = params["shape"]
+    return methodcaller("reshape", shape), methodcaller("reshape", shape, copy=False)
+
+
+def read_restrided(array: np.ndarray, call, params: dict[str, Any]) -> tuple[Reader, Reader]:
+    """How a primitive that gives arrays other strides reads them: known ones where their own are known."""
+    kernel = partial(call.primitive.kernel, **params)
+    if not array.size or array.dtype.kind == "V":  # of a dtype that cannot be exported
+        return kernel, kernel
+    part = kernel(array)
+    start = memory_address(part) - memory_address(array)
+    return partial(np.ndarray, part.shape, part.dtype, offset=start, strides=part.strides), kernel
+
+
+# How primitives that make views read arrays with the strides of `array`, a new one, and arrays with others, if that is
+# different: the latter raise ValueError for arrays of which they make no view.
+READERS: dict[Any, Callable[..., tuple[Reader, Reader | None]]] = {
+    strides.basic_view: read_part,
+    ops.permute: read_permuted,
+    ops.reshape: read_reshaped,
+    strides.unsqueeze: read_restrided,
+    strides.expand: read_restrided,
+    strides.diagonal: read_restrided,
+    strides.unfold: read_restrided,
+}
+
+
+class ViewPlan:
+    """How an operation makes its view of an array of known shape and dtype: `read` gives the array of the view of one
+    with these `strides`, `read_strided` of others (None: `read` does). `step` are the arguments of the ViewStep, of
+    which the first is the operation, and the last one the (rule, residuals, pull_plain) of the node that records it, or
+    None where none does."""
+
+    __slots__ = ("read", "read_strided", "step", "strides")
+
+    def __init__(self, array: np.ndarray, call, params: dict[str, Any], step: tuple[Any, ...]):
+        fresh = np.empty(array.shape, array.dtype)
+        self.read, self.read_strided = READERS[call](fresh, call, params)
+        self.strides, self.step = fresh.strides, step
+
+
+def freeze(arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return a hashable stand-in for integers, slices, `...`, None and tuples of these, or None where there are others:
+    what they mean could change, or not be told by equality."""
+    found = None
+    for i, x in enumerate(arguments):
+        kind = type(x)
+        if kind is int or x is None or x is ...:
+            if found is not None:
+                found.append(x)
+            continue
+        if found is None:
+            found = list(arguments[:i])
+        if kind is slice:
+            start, stop, step = x.start, x.stop, x.step
+            if not (
+                type(start) in BOUND_TYPES
+                and type(stop) in BOUND_TYPES
+                and (step is None or type(step) is int)
+            ):
+                return None
+            found.append((slice, start, stop, step))
+        elif kind is tuple or kind is Size:
+            inner = freeze(x)
+            if inner is None:
+                return None
+            found.append((tuple, inner))
+        else:
+            return None
+    return tuple(arguments) if found is None else tuple(found)
+
+
+def make_view(tensor, context: Context, made: np.ndarray, step: tuple[Any, ...]) -> Tensor:
+    """Make the view of a plain Tensor that shows this array, by the step of these arguments."""
+    operation, pullback, edges = step[0], step[4], None
+    if pullback is not None:
+        edge = tensor.node
+        edges = ((tensor.accumulator or grad_accumulator(tensor)) if edge is LEAF else edge,)
+    view = make_result(made, operation, pullback, edges, 3)
+    view.view_meta = meta = allocate_tensor(ViewMeta)
+    above, creation, meta.is_inherited = tensor.view_meta, "default" if context is EVAL else "no_grad", False
+    if above is None:
+        base, meta.arrays = tensor, (tensor.value, made)
+    else:
+        base, arrays = above.base, above.arrays
+        meta.arrays = (arrays[0], made) if arrays is not None and arrays[1] is tensor.value else None
+        if context is EVAL or above.creation == "detached":
+            creation, meta.is_inherited = above.creation, True
+    meta.base, meta.made_by, meta.creation, meta.tangent = base, (above, step), creation, None
+    meta.history_version = base.history_version
+    meta.base_version = tensor_version(base) if creation in NO_REBASE_MESSAGES else 0
+    return view
+
+
+def take_view(plans: Cache, tensor, key: tuple[Any, ...] | None) -> Tensor | None:
+    """Return the view of a Tensor that a known plan makes for arguments with this key; None where there is more to
+    decide."""
+    context = plain_context(tensor)
+    if context is None:
+        return None
+    value = tensor.value
+    plan = plans.get((value.shape, value.dtype.num, context is not EVAL or tensor.node is None, key))
+    if plan is None:
+        return None
+    if plan.read_strided is None or value.strides == plan.strides:
+        return make_view(tensor, context, plan.read(value), plan.step)
+    try:
+        made = plan.read_strided(value)
+    except ValueError:
+        return None
+    return make_view(tensor, context, made, plan.step)
+
+
+def plan_view(
+    plans: Cache, tensor, key: tuple[Any, ...] | None, operation, params: dict[str, Any]
+) -> Tensor | None:
+    """Make the plan by which an operation makes a view of Tensors like this one, and return its view; None where there
+    is more to decide."""
+    context = None if key is None else plain_context(tensor)
+    if context is None:
+        return None
+    value, is_unrecorded = tensor.value, context is not EVAL or tensor.node is None
+    call, _, given = operation.primitive_for(operation.full_pattern).arrangement(value, **params)
+    if call not in READERS:
+        return None
+    pullback, primitive = None, call.primitive
+    if not is_unrecorded:
+        _, rule, residuals = primitive.vjp(primitive.kernel, (value,), (True,), given, no_copy)
+        pullback = rule, residuals, rule.pull_plain
+    plan = ViewPlan(value, call, given, (operation, (), params, None, pullback))
+    plans[value.shape, value.dtype.num, is_unrecorded, key] = plan
+    return take_view(plans, tensor, key)
+
+
+def learn_view(plans: Cache, tensor, key: tuple[Any, ...], view) -> None:
+    """Keep the plan by which a function has made a view of a plain Tensor, if that was one step of a view operation."""
+    context = plain_context(tensor)
+    if context is None or type(view) is not Tensor or type(view.view_meta) is not ViewMeta:
+        return
+    meta, above, value = view.view_meta, tensor.view_meta, tensor.value
+    if type(meta.made_by) is not tuple or meta.base is not (tensor if above is None else above.base):
+        return
+    before, step = meta.made_by
+    operation, operands, params, index, pullback = step
+    is_view = (
+        before is above and not operands and index is None and operation.view is True and not operation.bit
+    )
+    composite = operation.primitive_for(operation.full_pattern)
+    if (
+        not is_view
+        or not isinstance(composite, Rearrangement)
+        or (pullback is None) is not (view.node is None)
+    ):
+        return
+    call, _, given = composite.arrangement(value, **params)
+    if call in READERS:
+        is_unrecorded = context is not EVAL or tensor.node is None
+        plans[value.shape, value.dtype.num, is_unrecorded, key] = ViewPlan(value, call, given, step)
+
+
+def with_known_views(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function of a Tensor take the views of it that it has made before by their plans."""
+    plans = Cache()
+
+    @wraps(function)
+    def take_or_make(*arguments, **options) -> Any:
+        try:
+            key = None if options or not arguments else freeze(arguments[1:])
+            if key is None:
+                return function(*arguments, **options)
+            tensor = arguments[0]
+            view = take_view(plans, tensor, key)
+            if view is None:
+                view = function(*arguments)
+                learn_view(plans, tensor, key, view)
+            return view
+        except BaseException as error:
+            hide_frames(error)  # that of this function
+            raise
+
+    return take_or_make

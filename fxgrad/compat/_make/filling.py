@@ -1,0 +1,184 @@
+"""Methods that fill Tensors with random samples, in the order of their entries in memory."""
+
+from __future__ import annotations
+
+from functools import wraps
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.aval import aval_of, kind_of
+from .._core.dtypes import short_name
+from .._core.errors import NotSupportedError, TensorError
+from .._core.inplace import assign, ensure_modifiable
+from .._core.layout import layout_array
+from .._core.meta import is_meta
+from .._core.tensor import Tensor
+from .._declare.signatures import DerivedSignature
+from .._declare.spaces import expose
+from . import variates
+from .creation import like_order
+from .generators import draw_tensor
+from .sampling import (
+    DIGITS,
+    bernoulli_of_noise,
+    check_condition,
+    check_probability,
+    draw_noise,
+    ensure_floating,
+    integer_sampler,
+    normal_sampler,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .generators import Generator
+
+
+SELF = Parameter("self", Parameter.POSITIONAL_ONLY)
+GENERATOR = Parameter("generator", Parameter.KEYWORD_ONLY, default=None)
+
+
+def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[..., Any]) -> Tensor:
+    """Fill a Tensor with sample(generator, shape, dtype)."""
+    ensure_modifiable(tensor)
+    if is_meta(tensor.value):
+        return tensor
+    numpy = aval_of(tensor.value).dtype
+    made = draw_tensor(
+        lambda rng, s: sample(rng, s, numpy).astype(numpy, copy=False),
+        tensor.shape,
+        generator,
+        like_order(tensor),
+    )
+    assign(tensor, made, name)
+    return tensor
+
+
+def fill_method(sampler: Callable[..., Callable[..., Any]]) -> None:
+    """Declare a method that fills a Tensor by a function of its parameters, which returns what
+    `fill_with_samples` takes."""
+
+    @wraps(sampler)
+    def fill(self: Tensor, *args, generator=None, **names) -> Tensor:
+        if "from" in names:
+            names["from_"] = names.pop("from")
+        return fill_with_samples(self, sampler.__name__, generator, sampler(*args, **names))
+
+    fill.__signature__ = DerivedSignature(sampler, lambda given: [SELF, *given, GENERATOR])  # type: ignore[attr-defined]
+    expose("method")(fill)
+
+
+def continuous(name: str, sample: Callable[..., np.ndarray], *parameters: float) -> Callable[..., np.ndarray]:
+    """Return the sampler of a continuous distribution with these parameters, for floating dtypes."""
+
+    def check_and_sample(rng: Generator, shape, numpy) -> np.ndarray:
+        if kind_of(numpy) != "f":
+            raise TensorError(
+                f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+                f"specified {short_name(numpy)}"
+            )
+        return sample(rng, shape, numpy, *parameters)
+
+    return check_and_sample
+
+
+@fill_method
+def uniform_(from_: float = 0, to: float = 1) -> Any:
+    """Fill the Tensor with numbers uniform in [from, to)."""
+    check_condition(
+        from_ <= to, f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}"
+    )
+
+    def sample(rng: Generator, shape, numpy) -> np.ndarray:
+        ensure_floating(numpy, "check_uniform_bounds")
+        return variates.uniform(rng, shape, numpy, from_, to)
+
+    return sample
+
+
+@expose("method")
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator=None) -> Tensor:
+    """Fill the Tensor with normal numbers."""
+    check_condition(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+    return fill_with_samples(
+        self, "normal_", generator, normal_sampler(mean, std, layout_array(self).flags.c_contiguous)
+    )
+
+
+UNBOUNDED: Any = object()  # an end of whole numbers that is not given
+
+
+@fill_method
+def random_(from_=0, to=UNBOUNDED) -> Any:
+    """Fill the Tensor with whole numbers: random_(), of all from 0 on that the dtype has; random_(to);
+    random_(from, to), where None as the end means all from there on."""
+    if to is UNBOUNDED:
+        if from_:
+            return integer_sampler(0, int(from_))
+        return sample_nonnegative
+    if to is not None:
+        return integer_sampler(int(from_), int(to))
+    return lambda rng, s, dtype: integer_sampler(int(from_), integer_limit(dtype))(rng, s, dtype)
+
+
+def sample_nonnegative(rng: Generator, shape, numpy) -> np.ndarray:
+    """Sample whole numbers before the `integer_limit` of a dtype."""
+    return variates.integers(rng, shape, 0, integer_limit(numpy), numpy.itemsize == 8).astype(numpy)
+
+
+def integer_limit(numpy) -> int:
+    """The end (exclusive) of the whole numbers from 0 on that a dtype represents without gaps."""
+    if kind_of(numpy) == "b":
+        return 2
+    if kind_of(numpy) in "iu":
+        return min(int(np.iinfo(numpy).max) + 1, 1 << 63)
+    if numpy.name not in DIGITS:
+        raise NotSupportedError(f"\"random_kernel_cpu\" not implemented for '{short_name(numpy)}'")
+    return (1 << DIGITS[numpy.name]) + 1
+
+
+@expose("method")
+def bernoulli_(self: Tensor, p=0.5, *, generator=None) -> Tensor:
+    """Fill the Tensor with ones, each with probability `p`, and zeros."""
+    if isinstance(p, Tensor):
+        ensure_modifiable(self)
+        p = p.detach().expand(self.shape)
+        check_probability(p)
+        made = bernoulli_of_noise(p, draw_noise(p, like_order(self), generator))
+        assign(self, made.to(self.dtype), "bernoulli_")
+        return self
+    check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return fill_with_samples(
+        self, "bernoulli_", generator, lambda rng, s, dtype: variates.bernoulli(rng, s, dtype, p)
+    )
+
+
+@fill_method
+def exponential_(lambd: float = 1) -> Any:
+    """Fill the Tensor with numbers of the density λ·exp(-λx)."""
+    check_condition(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return continuous("Exponential", variates.exponential, lambd)
+
+
+@fill_method
+def geometric_(p: float) -> Any:
+    """Fill the Tensor with the number of trials of probability p up to the first success."""
+    check_condition(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return lambda rng, s, dtype: variates.geometric(rng, s, dtype, p)
+
+
+@fill_method
+def cauchy_(median: float = 0, sigma: float = 1) -> Any:
+    """Fill the Tensor with numbers of the density σ / (π·((x - median)² + σ²))."""
+    check_condition(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return continuous("Cauchy", variates.cauchy, median, sigma)
+
+
+@fill_method
+def log_normal_(mean: float = 1, std: float = 2) -> Any:
+    """Fill the Tensor with numbers whose logarithms are normal."""
+    check_condition(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
+    return continuous("LogNormal", variates.log_normal, mean, std)

@@ -1,0 +1,146 @@
+"""The generator MT19937, of which NumPy makes the words, in blocks of 624.
+
+Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
+generator", 1998; seeded by one word as in their revision of 2002.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+BLOCK = 624  # words that are made at once, and words of a state
+
+
+class MersenneTwister:
+    """A stream of words of 32 bits, with a state as torch writes it: (key of the block, place of the next word).
+
+    After the key of a seed, place 0 means that its block is still to be made.
+
+    A block is handed out piece by piece. NumPy's generator always stands at the end of a block, and what is known of
+    the block is forgotten before the next one is asked for: an interruption at any moment leaves a state that agrees
+    with the words that follow.
+    """
+
+    def __init__(self) -> None:
+        self.bits: Any = None  # NumPy's generator, made with the first word: `np.random` takes long to load
+        self.restart(0)
+
+    def restart(self, seed: int) -> None:
+        """Start anew from the lower 32 bits of a seed."""
+        self.forget_block()
+        self.start: int | tuple[np.ndarray, int] | None = seed & 0xFFFFFFFF
+
+    @property
+    def state(self) -> tuple[np.ndarray, int]:
+        """The key, which nobody modifies, and the place of the next word in its block."""
+        if isinstance(self.start, tuple):
+            return self.start
+        fresh = self.start is not None or self.is_fresh
+        self.begin()
+        self.is_fresh = fresh
+        if self.key is None:
+            self.key = self.bits.state["state"]["key"]
+        return self.key, 0 if fresh else self.place
+
+    @state.setter
+    def state(self, state: tuple[np.ndarray, int]) -> None:
+        key, place = state
+        if place and self.key is not None and self.block is not None and np.array_equal(key, self.key):
+            self.place = place  # in the block at hand
+        else:
+            self.forget_block()
+            self.start = state
+
+    def forget_block(self) -> None:
+        """Forget the block: from here on it counts as used up."""
+        self.start, self.place, self.is_fresh = None, BLOCK, False
+        self.block: Any = None  # its words
+        self.key: Any = None  # the state behind them, where it has been asked for
+        self.unit_floats: Any = None  # float32 numbers made of its words, where they have been asked for
+
+    def begin(self) -> None:
+        """Let NumPy's generator begin where this one was told to."""
+        start = self.start
+        if start is None:
+            return
+        if self.bits is None:
+            self.bits = np.random.MT19937(0)
+        if isinstance(start, int):
+            np.random.RandomState(self.bits).seed(start)
+            self.start = None
+            return
+        key, place = start
+        if not 0 < place < BLOCK:
+            self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": BLOCK}}
+            self.start, self.is_fresh = None, not place
+            return
+        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 0}}
+        self.block = self.read_block()
+        self.start, self.key, self.place = None, key, place
+
+    def read_block(self) -> np.ndarray:
+        """Read a block of words from NumPy's generator."""
+        block = self.bits.random_raw(BLOCK).astype(np.uint32)
+        block.flags.writeable = False
+        return block
+
+    def words(self, count: int) -> np.ndarray:
+        """The next words: uint32, not to be modified."""
+        place = self.place
+        if place + count <= BLOCK:
+            if self.block is None:  # count is 0
+                return np.empty(0, np.uint32)
+            self.place = place + count
+            return self.block[place : place + count]
+        self.begin()
+        made = np.empty(count, np.uint32)
+        here = BLOCK - self.place
+        if here:
+            made[: min(here, count)] = self.block[self.place : self.place + count]
+        if here >= count:
+            self.place += count
+            return made
+        end = count - (count - here - 1) % BLOCK - 1  # the last block is kept
+        self.forget_block()
+        if here < end:
+            made[here:end] = self.bits.random_raw(end - here)
+        block = self.read_block()
+        made[end:] = block[: count - end]
+        self.block, self.place = block, count - end
+        return made
+
+    def long_words(self, count: int) -> np.ndarray:
+        """Numbers of 64 bits, each made of two words, the upper one first: uint64."""
+        words = self.words(2 * count)
+        made = words[0::2].astype(np.uint64)
+        made <<= np.uint64(32)
+        made |= words[1::2]
+        return made
+
+    def floats(self, count: int) -> np.ndarray:
+        """Multiples of 2⁻²⁴ in [0, 1), of one word each: float32."""
+        place = self.place
+        if place + count <= BLOCK and self.block is not None:
+            if self.unit_floats is None:
+                self.unit_floats = to_unit_floats(self.block)
+            self.place = place + count
+            return self.unit_floats[place : place + count].copy()
+        return to_unit_floats(self.words(count))
+
+    def doubles(self, count: int) -> np.ndarray:
+        """Multiples of 2⁻⁵³ in [0, 1), of two words each: float64."""
+        words = self.words(2 * count)
+        made = (words[0::2] & np.uint32(0x1FFFFF)).astype(np.float64)
+        made *= 2.0**32
+        made += words[1::2]
+        made *= 2.0**-53
+        return made
+
+
+def to_unit_floats(words: np.ndarray) -> np.ndarray:
+    """The lower 24 bits of words as fractions."""
+    made = (words & np.uint32(0xFFFFFF)).astype(np.float32)
+    made *= np.float32(2.0**-24)
+    return made

@@ -1,0 +1,302 @@
+"""Random variates made of a generator's words, in the way in which torch 2.13 makes them on a CPU: a seed gives its
+numbers. Integers, permutations and choices are equal to torch's; where a logarithm or a cosine is taken, the last digit
+may differ.
+
+Functions draw an array of a shape: (generator, shape, NumPy's dtype, parameters). Large ones are made in pieces that
+stay in the cache. Normal numbers come in pairs (Box and Muller, "A note on the generation of random normal deviates",
+1958), a permutation from swaps (Fisher and Yates; Durstenfeld, "Algorithm 235", 1964), the others from inverse
+distribution functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.aval import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .generators import Generator
+
+PIECE = 1 << 13  # numbers made at once, a multiple of 16
+HALVES = ("float16", "bfloat16")
+SMALL_RANGE = 1 << 28  # whole numbers of ranges below it are made of one word, others of two
+SHORT = 16  # arrays of fewer normal numbers are made pair by pair, from 16 on eight pairs at once
+FEW_SWAPS = 256  # permutations up to this length are made swap by swap
+MANY_SWAPS = (1 << 32) // 20  # permutations of this length and above take two words a swap
+
+
+def make_in_pieces(count: int, numpy: Any, make: Callable[[int], np.ndarray]) -> np.ndarray:
+    """Make an array of this dtype out of pieces make(their length)."""
+    if count <= PIECE:
+        return make(count).astype(numpy, copy=False)
+    made = np.empty(count, numpy)
+    for start in range(0, count, PIECE):
+        part = made[start : start + PIECE]
+        part[...] = make(len(part))
+    return made
+
+
+def scale_and_shift(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
+    """x·scale + shift, rounded once: as processors multiply and add in one step."""
+    if x.dtype == np.float32:
+        return (x * np.float64(scale) + shift).astype(np.float32)
+    if not shift:
+        return x * scale
+    # products of halves are exact (Dekker, "A floating-point technique for extending the available precision", 1971)
+    product = x * scale
+    high, low = split(x)
+    scale_high, scale_low = split(np.float64(scale))
+    error = ((high * scale_high - product) + high * scale_low + low * scale_high) + low * scale_low
+    total = product + shift
+    moved = total - product
+    return total + ((product - (total - moved)) + (shift - moved) + error)
+
+
+def split(x: Any) -> tuple[Any, Any]:
+    """Split numbers into parts of half as many digits."""
+    large = x * 134217729.0  # 2²⁷ + 1
+    high = large - (large - x)
+    return high, x - high
+
+
+# -- continuous ------------------------------------------
+def uniform(rng: Generator, shape: Any, numpy: Any, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+    """Uniform numbers in [low, high): of 53 digits in double precision, and else of 24; the parts of complex ones."""
+    if kind_of(numpy) == "c":
+        part = np.dtype(f"f{numpy.itemsize // 2}")
+        return uniform(rng, (*shape, 2), part, low, high).view(numpy)[..., 0]
+    twister = rng.twister
+    if numpy == np.float64:
+        if low == 0 and high == 1:
+            return make_in_pieces(math.prod(shape), numpy, twister.doubles).reshape(shape)
+        width = high - low
+
+        def make(count: int) -> np.ndarray:
+            return scale_and_shift(twister.doubles(count), width, low)
+
+        return make_in_pieces(math.prod(shape), numpy, make).reshape(shape)
+    if numpy == np.float32 and low == 0 and high == 1:
+        return make_in_pieces(math.prod(shape), numpy, twister.floats).reshape(shape)
+    start, end = np.float32(low), numpy.type(high)
+    width = np.float32(high) - start
+
+    def make_single(count: int) -> np.ndarray:
+        made = scale_and_shift(twister.floats(count), float(width), float(start)).astype(numpy, copy=False)
+        if (
+            numpy != np.float32
+        ):  # what is rounded to the end, which does not belong to the range, is taken to its start
+            made[made == end] = numpy.type(low)
+        return made
+
+    return make_in_pieces(math.prod(shape), numpy, make_single).reshape(shape)
+
+
+def normal(
+    rng: Generator, shape: Any, numpy: Any, mean: Any = 0.0, std: float = 1.0, in_rows: bool = True
+) -> np.ndarray:
+    """Normal numbers. The variance of a complex number is the sum of those of its parts, which both have the mean.
+
+    Args:
+        in_rows: the entries will lie one after the other in memory, row by row: then 16 and more are made eight pairs
+            at once.
+    """
+    if kind_of(numpy) == "c":
+        part = np.dtype(f"f{numpy.itemsize // 2}")
+        return normal(rng, (*shape, 2), part, mean, std * math.sqrt(0.5), in_rows).view(numpy)[..., 0]
+    count = math.prod(shape)
+    if count < SHORT or not in_rows:
+        made = normals_by_pairs(rng, count)
+        if mean != 0 or std != 1:
+            made = scale_and_shift(made, std, mean)
+        return made.astype(numpy).reshape(shape)
+    wide = np.dtype(np.float64 if numpy == np.float64 else np.float32)
+    units = rng.twister.doubles if wide == np.float64 else rng.twister.floats
+    whole = count - count % SHORT
+
+    def make(length: int) -> np.ndarray:
+        made = eight_pairs(units(length))
+        if mean == 0 and std == 1:
+            return made
+        return (
+            scale_and_shift(made, std, mean)
+            if wide == np.float64
+            else made * wide.type(std) + wide.type(mean)
+        )
+
+    made = np.empty(count, numpy)
+    for start in range(0, whole, PIECE):
+        part = made[start : min(start + PIECE, whole)]
+        part[...] = make(len(part))
+    if whole < count:  # the last sixteen are made anew
+        if numpy.name not in HALVES:
+            units(count - whole)
+        made[-SHORT:] = make(SHORT)
+    return made.reshape(shape)
+
+
+def eight_pairs(units: np.ndarray) -> np.ndarray:
+    """Normal numbers of as many uniform ones: of each sixteen, the first eight give radii, the others angles."""
+    rows = units.reshape(-1, 2, 8)
+    radius = 1 - rows[:, 0]
+    np.log(radius, radius)
+    radius *= -2
+    np.sqrt(radius, radius)
+    angle = rows[:, 1] * units.dtype.type(2 * math.pi)
+    made = np.empty_like(rows)
+    np.multiply(radius, np.cos(angle), made[:, 0])
+    np.multiply(radius, np.sin(angle, angle), made[:, 1])
+    return made.reshape(-1)
+
+
+def normals_by_pairs(rng: Generator, count: int) -> np.ndarray:
+    """Normal numbers in double precision. The second one of the last pair is kept, if it is not asked for."""
+    if count < SHORT:
+        return np.array([next_normal(rng) for _ in range(count)], np.float64)
+    made = np.empty(count)
+    start = 0
+    if rng.spare_normal is not None:
+        made[0], rng.spare_normal, start = rng.spare_normal, None, 1
+    while count - start > 1:
+        pairs = min((count - start) // 2, PIECE // 2)
+        units = rng.twister.doubles(2 * pairs)
+        radius, angle = np.sqrt(-2 * np.log1p(-units[1::2])), 2 * math.pi * units[0::2]
+        made[start : start + 2 * pairs : 2] = radius * np.cos(angle)
+        made[start + 1 : start + 2 * pairs : 2] = radius * np.sin(angle)
+        start += 2 * pairs
+    if start < count:
+        made[start] = next_normal(rng)
+    return made
+
+
+def next_normal(rng: Generator) -> float:
+    """One normal number; of each pair, the second one is kept for the next call."""
+    kept = rng.spare_normal
+    if kept is not None:
+        rng.spare_normal = None
+        return kept
+    a, b, c, d = rng.twister.words(4).tolist()
+    return normal_of_pair(rng, to_double(a, b), to_double(c, d))
+
+
+def to_double(upper: int, lower: int) -> float:
+    """The double in [0, 1) of two words."""
+    return ((upper & 0x1FFFFF) << 32 | lower) * 2.0**-53
+
+
+def normal_of_pair(rng: Generator, first: float, second: float) -> float:
+    """The first normal number of a pair of uniform ones; the second is kept."""
+    radius, angle = math.sqrt(-2 * math.log1p(-second)), 2 * math.pi * first
+    rng.spare_normal = radius * math.sin(angle)
+    return radius * math.cos(angle)
+
+
+def by_inverse(inverse: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """The sampler of a distribution by a function of uniform numbers in double precision, and its parameters."""
+
+    def sample(rng: Generator, shape: Any, numpy: Any, *parameters: float) -> np.ndarray:
+        def make(count: int) -> np.ndarray:
+            with np.errstate(divide="ignore"):
+                return inverse(rng.twister.doubles(count), *parameters)
+
+        return make_in_pieces(math.prod(shape), numpy, make).reshape(shape)
+
+    return sample
+
+
+exponential = by_inverse(lambda u, rate: np.log1p(-u) * (-1.0 / rate))
+cauchy = by_inverse(lambda u, median, sigma: median + sigma * np.tan(math.pi * (u - 0.5)))
+geometric = by_inverse(lambda u, p: np.ceil(np.log(u) / math.log1p(-p)))
+
+
+def bernoulli(rng: Generator, shape: Any, numpy: Any, p: float) -> np.ndarray:
+    """1 where a uniform number in double precision is less than p, and 0 elsewhere: its words decide, the lower one
+    only where the upper one is on the edge."""
+    upper, lower = divmod(math.ceil(p * 2.0**53), 1 << 32)
+
+    def make(count: int) -> np.ndarray:
+        words = rng.twister.words(2 * count)
+        high = words[0::2] & np.uint32(0x1FFFFF)
+        made, on_edge = high < upper, high == upper
+        if on_edge.any():
+            made |= on_edge & (words[1::2] < lower)
+        return made
+
+    return make_in_pieces(math.prod(shape), numpy, make).reshape(shape)
+
+
+def log_normal(rng: Generator, shape: Any, numpy: Any, mean: float, std: float) -> np.ndarray:
+    """Numbers whose logarithms are normal."""
+    made = np.exp(scale_and_shift(normals_by_pairs(rng, math.prod(shape)), std, mean))
+    return made.astype(numpy).reshape(shape)
+
+
+# -- whole numbers ------------------------------------------
+def integers(rng: Generator, shape: Any, low: int, count: int, is_long: bool | None = None) -> np.ndarray:
+    """Whole numbers of which there are `count`, from `low` on: int64, with torch's wrapping around.
+
+    Args:
+        is_long: whether each is made of two words; None: where the range is long.
+    """
+    twister = rng.twister
+    if count >= SMALL_RANGE if is_long is None else is_long:
+
+        def make(length: int) -> np.ndarray:
+            words = twister.long_words(length)
+            if count == 1 << 64:
+                return words.view(np.int64)
+            words %= np.uint64(count)
+            words += np.uint64(low % (1 << 64))
+            return words.view(np.int64)
+    else:
+
+        def make(length: int) -> np.ndarray:
+            words = twister.words(length)
+            rest = words - words // np.uint32(count) * np.uint32(count)
+            return rest.astype(np.int64) + low
+
+    return make_in_pieces(math.prod(shape), np.dtype(np.int64), make).reshape(shape)
+
+
+def permutation(rng: Generator, n: int) -> np.ndarray:
+    """The numbers before n after swaps of each with one of itself and those behind it."""
+    if n < 2:
+        return np.arange(n)
+    words = rng.twister.words if n < MANY_SWAPS else rng.twister.long_words
+    drawn = make_in_pieces(n - 1, np.dtype(np.uint32 if n < MANY_SWAPS else np.uint64), words)
+    drawn = drawn % np.arange(n, 1, -1, dtype=drawn.dtype)
+    if n > FEW_SWAPS:
+        return swap_in_turn(np.append(drawn + np.arange(n - 1), n - 1))
+    order = list(range(n))
+    for i, step in enumerate(drawn.tolist()):
+        order[i], order[i + step] = order[i + step], order[i]
+    return np.array(order)
+
+
+def swap_in_turn(targets: np.ndarray) -> np.ndarray:
+    """What 0, 1, 2, … become by the swaps of the places i and targets[i] ≥ i, for each i in turn.
+
+    A place holds its own number until a step aims at it, and then what the last such step i found at its own place i,
+    where the last step before it that aimed at i had brought it. These references are followed to their ends, all at
+    once.
+    """
+    n = len(targets)
+    small = np.int32 if n < 1 << 31 else np.int64
+    by_target = targets << 32 | np.arange(n)  # the steps that aim at each place, in turn
+    by_target.sort()
+    place, step = (by_target >> 32).astype(small), by_target.astype(small)
+    same = np.flatnonzero(place[1:] == place[:-1])
+    before = np.full(n, -1, small)  # the last step before i that aimed at targets[i], or -1
+    before[step[same + 1]] = step[same]
+    source = np.arange(n, dtype=small)  # the last step before i that aimed at i, or i itself
+    ends = np.flatnonzero(place != np.append(place[1:], -1))
+    source[place[ends]] = step[ends]
+    own = np.flatnonzero(targets == np.arange(n))
+    source[own] = np.where(before[own] < 0, own, before[own])
+    while not np.array_equal(further := source[source], source):
+        source = further
+    return np.where(before < 0, targets, source[before])

@@ -1,0 +1,76 @@
+"""torch.nn.attention: which kernel attention may use, of which there is one here, and masks of what precedes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from .._core.tensor import Tensor
+from .._make.creation import ones
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+WARN_FOR_UNFUSED_KERNELS = False
+
+
+class SDPBackend(Enum):
+    """The kernels of torch's for attention."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextmanager
+def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[None]:
+    """Return a context manager in which attention may use certain kernels of torch's: it changes nothing here.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.nn.attention import SDPBackend, sdpa_kernel
+    >>> with sdpa_kernel(SDPBackend.MATH):
+    ...     torch.nn.functional.scaled_dot_product_attention(*[torch.ones(1, 2)] * 3)
+    tensor([[1., 1.]])
+
+    Raises:
+        AssertionError: `backends` are none.
+    """
+    if not all(
+        isinstance(b, SDPBackend) for b in (backends if isinstance(backends, (list, tuple)) else [backends])
+    ):
+        raise AssertionError(
+            "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
+            f"{type(backends).__name__}"
+        )
+    yield
+
+
+def causal_upper_left(*size: int) -> Tensor:
+    """Return the mask by which the first query sees the first key, the second the first two, and so on.
+
+    >>> from fxgrad.compat.nn.attention import causal_upper_left
+    >>> causal_upper_left(2, 3)
+    tensor([[ True, False, False],
+            [ True,  True, False]])
+    """
+    queries, keys = size
+    return ones(queries, keys, dtype=bool).tril()
+
+
+def causal_lower_right(*size: int) -> Tensor:
+    """Return the mask by which the last query sees all keys, the one before all but the last, and so on.
+
+    >>> from fxgrad.compat.nn.attention import causal_lower_right
+    >>> causal_lower_right(2, 3)
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
+    """
+    queries, keys = size
+    return ones(queries, keys, dtype=bool).tril(keys - queries)
+
+
+__all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]

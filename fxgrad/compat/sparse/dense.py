@@ -1,0 +1,129 @@
+"""What dense Tensors answer to the questions for places and entries, and the layouts that are not here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .._core.errors import NotSupportedError, TensorError
+from .._declare.spaces import expose
+from .construction import SparseLayout, absent_layout, sparse_csr, sparse_csr_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .._core.sparse_tensor import SparseTensor
+    from .._core.tensor import Tensor
+
+# The layout that each method is of, in torch's words.
+OF_LAYOUTS = {
+    "sparse coordinate tensor layout": "coalesce indices is_coalesced",
+    "sparse tensor layout": "values",
+    "sparse row compressed tensor layout": "col_indices crow_indices",
+    "sparse column compressed tensor layout": "ccol_indices row_indices",
+}
+LAYOUT_WORDS = {"torch.strided": "Strided", "torch.sparse_coo": "Sparse", "torch.sparse_csr": "SparseCsr"}
+# Operators that torch has for its sparse layouts alone.
+OF_SPARSE = "_indices _nnz _values sparse_resize_ sparse_resize_and_clear_"
+ABSENT_LAYOUTS = ("sparse_csc", "sparse_bsr", "sparse_bsc")
+
+
+def refuse_dense(name: str, words: str) -> None:
+    """Expose a method of sparse Tensors, which the dense ones refuse."""
+
+    def method(self: Tensor, *args: object, **options: object) -> NoReturn:
+        raise TensorError(
+            f"{name} expected {words} but got {LAYOUT_WORDS[str(self.layout)]}", hint="x.to_sparse() has it"
+        )
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Refuse: `{name}` is of Tensors in {words}."
+    expose("method", name)(method)
+
+
+def refuse_backend(name: str) -> None:
+    """Expose a method that torch has for sparse Tensors alone."""
+
+    def method(self: Tensor, *args: object, **options: object) -> NoReturn:
+        raise NotSupportedError(
+            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend.",
+            hint="x.to_sparse() has it",
+        )
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Refuse: `{name}` is of sparse Tensors."
+    expose("method", name)(method)
+
+
+for _words, _names in OF_LAYOUTS.items():
+    for _name in _names.split():
+        refuse_dense(_name, _words)
+for _name in OF_SPARSE.split():
+    refuse_backend(_name)
+
+
+@expose("method")
+def sparse_dim(self: Tensor) -> int:
+    """How many dimensions have places: none of a dense Tensor."""
+    return 0
+
+
+@expose("method")
+def dense_dim(self: Tensor) -> int:
+    """How many dimensions have all their entries: all of a dense Tensor."""
+    return self.ndim
+
+
+# -- layouts that are not here ------------------------------------------
+def expose_absent(layout: str) -> None:
+    """Expose the layout, and the functions that would make Tensors of it, which refuse."""
+    expose(name=layout)(SparseLayout(layout, None))
+
+    def make_refusal(name: str) -> Callable[..., NoReturn]:
+        def refusal(*args: object, **options: object) -> NoReturn:
+            raise absent_layout(name, f"torch.{layout}")
+
+        refusal.__name__ = refusal.__qualname__ = name
+        refusal.__doc__ = f"Refuse: Tensors of the layout torch.{layout} are not here."
+        return refusal
+
+    expose("method", f"to_{layout}")(make_refusal(f"to_{layout}"))
+    expose("function", f"{layout}_tensor")(make_refusal(f"{layout}_tensor"))
+
+
+for _name in ABSENT_LAYOUTS:
+    expose_absent(_name)
+
+
+@expose()
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    *,
+    layout: SparseLayout | None = None,
+    **options: Any,
+) -> SparseTensor:
+    """Make a sparse Tensor from compressed indices.
+
+    Args:
+        compressed_indices, plain_indices: for rows, `crow_indices` and `col_indices` of `sparse_csr_tensor`.
+        values, size, options: see there.
+        layout: `torch.sparse_csr`.
+
+    Raises:
+        TensorError: no layout is given.
+        NotSupportedError: another layout.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.sparse_compressed_tensor([0, 1], [1], [3.0], (1, 2), layout=torch.sparse_csr).to_dense()
+    tensor([[0., 3.]])
+    """
+    if layout is None:
+        raise TensorError(
+            "sparse_compressed_tensor expected sparse compressed tensor layout but got none",
+            hint="layout=torch.sparse_csr",
+        )
+    if layout is not sparse_csr:
+        raise absent_layout("sparse_compressed_tensor", layout)
+    return sparse_csr_tensor(compressed_indices, plain_indices, values, size, **options)

@@ -1,0 +1,112 @@
+"""Running results along an axis, zₖ = zₖ₋₁ ∘ xₖ or zₖ = aₖ·zₖ₋₁ + bₖ, with NumPy's rounding: the steps of a line wait
+for one another, so several lines are worked on at once.
+
+    i32 accumulate(outer, lines, count, (outer step, line step, step, array)…)    returns the exceptions that it raised
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..memory import allocate
+from . import engine, exceptions, math
+from .conv import address
+from .ir import I64, PTR, Function, Type, Value
+from .kernel import ask_kernel
+from .runner import concerns_somebody
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RECURRENCE = "recurrence"
+DTYPES = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))  # that NumPy adds up as they are
+LEAST_ENTRIES = {"auto": 1 << 12, "always": 1}  # from which on a call is worth the preparations
+WIDEST = 256  # entries of a row, from which on NumPy combines whole rows as fast
+ENTRY = 2.0  # nanoseconds that NumPy takes about for a step
+TOGETHER = 8  # lines that are worked on at once
+
+
+def accumulate_function(name: str, element: str, combination: str) -> Function:
+    """Return the function that combines the entries of lines; the last array is that of the results."""
+    count_of_arrays = 3 if combination == RECURRENCE else 2
+    f = Function(name, [I64, I64, I64, *[I64, I64, I64, PTR] * count_of_arrays], "i32")
+    outer, lines, count, *rest = f.arguments
+    arrays = [rest[4 * k : 4 * k + 4] for k in range(count_of_arrays)]
+    type = Type(element)
+
+    def write_lines(block: Value, first: Value, together: int) -> None:
+        begins = [
+            [f.place(pointer, block * far + (first + i) * near, element) for i in range(together)]
+            for far, near, _, pointer in arrays
+        ]
+        results = begins[-1]
+        steps = [step for *_, step, _ in arrays]
+
+        def entries(k: int, place: Value) -> list[Value]:
+            return [f.load(begin, type, place * steps[k]) for begin in begins[k]]
+
+        def keep(values: Sequence[Value], place: Value) -> None:
+            for begin, value in zip(results, values):
+                f.store(value, begin, place * steps[-1])
+
+        if combination == RECURRENCE:
+            carry = [f.constant(0.0, type)] * together
+            with f.loop(count, carry=carry) as loop:
+                factors, sources = (entries(k, loop.index) for k in range(2))
+                loop.update(*(a * z + b for a, z, b in zip(factors, loop.carry, sources)))
+                keep(loop.following, loop.index)
+            return
+        start = entries(0, f.constant(0, I64))
+        keep(start, f.constant(0, I64))
+        with f.loop(count, 1, carry=start) as loop:
+            pairs = zip(loop.carry, entries(0, loop.index))
+            loop.update(*(math.apply(combination, z, x) for z, x in pairs))
+            keep(loop.following, loop.index)
+
+    with exceptions.watch(f) as raised, f.loop(outer) as block:
+        left = lines - ((lines / TOGETHER) * TOGETHER)
+        whole = lines - left
+        with f.loop(whole, step=TOGETHER) as some:
+            write_lines(block.index, some.index, TOGETHER)
+        with f.loop(lines, whole) as one:
+            write_lines(block.index, one.index, 1)
+    f.return_value(raised.value)
+    return f
+
+
+def accumulate_natively(combination: str, *operands: Any, axis: int) -> np.ndarray | None:
+    """Return the running results of arrays of one shape and dtype along an axis, or None where NumPy is to find them.
+
+    `combination` is the name of a primitive of two operands, or RECURRENCE, of which a and b are the operands. The
+    results lie in memory as the last operand does along the axis: forwards or backwards.
+    """
+    last = operands[-1]
+    shape, dtype = last.shape, last.dtype
+    width = prod(shape[axis + 1 :])
+    asked = engine.mode()
+    if asked == "never" or width >= WIDEST or shape[axis] < 2 or last.size < LEAST_ENTRIES[asked]:
+        return None
+    if dtype not in DTYPES or (combination == RECURRENCE and dtype.kind != "f"):
+        return None
+    if any(type(v) is not np.ndarray or v.shape != shape or v.dtype != dtype for v in operands):
+        return None
+    run = ask_kernel(ENTRY * last.size, accumulate_function, dtype, combination)
+    if run is None:
+        return None
+    y = allocate(shape, dtype)
+    if last.strides[axis] < 0:
+        y = y[(*(slice(None),) * axis, slice(None, None, -1))]
+    split = (prod(shape[:axis]), shape[axis], width)
+    arguments: list[int] = []
+    arrays = [*(v if v.flags.aligned else v.copy() for v in operands), y]
+    seen = [v.reshape(split) for v in arrays]
+    for v in seen:
+        far, step, near = (s // dtype.itemsize for s in v.strides)
+        places = (0, far, step) if width == 1 else (far, near, step)
+        arguments += [*places, address(v)]
+    outer, lines = (1, split[0]) if width == 1 else (split[0], width)
+    raised = run(outer, lines, shape[axis], *arguments)
+    return None if raised and concerns_somebody(raised) else y

@@ -1,0 +1,244 @@
+"""The loop of a long short-term memory (Hochreiter and Schmidhuber, 1997) over time as machine code, and the loop back:
+all steps in one call, for sequences of any number, length and size.
+
+    forward:   a += h·W;  o, i, f = σ(−a), g = tanh(a);  c ← f·c + i·g;  y = tanh(c);  h ← o·y
+    back:      v = dc + dh·o·(1 − y²);  d = the cotangents of a;  dc ← v·f;  dh ← d·Wᵀ
+
+Gates stand in the order o, i, f, g, the first three negative; their cotangents in torch's, i, f, g, o. Products are as
+in `products`, of matrices whose lengths are known when they are computed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import engine, math
+from .conv import address, lanes
+from .ir import I64, PTR, Function, Type, Value, fma
+from .kernel import ELEMENTS, ask_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ROWS, VECTORS = 4, 4  # of a block of a product
+STEP, ENTRY = 2e4, 15.0  # nanoseconds that NumPy takes about for a step, and for an entry of a state in it
+LARGEST = 128  # size of a state, beyond which BLAS multiplies faster
+
+NUMBERS = ["steps", "size", "batch", "start", "stride", "multiplies"]
+FORWARD = [*NUMBERS, "counts", "gates", "weight", "states", "cells", "inner"]
+BACK = [*NUMBERS, "has_outer", "counts", "gates", "weight", "cells", "inner", "outer", "d", "dh", "dc"]
+
+
+def declare_arguments(name: str, arguments: Sequence[str]) -> tuple[Function, dict[str, Value]]:
+    """Return a function of numbers and of the addresses that follow "counts", and its arguments by name."""
+    first = arguments.index("counts")
+    f = Function(name, [*[I64] * first, *[PTR] * (len(arguments) - first)])
+    return f, dict(zip(arguments, f.arguments))
+
+
+def write_product(
+    f: Function, element: str, shape: tuple[Value, Value, Value], a: Value, b: Value, c: Value, adds: bool
+) -> None:
+    """Write c = a·b, or what `adds` it to c, of dense matrices; `shape` is (rows, columns, terms)."""
+    rows, columns, terms = shape
+    width = lanes(element)
+    type = Type(element, width)
+
+    def write_block(row: Value, high: int, column: Value, count: int, inside: Value | None) -> None:
+        def load(pointer: Value, place: Value) -> Value:
+            return (
+                f.load(pointer, type, place)
+                if inside is None
+                else f.load_masked(pointer, inside, type, place)
+            )
+
+        places = [(row + i) * columns + column + j * width for i in range(high) for j in range(count)]
+        totals = [load(c, place) if adds else f.constant(0.0, type) for place in places]
+        with f.loop(terms, carry=totals) as k:
+            right = [load(b, k.index * columns + column + j * width) for j in range(count)]
+            left = [
+                f.splat(f.load(a, Type(element), (row + i) * terms + k.index), width) for i in range(high)
+            ]
+            pairs = [(x, y) for x in left for y in right]
+            k.update(*(fma(x, y, total) for (x, y), total in zip(pairs, k.carry)))
+        for place, total in zip(places, k.carry):
+            if inside is None:
+                f.store(total, c, place)
+            else:
+                f.store_masked(total, c, inside, place)
+
+    def write_rows(row: Value, high: int) -> None:
+        wide = VECTORS * width
+        whole = columns - (columns & (wide - 1))
+        with f.loop(whole, step=wide) as j:
+            write_block(row, high, j.index, VECTORS, None)
+        with f.loop(columns, whole, step=width) as j:
+            write_block(row, high, j.index, 1, f.lanes_below(columns - j.index, width))
+
+    whole = rows - (rows & (ROWS - 1))
+    with f.loop(whole, step=ROWS) as i:
+        write_rows(i.index, ROWS)
+    with f.loop(rows, whole) as i:
+        write_rows(i.index, 1)
+
+
+class Row:
+    """Vectors of the entries of rows, those that there are."""
+
+    def __init__(self, f: Function, element: str, size: Value, index: Value):
+        self.f, self.type, self.index = f, Type(element, lanes(element)), index
+        self.inside = f.lanes_below(size - index, self.type.width)
+
+    def load(self, pointer: Value, begin: Value) -> Value:
+        return self.f.load_masked(pointer, self.inside, self.type, begin + self.index)
+
+    def store(self, value: Value, pointer: Value, begin: Value) -> None:
+        self.f.store_masked(value, pointer, self.inside, begin + self.index)
+
+
+def lstm_forward_function(name: str, element: str) -> Function:
+    """Return the function of the loop."""
+    f, given = declare_arguments(name, FORWARD)
+    size, batch = given["size"], given["batch"]
+    width = size * 4
+    with f.loop(given["steps"]) as k:
+        t = given["start"] + k.index * given["stride"]
+        n = f.load(given["counts"], I64, k.index)
+        gates = f.place(given["gates"], t * batch * width, element)
+        inner = f.place(given["inner"], t * batch * size, element)
+        states, cells = (f.place(given[v], k.index * batch * size, element) for v in ("states", "cells"))
+        after = batch * size
+        with f.when(given["multiplies"] > 0):
+            write_product(f, element, (n, width, size), states, given["weight"], gates, adds=True)
+        with f.loop(n) as i, f.loop(size, step=lanes(element)) as j:
+            row, here, begin = Row(f, element, size, j.index), i.index * size, i.index * width
+            places = [begin + size * p for p in range(4)]
+            a = [row.load(gates, place) for place in places]
+            values = [*(math.apply("sigmoid", -x) for x in a[:3]), math.apply("tanh", a[3])]
+            for value, place in zip(values, places):
+                row.store(value, gates, place)
+            output, enter, keep, new = values
+            cell = keep * row.load(cells, here) + enter * new
+            y = math.apply("tanh", cell)
+            row.store(cell, cells, after + here)
+            row.store(y, inner, here)
+            row.store(output * y, states, after + here)
+        with f.loop(batch * size, n * size) as rest:  # of the sequences that have ended
+            for rows in (states, cells):
+                f.store(f.load(rows, Type(element), rest.index), rows, after + rest.index)
+    return f
+
+
+def lstm_back_function(name: str, element: str) -> Function:
+    """Return the function of the loop back, whose first step is the last of the loop."""
+    f, given = declare_arguments(name, BACK)
+    size, batch, dh, dc = (given[v] for v in ("size", "batch", "dh", "dc"))
+    width = size * 4
+    number = Type(element)
+    with f.loop(given["steps"]) as back:
+        k = given["steps"] - 1 - back.index
+        t = given["start"] + k * given["stride"]
+        n = f.load(given["counts"], I64, k)
+        gates, d = (f.place(given[v], t * batch * width, element) for v in ("gates", "d"))
+        inner, outer = (f.place(given[v], t * batch * size, element) for v in ("inner", "outer"))
+        cells = f.place(given["cells"], k * batch * size, element)
+        with f.when(given["has_outer"] > 0), f.loop(batch * size) as i:
+            f.store(f.load(dh, number, i.index) + f.load(outer, number, i.index), dh, i.index)
+        with f.loop(n) as i, f.loop(size, step=lanes(element)) as j:
+            row, here, begin = Row(f, element, size, j.index), i.index * size, i.index * width
+            places = [begin + size * p for p in range(4)]
+            output, enter, keep, new = (row.load(gates, place) for place in places)
+            u, y = row.load(dh, here), row.load(inner, here)
+            v = row.load(dc, here) + u * (output * (1.0 - y * y))
+            slopes = [
+                v * ((1.0 - enter) * enter * new),
+                v * ((1.0 - keep) * keep * row.load(cells, here)),
+                v * (enter * (1.0 - new * new)),
+                u * ((1.0 - output) * output * y),
+            ]
+            for value, place in zip(slopes, places):
+                row.store(value, d, place)
+            row.store(v * keep, dc, here)
+        with f.when(given["multiplies"] > 0):
+            write_product(f, element, (n, size, width), d, given["weight"], dh, adds=False)
+    return f
+
+
+def ask_loop(
+    build: Callable[..., Function], dtype: np.dtype, steps: int, entries: int
+) -> Callable[..., Any] | None:
+    """Return the loop that `build` writes, for so many steps with states of so many entries, or None where NumPy is to
+    take them."""
+    if dtype not in ELEMENTS or engine.mode() == "never":
+        return None
+    return ask_kernel(steps * (STEP + ENTRY * entries), build, dtype)
+
+
+def run_forward(
+    times: range,
+    counts: np.ndarray,
+    gates: np.ndarray,
+    weight: np.ndarray,
+    states: np.ndarray,
+    cells: np.ndarray,
+    inner: np.ndarray,
+) -> bool:
+    """Take the steps of a loop, which fill gates, states, cells and inner; return whether machine code has done so.
+
+    gates (steps, batch, 4·size) hold what the input gives, `weight` is (size, 4·size), `states` and `cells` (steps + 1,
+    batch, size) hold the first ones, `inner` is (steps, batch, size), `counts` how many sequences take each step.
+    """
+    steps, batch, size = inner.shape
+    run = ask_loop(lstm_forward_function, gates.dtype, steps, batch * size)
+    if run is None:
+        return False
+    pointers = list(map(address, (gates, weight, states, cells, inner)))
+    if size <= LARGEST:
+        run(steps, size, batch, times.start, times.step, 1, address(counts), *pointers)
+        return True
+    _, _, *rows, _ = pointers
+    places = [rows_of.strides[0] for rows_of in (states, cells)]
+    for k, t in enumerate(times):
+        n = counts[k]
+        gates[t, :n] += states[k, :n] @ weight
+        here = [pointer + k * step for pointer, step in zip(rows, places)]
+        run(1, size, batch, t, 0, 0, address(counts, k), *pointers[:2], *here, pointers[4])
+    return True
+
+
+def run_back(
+    times: range,
+    counts: np.ndarray,
+    gates: np.ndarray,
+    weight: np.ndarray,
+    cells: np.ndarray,
+    inner: np.ndarray,
+    outer: np.ndarray | None,
+    d: np.ndarray,
+    dh: np.ndarray,
+    dc: np.ndarray,
+) -> bool:
+    """Take the steps back, which fill `d`, the cotangents of what the gates are functions of, and end with those of the
+    first state and cell in `dh` and `dc`; return whether machine code has done so.
+
+    `weight` is (4·size, size), `outer` (steps, batch, size) are the cotangents of the states by time.
+    """
+    steps, batch, size = inner.shape
+    run = ask_loop(lstm_back_function, gates.dtype, steps, batch * size)
+    if run is None:
+        return False
+    pointers = [
+        address(v) for v in (gates, weight, cells, inner, inner if outer is None else outer, d, dh, dc)
+    ]
+    has_outer = int(outer is not None)
+    if size <= LARGEST:
+        run(steps, size, batch, times.start, times.step, 1, has_outer, address(counts), *pointers)
+        return True
+    for k in reversed(range(steps)):
+        n, t = counts[k], times[k]
+        here = [*pointers[:2], address(cells, k), *pointers[3:]]
+        run(1, size, batch, t, 0, 0, has_outer, address(counts, k), *here)
+        dh[:n] = d[t, :n] @ weight
+    return True
