@@ -120,8 +120,7 @@ class AtenNamespace:
     """
 
     def __getattr__(self, name: str) -> AtenOperation:
-        in_place = name.endswith("_") and not name.startswith("_") and name in SPACES["method"]
-        if not in_place and name not in aten_names():
+        if name not in aten_names() and not is_called_by_name(name):
             raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
         return aten_operation(name)
 
@@ -130,6 +129,13 @@ class AtenNamespace:
 
 
 aten = AtenNamespace()
+
+
+def is_called_by_name(name: str) -> bool:
+    """Whether a name is that of a function, or of a method in place, that is carried out under no other name."""
+    if name.startswith("_") or name in COMPUTED_BY:
+        return False
+    return name in SPACES["function"] or (name.endswith("_") and name in SPACES["method"])
 
 
 @cache
