@@ -112,7 +112,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: 
     return stage_switch("switch", index, branches, names, operands)
 
 
-SCALARS = {"iu": "an integer", "iuf": "a number"}
+NUMBER_WORDS = {"iu": "an integer", "iuf": "a number"}
 
 
 def check_scalar(value: Any, what: str, kinds: str = "biufc") -> None:
@@ -121,7 +121,7 @@ def check_scalar(value: Any, what: str, kinds: str = "biufc") -> None:
     aval = aval_of(value)
     if aval.shape or kind_of(aval.dtype) not in kinds:
         raise DTypeError(
-            f"{what} must be {SCALARS.get(kinds, 'a boolean')} without axes, not {aval!r}",
+            f"{what} must be {NUMBER_WORDS.get(kinds, 'a boolean')} without axes, not {aval!r}",
             hint="for a choice in every entry: fnp.where, or fx.vmap of the function" if aval.shape else None,
         )
 

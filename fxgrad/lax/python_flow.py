@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import ops
 from ..core import pytree
 from ..core.errors import StructureError
@@ -39,9 +41,10 @@ def scan_rows(
     f: Callable[[Any, Any], tuple], carry: Any, xs: Any, length: int | None, reverse: bool
 ) -> tuple[Any] | None:
     """Carry a value along the rows of `xs`; None where there are no rows, whose results have a form all the same."""
-    leaves = pytree.leaves(xs)
-    count = len(leaves[0]) if leaves else length
-    if not count or any(len(x) != count for x in leaves):
+    shapes = [np.shape(x) for x in pytree.leaves(xs)]
+    counts = {length} - {None} | {shape[0] if shape else None for shape in shapes}
+    count = counts.pop() if len(counts) == 1 else None
+    if not count:  # also where lengths differ, which is reported elsewhere
         return None
     rows = []
     for i in reversed(range(count)) if reverse else range(count):

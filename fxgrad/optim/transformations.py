@@ -237,9 +237,7 @@ def differentially_private_aggregate(
                 hint="fx.vmap(fx.grad(loss), (None, 0))(params, batch)",
             )
         (count,) = sizes
-        squares = [fnp.sum(ops.square(u), tuple(range(1, u.ndim))) for u in leaves]
-        norms = ops.sqrt(sum(squares[1:], squares[0]))
-        factors = l2_norm_clip / ops.maximum(norms, l2_norm_clip)
+        factors = l2_norm_clip / ops.maximum(per_sample_global_norm(updates), l2_norm_clip)
         following, *keys = random.split(state.key, len(leaves) + 1)
         means = []
         for u, k in zip(leaves, keys):
@@ -253,7 +251,8 @@ def differentially_private_aggregate(
 
 def per_sample_global_norm(updates: PyTree) -> Any:
     """The norms of per-sample gradients: one for each entry of the leading axis."""
-    return ops.sqrt(sum(fnp.sum(ops.square(u), tuple(range(1, u.ndim))) for u in pytree.leaves(updates)))
+    squares = [ops.square(ops.absolute(u)) for u in pytree.leaves(updates)]
+    return ops.sqrt(sum(fnp.sum(s, tuple(range(1, s.ndim))) for s in squares))
 
 
 __all__ = [

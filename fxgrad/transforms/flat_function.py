@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core import pytree
 from ..core.errors import StructureError
-from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, Tracer, ensure_open
+from ..core.interpreter import CURRENT, Context, Interpreter, PrimalTracer, Tracer, ensure_open, use_context
 from ..core.surface import release
 from .arguments import LeafName, admit_or_float0, leaf_path
 
@@ -83,4 +83,6 @@ def strip_tracers(aux: Any, interpreter: Interpreter) -> Any:
             ensure_open(value, "an auxiliary result")
         return value.copy() if type(value) is np.ndarray else release(value)
 
-    return pytree.map(strip_leaf, aux)
+    with use_context(Context(interpreter, CURRENT.get().observer, CURRENT.get().modes)):
+        leaves, structure = pytree.flatten(aux)  # a pullback among them is staged over values of the level
+    return structure.unflatten(list(map(strip_leaf, leaves)))

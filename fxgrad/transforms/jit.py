@@ -222,6 +222,8 @@ class jit:
 
     def __getattr__(self, name: str) -> Any:
         """Attributes that the user has given to the function."""
+        if name == "fun":  # which is not there yet
+            raise AttributeError(name)
         return getattr(self.fun, name)
 
     def __reduce__(self) -> Any:

@@ -112,9 +112,9 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     aux = None
     with opened(interpreter):
         result = fun(*pytree.unflatten(structure, inputs))
-    if has_aux:
-        result, aux = split_aux(result, "vjp")
-    results, out_structure = pytree.flatten(result)
+        if has_aux:
+            result, aux = split_aux(result, "vjp")
+        results, out_structure = pytree.flatten(result)
     pairs = [primal_and_node(interpreter, r) for r in results]
     interpreter.snapshots.clear()
     ys = [admit_or_float0(y, "vjp: a result") for y, _ in pairs]

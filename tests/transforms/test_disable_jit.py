@@ -95,3 +95,9 @@ def test_an_error_is_the_users_own():
         lax.scan(fail, 0.0, X)
     with fx.disable_jit(), pytest.raises(fx.StructureError, match="must return a pair"):
         lax.scan(lambda c, x: c, 0.0, X)
+
+
+@pytest.mark.parametrize("xs, length", [(np.float64(1.0), None), ((X, X[:2]), None), (X, 2)])
+def test_rows_that_do_not_fit_are_the_same_error(xs, length):
+    with fx.disable_jit(), pytest.raises(fx.ShapeError):
+        lax.scan(lambda c, x: (c, x), 0.0, xs, length)

@@ -85,3 +85,31 @@ def test_arguments_that_do_not_fit():
             again(1.0)
         with pytest.raises(TypeError, match="one argument"):
             again(1.0, 2.0)
+
+
+def test_it_may_be_an_auxiliary_result():
+    """Its leaves are then those of the level's primal values, as of all auxiliary results."""
+
+    def f(x):
+        y, p = fx.vjp(lambda a: fnp.sin(a) * x, x)
+        return y, p
+
+    gradient, p = fx.grad(f, has_aux=True)(1.0)
+    same(gradient, np.cos(1.0) + np.sin(1.0))
+    same(p(1.0), (np.cos(1.0),))
+    same(fx.jvp(f, (1.0,), (1.0,), has_aux=True)[2](1.0), (np.cos(1.0),))
+    same(fx.vjp(f, 1.0, has_aux=True)[2](1.0), (np.cos(1.0),))
+    gradients, ps = fx.vmap(fx.grad(f, has_aux=True))(X)
+    same(gradients, np.cos(X) * X + np.sin(X))
+    same(fx.vmap(lambda p: p(1.0)[0])(ps), np.cos(X) * X)
+
+
+def test_it_may_be_the_result_that_is_differentiated():
+    """x ↦ the pullback of sin at x, whose only leaf is cos x: its cotangent has the same structure."""
+    make = lambda x: fx.vjp(fnp.sin, x)[1]  # noqa: E731
+    p, pull = fx.vjp(make, 0.5)
+    same(p(1.0), (np.cos(0.5),))
+    one = fx.tree.map(np.ones_like, p)
+    same(pull(one), (-np.sin(0.5),))
+    p, t = fx.jvp(make, (0.5,), (1.0,))
+    same(fx.tree.leaves(t), [-np.sin(0.5)])
