@@ -21,11 +21,18 @@ _HOMES = {
     "transforms.jvp": ("jvp", "linearize"),
     "transforms.vmap": ("vmap",),
     "transforms.jacobian": ("hessian", "hvp", "jacfwd", "jacobian", "jacrev"),
+    "transforms.curvature": ("LinearOperator", "fisher_product", "ggn_product"),
+    "transforms.jet": ("jet",),
+    "transforms.structured": ("divergence", "hessian_diagonal", "jacobian_diagonal", "laplacian"),
+    "transforms.sparsity": ("sparsity_pattern",),
+    "transforms.coloring": ("Coloring", "color"),
+    "transforms.sparse_matrix": ("SparseMatrix",),
     "transforms.jit": ("closure_convert", "eval_shape", "jit", "make_graph", "make_jaxpr"),
     "transforms.shape_struct": ("ShapeDtypeStruct", "typeof"),
-    "transforms.callback": ("pure_callback",),
+    "transforms.callback": ("io_callback", "pure_callback"),
     "transforms.to_source": ("to_source",),
     "transforms.checkpoint": ("checkpoint", "checkpoint_name", "remat"),
+    "transforms.residuals": ("print_saved_residuals", "saved_residuals"),
     "transforms.debug_nans": ("debug_nans",),
     "transforms.disable_jit": ("disable_jit",),
     "transforms.memory": ("MemoryEstimate", "memory_estimate"),
@@ -33,6 +40,7 @@ _HOMES = {
     "transforms.custom.rules": ("custom",),
     "profiling.profile": ("profile",),
     "core.array_type": ("Array", "block_until_ready"),
+    "numpy.refs": ("Ref", "freeze", "new_ref"),
     "core.aval": ("Aval", "float0"),
     "core.errors": (
         "ArrayConversionError",
@@ -46,6 +54,7 @@ _HOMES = {
         "GraphError",
         "ImmutableError",
         "IndexingError",
+        "MissingLibraryError",
         "NonFiniteError",
         "NonScalarError",
         "NotCheckableError",
@@ -66,14 +75,19 @@ _SUBMODULES = (
     "checkpoint_policies",
     "compat",
     "custom_batching",
+    "custom_derivatives",
     "debug",
+    "experimental",
     "lax",
     "nn",
     "numpy",
     "optim",
+    "per_sample",
     "random",
+    "scipy",
     "testing",
     "tree",
+    "tree_util",
 )
 
 if TYPE_CHECKING:
@@ -81,14 +95,19 @@ if TYPE_CHECKING:
         checkpoint_policies,
         compat,
         custom_batching,
+        custom_derivatives,
         debug,
+        experimental,
         lax,
         nn,
         numpy,
         optim,
+        per_sample,
         random,
+        scipy,
         testing,
         tree,
+        tree_util,
     )
     from .core.array_type import block_until_ready
     from .core.aval import Aval, float0
@@ -104,6 +123,7 @@ if TYPE_CHECKING:
         GraphError,
         ImmutableError,
         IndexingError,
+        MissingLibraryError,
         NonFiniteError,
         NonScalarError,
         NotCheckableError,
@@ -119,18 +139,26 @@ if TYPE_CHECKING:
     from .core.interpreter import Interpreter, Tracer, opened
     from .core.source_info import set_traceback_filtering
     from .core.typing import Array
+    from .numpy.refs import Ref, freeze, new_ref
     from .profiling.profile import profile
-    from .transforms.callback import pure_callback
+    from .transforms.callback import io_callback, pure_callback
     from .transforms.checkpoint import checkpoint, checkpoint_name, remat
+    from .transforms.coloring import Coloring, color
+    from .transforms.curvature import LinearOperator, fisher_product, ggn_product
     from .transforms.custom.jvp_vjp import custom_gradient, custom_jvp, custom_vjp, stop_gradient
     from .transforms.custom.rules import custom
     from .transforms.debug_nans import debug_nans
     from .transforms.disable_jit import disable_jit
     from .transforms.jacobian import hessian, hvp, jacfwd, jacobian, jacrev
+    from .transforms.jet import jet
     from .transforms.jit import closure_convert, eval_shape, jit, make_graph, make_jaxpr
     from .transforms.jvp import jvp, linearize
     from .transforms.memory import MemoryEstimate, memory_estimate
+    from .transforms.residuals import print_saved_residuals, saved_residuals
     from .transforms.shape_struct import ShapeDtypeStruct, typeof
+    from .transforms.sparse_matrix import SparseMatrix
+    from .transforms.sparsity import sparsity_pattern
+    from .transforms.structured import divergence, hessian_diagonal, jacobian_diagonal, laplacian
     from .transforms.to_source import to_source
     from .transforms.vjp import grad, linear_transpose, value_and_grad, vjp
     from .transforms.vmap import vmap
@@ -152,4 +180,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -22,29 +22,35 @@ from typing import Any
 from .core import pytree
 from .core.pytree import (
     LEAF,
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
     IsLeaf,
-    KeyEntry,
-    KeyPath,
     Partial,
     PyTreeDef,
-    SequenceKey,
-    keystr,
     register_pytree_node,
     treedef_tuple,
     unflatten,
 )
+from .core.pytree_keys import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    KeyEntry,
+    KeyPath,
+    SequenceKey,
+    keystr,
+)
 from .core.surface import OBJECTS, with_whole_objects
 
-flatten, flatten_with_path = with_whole_objects(pytree.flatten), with_whole_objects(pytree.flatten_with_path)
-leaves, leaves_with_path = with_whole_objects(pytree.leaves), with_whole_objects(pytree.leaves_with_path)
-map, map_with_path = with_whole_objects(pytree.map), with_whole_objects(pytree.map_with_path)
-structure, broadcast = with_whole_objects(pytree.structure), with_whole_objects(pytree.broadcast)
+flatten = with_whole_objects(pytree.flatten, __name__)
+flatten_with_path = with_whole_objects(pytree.flatten_with_path, __name__)
+leaves = with_whole_objects(pytree.leaves, __name__)
+leaves_with_path = with_whole_objects(pytree.leaves_with_path, __name__)
+map = with_whole_objects(pytree.map, __name__)
+map_with_path = with_whole_objects(pytree.map_with_path, __name__)
+structure = with_whole_objects(pytree.structure, __name__)
+broadcast = with_whole_objects(pytree.broadcast, __name__)
 
 
-@functools.wraps(pytree.is_tree_node)
+@functools.wraps(pytree.is_tree_node, assigned=("__doc__",))
 def is_tree_node(cls: type) -> bool:
     return cls not in OBJECTS and pytree.is_tree_node(cls)
 
@@ -175,6 +181,8 @@ def register_dataclass(
         if data_fields is None or meta_fields is None:
             data_fields, meta_fields = _split_fields(fields)
         wrong = {f.name for f in fields} ^ {*data_fields, *meta_fields}
+        if twice := {*data_fields} & {*meta_fields}:
+            raise ValueError(f"register_dataclass: a field is data or meta, not both: {sorted(twice)}")
         if wrong:
             raise ValueError(
                 f"register_dataclass: data_fields and meta_fields must name each field of "
@@ -397,7 +405,18 @@ def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_
     try:
         subtrees = outer_treedef.flatten_up_to(pytree_to_transpose)
     except ValueError as error:
-        raise StructureError(f"transpose: the tree does not begin as outer_treedef does: {error}") from error
+        flat = leaves(pytree_to_transpose)
+        # The auxiliary data of a class may follow what is in it: then the number of leaves must do.
+        if (
+            inner_treedef is None
+            or "custom node data" not in str(error)
+            or inner_treedef.num_leaves * outer_treedef.num_leaves != len(flat)
+        ):
+            raise StructureError(
+                f"transpose: the tree does not begin as outer_treedef does: {error}"
+            ) from error
+        step = inner_treedef.num_leaves
+        subtrees = [unflatten(inner_treedef, flat[i : i + step]) for i in range(0, len(flat), step or 1)]
     if inner_treedef is None:
         if not subtrees:
             raise StructureError("transpose: outer_treedef has no leaves, so inner_treedef must be given")

@@ -20,6 +20,7 @@ from ..core.interpreter import Tracer
 from ..transforms.arguments import is_float0, path_at_positions, restrict_arguments
 from ..transforms.jit import function_name
 from ..transforms.jvp import instantiate_tangent, jvp
+from ..transforms.sparse_matrix import SparseMatrix
 from ..transforms.vjp import vjp
 from .finite_differences import Comparison, Tolerance, inner, random_direction, random_like, to_host_array
 from .hermitian import with_hermitian_parts
@@ -257,20 +258,28 @@ def flatten_jvp(point: FunctionAtPoint, f_jvp: Callable[[tuple, tuple], Any]) ->
     return jvp_fun
 
 
+def to_block_matrix(block: Any, rows: int, columns: int) -> Any:
+    """Return a block of a Jacobian as a matrix, with a row for each entry of the result."""
+    if isinstance(block, SparseMatrix):
+        block = block.to_scipy()
+    return block if hasattr(block, "tocsr") else to_host_array(block).reshape(rows, columns)
+
+
 def check_jacobian(
     name: str, fun: Callable[..., Any], args: tuple, positions: Sequence[int], blocks: Sequence[Sequence[Any]]
 ) -> None:
     """Check a Jacobian: it has a row of blocks for each leaf of the result, and in it one block for each leaf
-    of the arguments."""
+    of the arguments, which may be sparse: a matrix."""
     point = FunctionAtPoint(name, fun, args, positions)
 
     def jvp_fun(*ts: Any) -> list[Any]:
-        given = [(i, t) for i, t in enumerate(ts) if t is not None]
+        given = [(i, to_host_array(t)) for i, t in enumerate(ts) if t is not None]
         products = [
-            sum(
-                np.tensordot(to_host_array(row[i]), to_host_array(t), to_host_array(t).ndim) for i, t in given
+            np.reshape(
+                sum(to_block_matrix(row[i], aval_of(y).size, t.size) @ t.reshape(-1) for i, t in given),
+                aval_of(y).shape,
             )
-            for row in blocks
+            for row, y in zip(blocks, results)
         ]
         return [p if aval_of(y).dtype.kind == "c" else np.real(p) for p, y in zip(products, results)]
 

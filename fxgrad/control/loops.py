@@ -18,12 +18,12 @@ from ..core.arrays import dtype_in
 from ..core.aval import Aval, aval_of
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
-from ..core.observer import is_stepwise, observed_code
+from ..core.observer import is_stepwise
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..core.snapshot import snapshot_constants
 from ..core.staging import stage
-from ..kernels.codegen.loops import compile_while, run_steps, step_rows
+from ..kernels.codegen.loops import run_steps, step_rows
 from ..passes import optimize
 from ..transforms.subgraphs import (
     Flags,
@@ -49,7 +49,7 @@ from ..transforms.subgraphs import (
     zeros_of_aval,
 )
 from .hoisting import compile_hoisted
-from .recurrence import Recurrence
+from .recurrence import Iteration, Recurrence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ scan_function = cached_on_graph(Recurrence)
 
 @cached_on_graph
 def while_function(body: Graph, cond: Graph, consts: int, max_steps: int | None) -> Any:
-    return compile_while(optimize(cond), optimize(body), consts, max_steps)
+    return Iteration(optimize(cond), optimize(body), consts, max_steps)
 
 
 def scan_kernel(xp: Any) -> Any:
@@ -70,8 +70,12 @@ def scan_kernel(xp: Any) -> Any:
         steps = step_rows(length, count, reverse)
         if xp is np and not is_stepwise():
             body = optimize(body)
-            run = compile_hoisted(body, consts, carry, length) if len(steps) == length else None
-            run = run or scan_function(body, consts, carry)
+            run = scan_function(body, consts, carry)
+            if (
+                len(steps) == length and not run.is_native
+            ):  # what NumPy computes it does for many rows at once
+                hoisted = compile_hoisted(body, consts, carry, length)
+                run = run if hoisted is None or run.ask(length) else hoisted
             return run_steps(run, [(a.shape, a.dtype) for a in body.out_avals[carry:]], length, steps, args)
         fixed, state, xs = split_list(args, consts, carry)
         rows: list[Any] = [[None] * length for _ in body.out_avals[carry:]]
@@ -284,7 +288,7 @@ def freeze_body(body: Graph, consts: int, carry: int) -> Graph:
 def while_kernel(xp: Any) -> Any:
     def run(*args: Any, cond: Graph, body: Graph, consts: int, max_steps: int | None) -> list[Any]:
         if xp is np and not is_stepwise():
-            return observed_code(while_function(body, cond, consts, max_steps))(*args)
+            return while_function(body, cond, consts, max_steps)(*args)
         fixed, state = split_list(args, consts)
         steps = 0
         while steps != max_steps and cond(*fixed, *state)[0]:

@@ -1,38 +1,46 @@
-"""Loops over rows in two forms: as Python, and as machine code once they have run often enough."""
+"""Loops in two forms: as Python, and as machine code once they have run long enough, be it in their first call."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import repeat
+from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
-from ..core.graph import Graph
+from ..core.graph import Equation, Graph, iter_subgraphs
 from ..core.interpreter import CURRENT
 from ..core.observer import observed_code
-from ..kernels.codegen.loops import compile_scan, inline_groups
+from ..kernels.codegen.loops import compile_scan, compile_while, inline_groups
 from ..kernels.group import COMPILATION, ENTRY, OPERATION
+from ..kernels.native import engine
 from ..kernels.native.tier import Tier
 from ..passes import fusion
+from ..passes.fusion import map_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Nanoseconds that NumPy takes for the steps of one call of machine code: between calls Ctrl-C acts.
-UNINTERRUPTED = 1e8
+GUESS = 8  # steps of an inner while loop
+# What takes ten times as long as other operations on a few numbers, and how long, in nanoseconds.
+SLOW = frozenset(
+    {"cholesky", "fold_in", "random_bits", "random_log_gamma", "random_real", "solve", "triangular_solve"}
+)
+CALL = 8e3
+ROUND = 4e6  # nanoseconds that NumPy takes about for the steps after which is asked for machine code
 
 
 class Recurrence:
     """A scan as a function (steps, *consts, *carry, *xs, *ys) → the last carry, like that of `compile_scan`."""
 
-    __slots__ = ("by_numpy", "cost", "native", "tier")
+    __slots__ = ("by_numpy", "carry", "consts", "cost", "native", "tier")
 
     def __init__(self, body: Graph, consts: int, carry: int):
-        body = Graph(
-            body.inputs, body.equations, body.outputs, body.captured, body.name
-        )  # whose cache may keep this
+        body = copy_graph(body)
+        self.consts, self.carry = consts, carry
         self.by_numpy = compile_scan(body, consts, carry)
         self.native: Callable[..., list[Any]] | None = None
-        self.cost = OPERATION + sum(map(step_cost, inline_groups(body).equations))
-        make = partial(compile_loop, body, consts, carry, self.by_numpy, self.cost)
+        self.cost = step_cost(body)
+        make = partial(make_native_scan, body, consts, carry, self.by_numpy)
         self.tier = Tier(make, 2 * COMPILATION, f"a loop of {len(body.equations)} operations")
 
     def __call__(self, steps: range, *operands: Any) -> list[Any]:
@@ -41,23 +49,124 @@ class Recurrence:
             if code is not self.by_numpy:
                 return code(steps, *operands)
         native = self.native
-        if native is None:
-            native = self.native = self.tier.ask(self.cost * len(steps))
-        return (native or self.by_numpy)(steps, *operands)
+        if native is not None:
+            return native(steps, *operands)
+        return self.run_before(steps, operands)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether machine code takes the steps."""
+        return self.native is not None and self.native is not self.by_numpy
+
+    def ask(self, count: int) -> bool:
+        """Return whether machine code is to take so many steps."""
+        if self.native is None:
+            self.native = self.tier.ask(self.cost * count)
+        return self.is_native
+
+    def run_before(self, steps: range, operands: tuple) -> list[Any]:
+        """Take steps in Python until there is machine code."""
+        end = self.consts + self.carry
+        fixed, state, stacks = operands[: self.consts], operands[self.consts : end], operands[end:]
+        count = max(int(ROUND / self.cost), 1)
+        while steps:
+            if self.native is None:
+                self.native = self.tier.ask(self.cost * min(count, len(steps)))
+            if self.native is not None:
+                return self.native(steps, *fixed, *state, *stacks)
+            state, steps = self.by_numpy(steps[:count], *fixed, *state, *stacks), steps[count:]
+        return list(state)
 
 
-def step_cost(equation: Any) -> float:
-    """Return the nanoseconds that NumPy takes about for an equation."""
-    return OPERATION + ENTRY * max([a.aval.size for a in (*equation.inputs, *equation.outputs)])
+class Iteration:
+    """A while loop as a function (*consts, *carry) → the last carry."""
+
+    __slots__ = ("by_numpy", "consts", "cost", "max_steps", "native", "round", "tier")
+
+    def __init__(self, cond: Graph, body: Graph, consts: int, max_steps: int | None):
+        cond, body = copy_graph(cond), copy_graph(body)
+        self.consts, self.max_steps = consts, max_steps
+        self.by_numpy = compile_while(cond, body, consts, None, by_rounds=True)
+        self.native: Callable[..., list[Any] | None] | None = None
+        self.cost = step_cost(cond) + step_cost(body)
+        self.round = max(int(ROUND / self.cost), 1)
+        make = partial(make_native_while, cond, body, consts)
+        self.tier = Tier(make, 2 * COMPILATION, f"a while loop of {len(body.equations)} operations")
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        if CURRENT.get().observer is not None:
+            code = observed_code(self.by_numpy)
+            if code is not self.by_numpy:
+                return code(possible_steps(self.max_steps), *operands)[:-1]
+        if self.native is None and engine.mode() == "always":
+            self.native = self.tier.ask(0.0)
+        fixed, state, left, go_on = operands[: self.consts], operands[self.consts :], self.max_steps, True
+        while go_on and left != 0:
+            if self.native is not None:
+                found = self.native(left, *fixed, *state)
+                return self.by_numpy(possible_steps(left), *fixed, *state)[:-1] if found is None else found
+            count = self.round if left is None else min(left, self.round)
+            steps = iter(range(count))
+            *state, go_on = self.by_numpy(steps, *fixed, *state)
+            self.native = self.tier.ask(self.cost * (count - length_hint(steps)))
+            left = None if left is None else left - count
+        return list(state)
 
 
-def compile_loop(
-    body: Graph, consts: int, carry: int, by_numpy: Callable[..., list[Any]], cost: float
+def possible_steps(most: int | None) -> Any:
+    """Return what has an item for each step that may be taken."""
+    return repeat(None) if most is None else range(most)
+
+
+def copy_graph(graph: Graph) -> Graph:
+    """Return a Graph for what is kept in the cache of the original."""
+    return Graph(graph.inputs, graph.equations, graph.outputs, graph.captured, graph.name)
+
+
+def step_cost(graph: Graph) -> float:
+    """Return the nanoseconds that NumPy takes about for the equations of a Graph, and for a step of a loop."""
+    return OPERATION + sum(map(equation_cost, inline_groups(graph).equations))
+
+
+def equation_cost(equation: Equation) -> float:
+    """Return the nanoseconds that NumPy takes about for an equation. Nobody knows how many steps a while loop takes."""
+    inner = sum(step_cost(graph) for _, graph in iter_subgraphs(equation.params))
+    steps = equation.params.get("length", GUESS if equation.primitive.name == "while_loop" else 1)
+    call = CALL if equation.primitive.name in SLOW else OPERATION
+    return inner * steps + call + ENTRY * max([a.aval.size for a in (*equation.inputs, *equation.outputs)])
+
+
+def gather(graph: Graph) -> Graph:
+    """Return a Graph whose groups are of values in memory, and those in it as well."""
+    from ..kernels.native.steps import HELD
+
+    single = inline_groups(graph)
+    equations = []
+    for e in single.equations:
+        params = {key: map_graphs(value, gather) for key, value in e.params.items()}
+        equations.append(Equation(e.primitive, e.inputs, e.outputs, params, e.site, e.quiet))
+    single = Graph(single.inputs, equations, single.outputs, single.captured, single.name)
+    return fusion.gather_groups(single, HELD + 1)
+
+
+def make_native_scan(
+    body: Graph, consts: int, carry: int, by_numpy: Callable[..., list[Any]]
 ) -> Callable[..., list[Any]]:
     """Return a scan as machine code, or `by_numpy` where that is not possible."""
     from ..kernels.native import recurrence
 
-    body = fusion.gather_groups(inline_groups(body))
-    if not recurrence.admits(body):
+    body = gather(body)
+    if not recurrence.admits(body, consts):
         return by_numpy
-    return recurrence.make_loop(body, consts, carry, by_numpy, max(int(UNINTERRUPTED / cost), 1))
+    return recurrence.make_scan(body, consts, carry, by_numpy)
+
+
+def make_native_while(cond: Graph, body: Graph, consts: int) -> Callable[..., list[Any] | None]:
+    """Return a while loop (most steps, *consts, *carry) → the last carry as machine code. It gives None where NumPy
+    has to compute it."""
+    from ..kernels.native import recurrence
+
+    cond, body = gather(cond), gather(body)
+    if not recurrence.admits(body, consts, cond):
+        return lambda *operands: None
+    return recurrence.make_while(cond, body, consts)

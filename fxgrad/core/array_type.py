@@ -9,6 +9,7 @@ import numpy as np
 from . import pytree
 from .arrays import cuda_library, namespace_of
 from .interpreter import Tracer
+from .surface import is_box
 
 T = TypeVar("T")
 
@@ -17,7 +18,7 @@ class ArrayMeta(type):
     """The class of `Array`, which knows its instances by what they are."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        if isinstance(instance, np.ndarray | np.generic | Tracer):
+        if isinstance(instance, np.ndarray | np.generic | Tracer) or is_box(instance):
             return True
         return not isinstance(instance, type) and namespace_of(instance) is not None
 

@@ -83,9 +83,10 @@ def evaluate(primitive: Any, args: Any, params: dict) -> Any:
         args = [xp.asarray(a) if type(a) in PLAIN and type(a) not in SCALARS else a for a in args]
     kernels = primitive.__dict__.setdefault("foreign_kernels", {})
     if xp not in kernels:
-        if primitive.make_kernel is None:
+        kernel = None if primitive.make_kernel is None else primitive.make_kernel(xp)
+        if kernel is None:
             raise UnsupportedError(f"{primitive.name} has no kernel for {xp.__name__}")
-        kernels[xp] = primitive.make_kernel(xp)
+        kernels[xp] = kernel
     return kernels[xp](*args, **params)
 
 

@@ -29,6 +29,10 @@ class FxgradError(Exception):
     that is evaluated gives the line at which the failing equation was traced.
     """
 
+    _plain_values_needed = (
+        False  # whether plain values are needed where there are traced ones, as in SciPy's code
+    )
+
     def __init__(
         self,
         message: str,
@@ -38,6 +42,9 @@ class FxgradError(Exception):
         site: source_info.Site | None = None,
     ):
         super().__init__(message)
+        namespace = source_info.namespace_of_scipy() if self._plain_values_needed else None
+        if namespace is not None:
+            hint = f"fxgrad.scipy.{namespace}: its functions, which have SciPy's names, take traced values"
         self.hint = hint
         self.chain = describe_chain() if chain is None else chain
         self.site = source_info.user_frame() if site is None else site
@@ -194,6 +201,8 @@ class ConcretizationError(FxgradError, TypeError):
     array([1., 2.])
     """
 
+    _plain_values_needed = True
+
 
 class ArrayConversionError(FxgradError, TypeError):
     """A traced value that was to become, or to be stored in, a plain NumPy array.
@@ -216,6 +225,8 @@ class ArrayConversionError(FxgradError, TypeError):
     >>> print(fx.grad(lambda x: fnp.stack([x, 0.0 * x]).sum())(1.0))
     1.0
     """
+
+    _plain_values_needed = True
 
 
 class ImmutableError(FxgradError, TypeError):
@@ -421,6 +432,20 @@ class UnboundAxisError(FxgradError, NameError):
 
     >>> fx.vmap(lambda x: x - fx.lax.pmean(x, "batch"), axis_name="batch")(fnp.array([1.0, 3.0]))
     array([-1.,  1.])
+    """
+
+
+class MissingLibraryError(FxgradError, ImportError):
+    """A library that is no requirement of this one and is not installed; the hint names the extra that brings it.
+
+    >>> from fxgrad.core.library import load_library
+    >>> load_library("no_such_library", "scipy", "fxgrad.scipy")
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.MissingLibraryError: ...
+
+    >>> load_library("math", "scipy", "fxgrad.scipy").__name__
+    'math'
     """
 
 

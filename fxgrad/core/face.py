@@ -58,6 +58,9 @@ class LazyPackage(ModuleType):
             return  # a part was imported
         super().__setattr__(name, value)
 
+    def __reduce__(self) -> Any:  # as part of a function that is pickled with what it refers to
+        return import_module, (self.__name__,)
+
 
 def load_attribute(package: LazyPackage, name: str) -> Any:
     """Load the attribute of this name, which the package has not had yet."""
@@ -84,13 +87,13 @@ def load_attribute(package: LazyPackage, name: str) -> Any:
 
 
 def list_names(package: LazyPackage) -> list[str]:
-    """List the names of a lazy package."""
+    """List the public names of a lazy package, with its submodules unless these are the families of its functions."""
     from pkgutil import iter_modules
 
-    for part in package._parts:
-        load(package, part)
-    submodules = (part.name for part in iter_modules(package.__path__))
-    return sorted({*vars(package), *package._homes, *submodules})
+    names = {name for name in vars(package) if name.startswith("__")} | {*load_attribute(package, "__all__")}
+    if package._homes or package._parts == ("_surface",):
+        names |= {*vars(package), *(part.name for part in iter_modules(package.__path__))}
+    return sorted(name for name in names if name.startswith("__") or not name.startswith("_"))
 
 
 def has_submodule(package: LazyPackage, name: str) -> bool:

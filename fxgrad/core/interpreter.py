@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from . import errors, source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
@@ -20,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .primitive import Primitive
+    from .typing import P, R
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
 # Types that may be operands as they are: plain values, tracers (added on definition), arrays of other libraries.
 VALUES: set[type] = set(PLAIN)
@@ -163,10 +164,23 @@ CURRENT: ContextVar[Context] = ContextVar("fxgrad", default=EVAL)
 from_sequence: Callable[[Any], Any] | None = None
 
 
+def holds_objects(value: Any) -> bool:
+    """Whether a value is an array of objects, which NumPy makes of traced values: `np.array([x, y])`."""
+    return type(value) is np.ndarray and value.dtype.hasobject
+
+
+def read_objects(entries: np.ndarray) -> Any:
+    """Return the array of the numbers and traced values that an array of objects holds; itself where it holds none that
+    are traced."""
+    if not any(isinstance(entry, Tracer) for entry in entries.flat):
+        return entries
+    return from_sequence(entries.tolist()) if entries.ndim else entries[()]  # type: ignore[misc]
+
+
 def as_value(value: Any, what: object = "an operand") -> Any:
     """Convert an operand to an array, scalar or tracer; sequences and other array-likes are converted as NumPy does."""
     if type(value) in VALUES:
-        return value
+        return read_objects(value) if holds_objects(value) else value
     if isinstance(value, list | tuple):
         return from_sequence(value)  # type: ignore[misc]
     from . import arrays  # which admits tracers as they are
@@ -236,10 +250,11 @@ class Tracer:
     protocols are attached by `fxgrad.numpy.methods`.
 
     `radicand`, where set, gives the value of which this one is the root (`sqrt(s)`, `norm(x)`): squaring it can
-    then use the exact derivative (see `ops.elementwise.square`).
+    then use the exact derivative (see `ops.elementwise.square`). `shown`, where set, is the value of which NumPy would
+    give this one as a view.
     """
 
-    __slots__ = ("__weakref__", "interpreter", "radicand")
+    __slots__ = ("__weakref__", "interpreter", "radicand", "shown")
     interpreter: Interpreter
     serial: Any = None  # the number of the step that made it, where steps are numbered
     is_differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose

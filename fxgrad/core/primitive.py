@@ -24,7 +24,7 @@ from .interpreter import (
     is_plain,
     named_axes,
 )
-from .surface import call_on_values, first_object
+from .surface import first_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -173,10 +173,10 @@ class HigherOrder(Primitive):
 def bind(primitive: Primitive, args: tuple, params: dict) -> Any:
     """Hand the operation to the current interpreter, after turning foreign operands (lists, …) into values."""
     for a in args:
-        if type(a) not in VALUES:
+        if a.dtype.hasobject if type(a) is np.ndarray else type(a) not in VALUES:
             held = first_object(args)
             if held is not None:
-                return call_on_values(held, primitive.call, args, params)
+                return held.__fxgrad_call__(primitive.call, args, params)
             args = tuple([as_value(a) for a in args])
             break
     try:

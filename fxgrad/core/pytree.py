@@ -23,6 +23,15 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any, NamedTuple, Self
 
+from .pytree_keys import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    KeyPath,
+    SequenceKey,
+    keystr,
+)
+
 NAMESPACE = "fxgrad"
 IsLeaf = Callable[[Any], bool]
 
@@ -63,7 +72,7 @@ class _Optree:
         # optree warns where its own view of a namedtuple is replaced, which is what the user asks for.
         quiet = warnings.catch_warnings(action="ignore") if issubclass(cls, tuple) else nullcontext()
         with quiet:
-            optree.register_pytree_node(cls, node.flatten, node.unflatten, namespace=NAMESPACE)
+            optree.register_pytree_node(cls, _checked(cls, node.flatten), node.unflatten, namespace=NAMESPACE)
 
     def __getattr__(self, name: str) -> Any:
         with _registry_lock:
@@ -78,6 +87,23 @@ class _Optree:
         value = getattr(optree, name)
         setattr(self, name, value)
         return value
+
+
+def _checked(cls: type, flatten_func: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that flattens instances of a class, and raises StructureError unless it gives what it must."""
+
+    def flatten_instance(node: Any) -> Any:
+        found = flatten_func(node)
+        if isinstance(found, tuple | list) and 2 <= len(found) <= 3 and isinstance(found[0], Iterable):
+            return found
+        from .errors import StructureError
+
+        raise StructureError(
+            f"the function that flattens {cls.__module__}.{cls.__qualname__} returned {found!r}",
+            hint="a pair (children, auxiliary), as register_pytree_node says",
+        )
+
+    return flatten_instance
 
 
 _optree = _Optree()
@@ -323,77 +349,6 @@ def _matching_subtrees(
 
 
 # ------------------------------------------------------------------------------------------------------ paths
-
-
-class KeyEntry:
-    """One step of a path. A subclass names its one slot, which is also how the key is made and shown."""
-
-    __slots__: tuple[str, ...] = ()
-
-    def __init__(self, value: Any):
-        setattr(self, self.__slots__[0], value)
-
-    @property
-    def _value(self) -> Any:
-        return getattr(self, self.__slots__[0])
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._value == self._value
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._value))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.__slots__[0]}={self._value!r})"
-
-    def __str__(self) -> str:
-        return f"[{self._value!r}]"
-
-
-class DictKey(KeyEntry):
-    """The step to the entry `key` of a dict."""
-
-    __slots__ = __match_args__ = ("key",)
-
-
-class SequenceKey(KeyEntry):
-    """The step to the item `idx` of a tuple, list or deque."""
-
-    __slots__ = __match_args__ = ("idx",)
-
-
-class GetAttrKey(KeyEntry):
-    """The step to the attribute `name` of an object, or to the field `name` of a namedtuple."""
-
-    __slots__ = __match_args__ = ("name",)
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-
-class FlattenedIndexKey(KeyEntry):
-    """The step to the child number `key` of an object whose class was registered without keys."""
-
-    __slots__ = __match_args__ = ("key",)
-
-    def __str__(self) -> str:
-        return f"[<flat index {self.key}>]"
-
-
-KeyPath = tuple[Any, ...]
-
-
-def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
-    """A path as text: as the Python expression that follows it, or with `simple=True` as bare names.
-
-    >>> import fxgrad as fx
-    >>> path = (fx.tree.DictKey("layers"), fx.tree.SequenceKey(0), fx.tree.GetAttrKey("w"))
-    >>> fx.tree.keystr(path)
-    "['layers'][0].w"
-    >>> fx.tree.keystr(path, simple=True, separator="/")
-    'layers/0/w'
-    """
-    return separator.join(str(key._value if simple and isinstance(key, KeyEntry) else key) for key in keys)
 
 
 def _flatten_one_level(node: Any) -> tuple[list[Any], Any]:

@@ -50,7 +50,7 @@ class _CodeKinds(dict):
 
 def _glue_prefixes() -> list[str]:
     """Return the path prefixes of code that stands between the user and this library and belongs to neither."""
-    folders = [sys.modules[name].__path__ for name in ("numpy", "optree") if name in sys.modules]
+    folders = [sys.modules[name].__path__ for name in ("numpy", "optree", "scipy") if name in sys.modules]
     return [path + os.sep for paths in folders for path in paths] + [contextlib.__file__, functools.__file__]
 
 
@@ -134,6 +134,19 @@ def user_frame(depth: int = 1) -> Site:
             break
         frame = outer
     return Site(frame.f_code, frame.f_lasti)
+
+
+def namespace_of_scipy() -> str | None:
+    """Return the namespace of the function of SciPy's that the user's innermost line calls, if it calls one."""
+    if "scipy" not in sys.modules:
+        return None
+    folder, found = os.path.dirname(str(sys.modules["scipy"].__file__)) + os.sep, None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and code_kinds[frame.f_code.co_filename]:
+        if frame.f_code.co_filename.startswith(folder):
+            found = frame.f_code.co_filename.removeprefix(folder).partition(os.sep)[0]
+        frame = frame.f_back
+    return found if found is not None and not found.startswith("_") else None
 
 
 def user_stacklevel() -> int:

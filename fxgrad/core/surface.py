@@ -33,6 +33,7 @@ class SurfaceObject:
     """The base of the objects of a surface."""
 
     __slots__ = ()
+    is_box = False  # whether it is written into in NumPy's way
 
     def __init_subclass__(cls) -> None:
         OBJECTS.add(cls)
@@ -52,8 +53,17 @@ class SurfaceObject:
         """Return the object that stands for an array or a tracer. What is `shared` belongs to another object."""
         raise NotImplementedError
 
+    def __fxgrad_call__(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """Call a function of this library, to which this object is the first that is given."""
+        return call_on_values(self, function, args, kwargs)
+
 
 is_object = SurfaceObject.__instancecheck__  # at C's speed
+
+
+def is_box(value: Any) -> bool:
+    """Whether a value is an array that can be written into under transforms (see `numpy.boxes`)."""
+    return is_object(value) and value.is_box
 
 
 def make_object(kind: type[SurfaceObject], value: Any, shared: bool = False) -> Any:
@@ -85,8 +95,8 @@ def call_on_values(like: SurfaceObject, function: Callable[..., Any], args: Any,
     return pytree.map(lambda y: make_object(type(like), y, id(y) in taken), function(*args, **kwargs))
 
 
-def with_whole_objects(function: F) -> F:
-    """Return a function of `core.pytree` to which objects are leaves, as they are to users."""
+def with_whole_objects(function: F, module: str) -> F:
+    """Return a function of `core.pytree` to which objects are leaves, as they are to the users of `module`."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     place = names.index("is_leaf") if "is_leaf" in names else sys.maxsize
@@ -106,6 +116,7 @@ def with_whole_objects(function: F) -> F:
             kwargs["is_leaf"] = is_leaf
         return function(*args, **kwargs)
 
+    over_whole_objects.__module__ = module  # where pickle finds it
     return over_whole_objects  # type: ignore[return-value]
 
 
@@ -115,7 +126,7 @@ def takes_objects(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         held = first_object((*args, *kwargs.values())) if OBJECTS else None
-        return function(*args, **kwargs) if held is None else call_on_values(held, function, args, kwargs)
+        return function(*args, **kwargs) if held is None else held.__fxgrad_call__(function, args, kwargs)
 
     return call  # type: ignore[return-value]
 

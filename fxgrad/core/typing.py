@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 Array: TypeAlias = Any  # an array of NumPy or of another library, or a traced value
 ArrayLike: TypeAlias = Any  # what becomes one: also numbers, and nested sequences of them
@@ -11,3 +11,8 @@ Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
 PyTree: TypeAlias = Any  # arrays in nested containers
 Shape: TypeAlias = Any  # a size, or a tuple of sizes
 Axis: TypeAlias = Any  # an axis, a tuple of axes, or None for all
+
+# Of the functions that transforms take, and return.
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")

@@ -7,6 +7,10 @@ and the rest is composition:
 
     per_sample_gradients = fx.vmap(fx.grad(loss), in_axes=(None, 0, 0))
 
+Training needs no more than the sum of the clipped gradients, which is there without writing them out:
+
+    total = fx.per_sample.clipped_sum(loss, 1.0)(params, images, labels)
+
 The data are 1797 hand-written digits that come with the package; nothing is downloaded.
 """
 
@@ -65,32 +69,16 @@ def loss(params: Params, image, label):
 per_sample_gradients = fx.vmap(fx.grad(loss), in_axes=(None, 0, 0))
 
 
-def norm(gradient: Params):
-    """Return the length of one gradient, over all the parameters together."""
-    return fnp.sqrt(sum(fnp.sum(leaf**2) for leaf in fx.tree.leaves(gradient)))
-
-
 def gradient_norms(params: Params, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the length of the gradient of each sample."""
-    return np.asarray(fx.vmap(norm)(per_sample_gradients(params, images, labels)))
+    """Return the length of the gradient of each sample, over all the parameters together."""
+    return np.asarray(fx.per_sample.norms(loss)(params, images, labels))
 
 
-def clip_to_norm(gradient: Params, bound: float) -> Params:
-    """Scale one gradient down to the length `bound` if it is longer."""
-    scale = bound / fnp.maximum(norm(gradient), bound)
-    return fx.tree.map(lambda leaf: leaf * scale, gradient)
-
-
-def private_mean(gradients: Params, bound: float, noise: float, count: int, rng: np.random.Generator):
-    """Return the mean of per-sample gradients, each clipped, with Gaussian noise of `noise` times the
-    clipping norm.
-
-    `count` is the *expected* number of samples: the actual one would tell something about the data.
-    """
-    clipped = fx.vmap(clip_to_norm, in_axes=(0, None))(gradients, bound)
-    return fx.tree.map(
-        lambda leaf: (leaf.sum(axis=0) + rng.normal(0.0, noise * bound, leaf.shape[1:])) / count, clipped
-    )
+def private_sum(params: Params, images, labels, bound: float, noise: float, rng: np.random.Generator):
+    """Return the sum of per-sample gradients, each clipped to the norm `bound`, with Gaussian noise of `noise` times
+    that norm."""
+    total = fx.per_sample.clipped_sum(loss, bound)(params, images, labels)
+    return fx.tree.map(lambda leaf: leaf + rng.normal(0.0, noise * bound, leaf.shape), total)
 
 
 class Data(NamedTuple):
@@ -157,13 +145,15 @@ def train(data: Data, settings: Settings, title: str = "", progress: bool = True
     rng = np.random.default_rng(settings.seed)
     params, count = init(rng), len(data.labels)
     steps, measured, accuracies = settings.steps(count), [], []
+    # By the *expected* number of samples: the actual one would tell something about the data.
+    rate = settings.lr / settings.batch
     with tqdm(total=steps, desc=title, disable=not progress, unit="step") as bar:
         for step in range(1, steps + 1):
             # Each sample takes part with the same probability, independently: what the privacy bound assumes.
             chosen = rng.random(count) < settings.batch / count
-            gradients = per_sample_gradients(params, data.images[chosen], data.labels[chosen])
-            mean = private_mean(gradients, settings.clip, settings.noise, settings.batch, rng)
-            params = fx.tree.map(lambda p, g: p - settings.lr * g, params, mean)
+            batch = data.images[chosen], data.labels[chosen]
+            total = private_sum(params, *batch, settings.clip, settings.noise, rng)
+            params = fx.tree.map(lambda p, g: p - rate * g, params, total)
             if step % 10 == 0 or step == steps:
                 test_loss, accuracy = evaluate(params, data.test_images, data.test_labels)
                 bar.set_postfix_str(f"loss {test_loss:.2f}, accuracy {accuracy:.1%}", refresh=False)

@@ -454,3 +454,32 @@ def is_definite(a: np.ndarray) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+# -- banded systems ------------------------------------------
+def solve_banded(ab: np.ndarray, b: np.ndarray, lower: int, upper: int) -> np.ndarray:
+    """Return X with AX = B for banded matrices, whose entry (i, j) is entry (upper + i − j, j) of `ab`."""
+    library, dtype = find_library(), np.result_type(ab, b)
+    if library is None:
+        return np.linalg.solve(dense_of_band(ab, lower, upper), b)
+    *batch, n, k = b.shape
+    x = np.array(np.swapaxes(b, -1, -2), dtype, order="C")
+    height = 2 * lower + upper + 1
+    packed = np.zeros((*batch, n, height), dtype)
+    packed[..., lower:] = np.swapaxes(ab, -1, -2)
+    if x.size:
+        for one, right in stacked(packed, x):
+            rows = np.zeros(n, library.integer)
+            if library.call("gbsv", dtype, n, lower, upper, k, one, height, rows, right, n):
+                raise np.linalg.LinAlgError("singular matrix")  # as SciPy says it
+    return np.ascontiguousarray(np.swapaxes(x, -1, -2))
+
+
+def dense_of_band(ab: np.ndarray, lower: int, upper: int) -> np.ndarray:
+    """Return the matrices whose diagonals are the rows of `ab`."""
+    n = ab.shape[-1]
+    a = np.zeros((*ab.shape[:-2], n, n), ab.dtype)
+    for offset in range(-min(lower, n - 1), min(upper, n - 1) + 1):
+        j = np.arange(max(offset, 0), n + min(offset, 0))
+        a[..., j - offset, j] = ab[..., upper - offset, j]
+    return a

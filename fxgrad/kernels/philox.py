@@ -8,6 +8,7 @@ second word of the key is the *domain*, which tells uses of one key apart. Count
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,17 @@ MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 ROUNDS = 10
 CHUNK = 1 << 14  # entries at a time, so that intermediate results stay in the processor's cache
+FIRST = 64  # draws that NumPy makes in any case: machine code takes longer to load
+DRAWS = itertools.count()
+
+
+def native_streams() -> Any:
+    """Return the module that draws by machine code, or None where the array library is to draw."""
+    if next(DRAWS) < FIRST:
+        return None
+    from .native import streams  # which needs what stands here, and is used only later
+
+    return streams
 
 
 def multiply_high(x: Any, y: Any) -> Any:

@@ -33,6 +33,11 @@ def sampler(function: Callable[..., Any]) -> Callable[[Any], Callable]:
             if any(kind_of(aval_of(p).dtype) == "c" for p in arrays):
                 raise DTypeError("the parameters of a distribution are real numbers, not complex ones")
             key, shape = xp.asarray(key), arrays[0].shape
+            streams = philox.native_streams() if xp is np and function is sample_log_gamma else None
+            if streams is not None:
+                drawn = streams.draw_log_gamma(key, arrays[0])
+                if drawn is not None:
+                    return drawn[()]
             count = math.prod(shape[key.ndim :])
             keys = xp.broadcast_to(xp.reshape(key, (-1, 1)), (math.prod(key.shape), count))
             index = xp.broadcast_to(xp.arange(count, dtype=xp.uint64), keys.shape)

@@ -13,10 +13,12 @@ from ..core.face import LazyPackage
 from ..numpy import methods, protocol  # traced values behave like arrays
 
 if TYPE_CHECKING:
+    from . import linalg
     from .associative import *
     from .collectives import *
     from .control import *
     from .convolution import *
+    from .gather_scatter import *
     from .operations import *
     from .reductions import *
     from .shaping import *
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 
 # Those that programs use most come first: a name is looked for in one after another.
 _FAMILIES = (
-    "control", "operations", "reductions", "shaping", "sorting", "convolution", "windows", "associative", "collectives",
-    "solves", "special",
+    "control", "operations", "reductions", "shaping", "sorting", "convolution", "windows", "gather_scatter",
+    "associative", "collectives", "solves", "special",
 )  # fmt: skip
 
-LazyPackage.of(__name__, parts=_FAMILIES)
+LazyPackage.of(__name__, parts=_FAMILIES, listed=("linalg",))

@@ -24,18 +24,19 @@ from ..core.surface import join_structures
 from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path
 from ..transforms.disable_jit import is_jit_disabled
+from ..transforms.subgraphs import close_graphs
 from ..transforms.vmap import vmap
 from . import python_flow
 from .functions import (
     StagedFunction,
     cast_to_aval,
-    close_graphs,
     flatten_arguments,
     join_avals,
     mismatch_error,
     stage_loop_body,
     unshare_if_plain,
 )
+from .refs import inside_body, lift_refs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,7 +127,23 @@ def check_scalar(value: Any, what: str, kinds: str = "biufc") -> None:
         )
 
 
-def stage_switch(
+def switch_with_refs(
+    refs: Any, values: Any, place: str, index: Any, functions: Sequence[Callable], names: Any, operands: tuple
+) -> Any:
+    """As `stage_switch`, for functions that use references."""
+
+    def carry(function: Callable) -> Callable:
+        def branch(held: Any, *given: Any) -> Any:
+            with inside_body(refs, held) as after:
+                result = function(*given)
+            return result, after
+
+        return branch
+
+    return stage_switch_only(place, index, [carry(f) for f in functions], names, (values, *operands))
+
+
+def stage_switch_only(
     place: str, index: Any, functions: Sequence[Callable], names: Sequence[str], operands: tuple
 ) -> Any:
     """Stage the functions, and return the result of the one that the index says."""
@@ -196,7 +213,30 @@ def while_loop(
     return stage_while("while_loop", cond_fun, body_fun, init_val, max_steps)
 
 
-def stage_while(
+def while_with_refs(
+    refs: Any,
+    values: Any,
+    place: str,
+    cond_fun: Callable,
+    body_fun: Callable,
+    init: Any,
+    max_steps: Any = None,
+) -> Any:
+    """As `stage_while`, for functions that use references."""
+
+    def goes_on(state: tuple) -> Any:
+        with inside_body(refs, state[1]):
+            return cond_fun(state[0])
+
+    def step(state: tuple) -> tuple:
+        with inside_body(refs, state[1]) as after:
+            result = body_fun(state[0])
+        return result, after
+
+    return stage_while_only(place, goes_on, step, (init, values), max_steps)
+
+
+def stage_while_only(
     place: str, cond_fun: Callable, body_fun: Callable, init_val: Any, max_steps: int | None = None
 ) -> Any:
     """Stage the functions of a while loop, and run it."""
@@ -327,11 +367,29 @@ def scan(
     return stage_scan("scan: f", f, init, xs, length, reverse)
 
 
-def stage_scan(
+def scan_with_refs(
+    refs: Any, values: Any, place: str, f: Callable, init: Any, xs: Any, length: int | None, reverse: bool
+) -> Any:
+    """As `stage_scan`, for a function that uses references."""
+
+    def step(state: tuple, x: Any) -> tuple:
+        with inside_body(refs, state[1]) as after:
+            result = f(state[0], x)
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise StructureError(f"{place} must return a pair (carry, y), not a {type(result).__name__}")
+        return (result[0], after), result[1]
+
+    (carry, after), ys = stage_scan_only(place, step, (init, values), xs, length, reverse)
+    return (carry, ys), after
+
+
+def stage_scan_only(
     place: str, f: Callable, init: Any, xs: Any, length: int | None, reverse: bool
 ) -> tuple[Any, Any]:
     """Stage the function of a scan, and run it."""
     site = source_info.user_frame()
+    if not callable(f):
+        raise StructureError(f"{place} must be a function, not a {type(f).__name__}", site=site)
     leaves, structure = flatten_arguments(place, (init, xs))
     carry_structure, _ = structure.children()
     count = carry_structure.num_leaves
@@ -352,6 +410,11 @@ def stage_scan(
         steps, *values, body=graph, consts=len(consts), carry=count, length=steps, reverse=bool(reverse)
     )
     return pytree.unflatten(body.out_structure, unshare_if_plain(results, values))
+
+
+stage_switch = lift_refs(stage_switch_only, switch_with_refs)
+stage_while = lift_refs(stage_while_only, while_with_refs)
+stage_scan = lift_refs(stage_scan_only, scan_with_refs)
 
 
 def common_length(place: str, xs: Sequence[Any], structure: Any, length: int | None) -> int:

@@ -9,7 +9,6 @@ from .. import ops
 from ..core import pytree
 from ..core.aval import Aval, aval_of
 from ..core.errors import StructureError, describe
-from ..core.graph import Graph, Var
 from ..core.interpreter import is_plain
 from ..core.staging import stage
 from ..core.surface import join_structures, object_kinds, release_all, with_object_kinds
@@ -17,7 +16,6 @@ from ..ops.shaping import result_dtype
 from ..transforms.arguments import admit_arguments, leaf_path, unshare_results
 from ..transforms.flat_function import FlatFunction
 from ..transforms.jit import function_name
-from ..transforms.subgraphs import intern_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,24 +140,13 @@ def mismatch_error(
     (first, second), (a, b) = when, avals
     return StructureError(
         f"{what}{path and f', its leaf {path},'} is {describe(a)} {first} and {describe(b)} {second}",
-        hint=f"convert one of them: x.astype({a.dtype.name!r})" if a.shape == b.shape else None,
+        hint=f"convert one of them: x.astype({a.dtype.name!r})"
+        if a.shape == b.shape
+        else f"both must be of one shape; to begin with, fnp.broadcast_to(x, {b.shape})"
+        if first.startswith("before")
+        else None,
         site=site,
     )
-
-
-def close_graphs(*graphs: Graph) -> tuple[list[Graph], list[Any]]:
-    """Turn the captured values of all graphs into leading inputs; return the graphs and those values."""
-    values: dict[int, Any] = {}
-    for graph in graphs:
-        values.update((id(v), v) for v in graph.captured.values())
-    closed_graphs = []
-    for graph in graphs:
-        own = {id(v): var for var, v in graph.captured.items()}
-        consts = [own.get(key) or Var(aval_of(v)) for key, v in values.items()]
-        closed_graphs.append(
-            Graph([*consts, *graph.inputs], graph.equations, graph.outputs, None, graph.name)
-        )
-    return list(map(intern_graph, closed_graphs)), list(values.values())
 
 
 def unshare_if_plain(results: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
-from ..core.typing import Array, ArrayLike, DType, Shape
+from ..core.typing import Array, ArrayLike, DType, PyTree, Shape
 from ..numpy.composite import cast, composite, dtype_of, kind, operand
 from ..transforms.custom.jvp_vjp import stop_gradient
 
@@ -221,6 +221,16 @@ def broadcasted_iota(dtype: DType, shape: Shape, dimension: int) -> np.ndarray:
     return np.indices(tuple(shape), sparse=False)[dimension].astype(dtype)
 
 
+def optimization_barrier(operand: PyTree) -> PyTree:
+    """Return a pytree of arrays as it is: for programs written for JAX, which hold its compiler back by this function.
+
+    >>> import fxgrad as fx
+    >>> fx.lax.optimization_barrier((1.0, 2.0))
+    (1.0, 2.0)
+    """
+    return operand
+
+
 __all__ = [
     "RoundingMethod",
     "abs",
@@ -274,6 +284,7 @@ __all__ = [
     "ne",
     "neg",
     "nextafter",
+    "optimization_barrier",
     "population_count",
     "pow",
     "real",

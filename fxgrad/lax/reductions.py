@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from string import ascii_letters
 from typing import Any
 
@@ -17,6 +18,15 @@ from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normaliz
 from ..numpy.composite import operand as array
 from ..transforms.vmap import vmap
 from .operations import add, max, min, mul
+
+
+class Precision(Enum):
+    """How exact products are to be on accelerators that have several ways: for programs written for JAX. Products here
+    are computed in the dtype of their operands whatever is asked for."""
+
+    DEFAULT = "default"
+    HIGH = "high"
+    HIGHEST = "highest"
 
 
 # -- over axes ------------------------------------------
@@ -278,6 +288,7 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array
 
 
 __all__ = [
+    "Precision",
     "argmax",
     "argmin",
     "batch_matmul",

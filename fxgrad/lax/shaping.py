@@ -90,6 +90,32 @@ def broadcast_in_dim(operand: ArrayLike, shape: Shape, broadcast_dimensions: Any
 
 
 @composite()
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
+    """The operand with as many new leading axes of size 1 as it takes to have this many axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.broadcast_to_rank(fnp.ones(3), 3).shape
+    (1, 1, 3)
+    """
+    x = array(x)
+    if rank < x.ndim:
+        raise ShapeError(f"broadcast_to_rank: an operand of shape {x.shape} has more than {rank} axes")
+    return fnp.reshape(x, (*[1] * (rank - x.ndim), *x.shape))
+
+
+@composite()
+def stack(operands: Any, axis: int = 0) -> Array:
+    """Arrays of one shape joined along a new axis."""
+    return fnp.stack(operands, axis)
+
+
+@composite()
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
+    """The parts along an axis, without it."""
+    return tuple(fnp.unstack(x, axis=axis))
+
+
+@composite()
 def concatenate(operands: ArrayLike, dimension: int) -> Array:
     """Arrays joined along an axis."""
     return fnp.concatenate(operands, dimension)
@@ -318,6 +344,7 @@ __all__ = [
     "broadcast",
     "broadcast_in_dim",
     "broadcast_shapes",
+    "broadcast_to_rank",
     "collapse",
     "concatenate",
     "dynamic_index_in_dim",
@@ -335,6 +362,8 @@ __all__ = [
     "slice_in_dim",
     "split",
     "squeeze",
+    "stack",
     "tile",
     "transpose",
+    "unstack",
 ]

@@ -13,15 +13,16 @@ from ..core.errors import EscapedTracerError, StructureError
 from ..core.interpreter import api_boundary, is_plain
 from ..core.staging import stage
 from ..core.typing import ArrayLike, PyTree
+from ..ops.masked import densify
 from ..ops.transpose import transpose_graph
 from ..transforms.arguments import admit, zero_tangent
 from ..transforms.custom.call import RuledCall, custom_jvp_call
 from ..transforms.flat_function import split_aux
 from ..transforms.jvp import jvp_flat
+from ..transforms.subgraphs import close_graphs
 from .functions import (
     StagedFunction,
     cast_to_aval,
-    close_graphs,
     flatten_arguments,
     mismatch_error,
     unshare_if_plain,
@@ -93,7 +94,7 @@ def custom_linear_solve(
     def vecmat(ct: Any) -> Any:
         cts = transpose_graph(forward.graph, [], len(avals), pytree.leaves(ct))
         return pytree.unflatten(
-            inner, [ops.zeros_like(v) if c is None else c for c, v in zip(cts, pytree.leaves(ct))]
+            inner, [ops.zeros_like(v) if c is None else densify(c) for c, v in zip(cts, pytree.leaves(ct))]
         )
 
     solver = stage_checked(lambda b: solve(matvec, b), "solve", has_aux)

@@ -163,9 +163,23 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
     return ops.reduce_precision(array_of(operand), exponent_bits=exponent, mantissa_bits=mantissa)
 
 
+@composite()
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """The regularized incomplete beta function, with derivatives in all arguments.
+
+    >>> import fxgrad as fx
+    >>> print(f"{fx.lax.betainc(2.0, 3.0, 0.5):.4f}")
+    0.6875
+    """
+    from ..scipy import special  # whose functions are declared when they are first used
+
+    return special.betainc(a, b, x)
+
+
 __all__ = [
     "bessel_i0e",
     "bessel_i1e",
+    "betainc",
     "digamma",
     "erf",
     "erf_inv",

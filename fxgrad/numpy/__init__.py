@@ -3,7 +3,8 @@
     import fxgrad.numpy as fnp
 
 On plain arrays a function here is NumPy's, with its values, dtypes and errors; on traced values it is made of
-primitives, so that it can be differentiated, mapped and staged. Nothing is done in place and there is no `out=`.
+primitives, so that it can be differentiated, mapped and staged. Nothing is done in place and there is no `out=`; what
+plain `numpy` makes of traced values can be written into (see `boxes`).
 
 The families of functions are loaded as they are used.
 """
@@ -17,7 +18,7 @@ from numpy import e, euler_gamma, inf, nan, newaxis, pi
 from ..core.face import LazyPackage
 
 if TYPE_CHECKING:
-    from . import fft, linalg
+    from . import emath, fft, linalg
     from .at_index import at
     from .contraction import *
     from .creation import *
@@ -51,6 +52,10 @@ def _find_otherwise(name: str) -> Any:
 
     if name in ("__array_api_version__", "__array_namespace_info__"):
         return getattr(import_module(f"{__name__}.inspection"), name)
+    if (
+        name == "special"
+    ):  # an extension proposed for the Array API, by which SciPy finds functions of tracers
+        return import_module("fxgrad.scipy.special")
     if name == "__test__":  # for doctest, which does not look behind decorators
         namespace = import_module(__name__)
         functions = {name: getattr(namespace, name) for name in namespace.__all__}
@@ -71,6 +76,6 @@ def _find_otherwise(name: str) -> Any:
 LazyPackage.of(
     __name__,
     parts=_FAMILIES,
-    listed=("e", "euler_gamma", "fft", "inf", "linalg", "nan", "ndarray", "newaxis", "pi"),
+    listed=("e", "emath", "euler_gamma", "fft", "inf", "linalg", "nan", "ndarray", "newaxis", "pi"),
     find_otherwise=_find_otherwise,
 )

@@ -1,9 +1,9 @@
 """Updated copies: `x.at[index].set(v)` is x with v at the index; `at(x)[index].set(v)` for plain arrays.
 
-Nothing is written into: traced values are immutable, and so a derivative never sees a half-updated array. The
-operations are those of `jax.numpy.ndarray.at` and agree with NumPy's `x[index] = v` and `np.multiply.at`: values
-broadcast to the shape of x[index], the result keeps the dtype of x (casting to it must be of the same kind), and
-where an index repeats an entry, `set` leaves the last value while all others apply one after another.
+Nothing is written into, and so a derivative never sees a half-updated array. The operations are those of
+`jax.numpy.ndarray.at` and agree with NumPy's `x[index] = v` and `np.multiply.at`: values broadcast to the shape of
+x[index], the result keeps the dtype of x (casting to it must be of the same kind), and where an index repeats an entry,
+`set` leaves the last value while all others apply one after another.
 
 An index out of bounds raises, as in NumPy (JAX drops it by default); `mode` asks for something else.
 """

@@ -18,8 +18,17 @@ from .. import ops
 from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ImmutableError, ShapeError, reword
-from ..core.interpreter import CURRENT, EVAL, Tracer, acting_level, as_value, concretize
-from ..core.surface import OBJECTS, SurfaceObject, call_on_values, first_object
+from ..core.interpreter import (
+    CURRENT,
+    EVAL,
+    Tracer,
+    acting_level,
+    as_value,
+    concretize,
+    holds_objects,
+)
+from ..core.surface import OBJECTS, SurfaceObject, first_object
+from ..ops.operators import remember_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +40,14 @@ NUMBER_OF_KIND = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 # Exact types of arguments that NumPy takes as they are; arrays are looked at.
 INERT_TYPES = (PLAIN - {np.ndarray}) | {type(None), str, type, slice, type(Ellipsis)}
 
+# Functions whose result may share memory with an argument, by their names in NumPy's namespace.
+VIEWS = frozenset({
+    "array_split", "asanyarray", "asarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "atleast_3d",
+    "broadcast_arrays", "broadcast_to", "diag", "diagonal", "dsplit", "expand_dims", "flip", "fliplr", "flipud",
+    "hsplit", "matrix_transpose", "meshgrid", "moveaxis", "permute_dims", "ravel", "reshape", "rollaxis", "rot90",
+    "sliding_window_view", "split", "squeeze", "swapaxes", "transpose", "trim_zeros", "unstack", "vsplit",
+})  # fmt: skip
+
 
 def is_beyond_numpy(value: Any) -> bool:
     """Whether an argument is, or holds, a tracer, an array of another library, or bfloat16, which many of NumPy's
@@ -41,7 +58,7 @@ def is_beyond_numpy(value: Any) -> bool:
     if kind is list or kind is tuple:
         return any(map(is_beyond_numpy, value))
     if isinstance(value, np.ndarray | np.generic):
-        return value.dtype.kind == "V"
+        return value.dtype.kind == "V" or (holds_objects(value) and as_value(value) is not value)
     if isinstance(value, Tracer | SurfaceObject):
         return True
     return not isinstance(value, np.dtype) and namespace_of(value) is not None
@@ -68,6 +85,7 @@ def composite(
         name = body.__name__
         out = out_position(body)
         has_mask = "where" in body.__code__.co_varnames
+        shows = name in VIEWS
 
         def choose(*args: Any, **kwargs: Any) -> Any:
             """Call `reference` or `body`, as `function` does."""
@@ -90,7 +108,7 @@ def composite(
                 if (
                     observer is None
                     and reference is not None
-                    and not (further and has_option(further, kwargs))
+                    and not (kwargs and further and has_option(further, kwargs))
                 ):
                     for value in args:
                         if is_beyond_numpy(value):
@@ -104,15 +122,25 @@ def composite(
                 if OBJECTS:
                     held = first_object((*args, *kwargs.values()))
                     if held is not None:
-                        return call_on_values(held, function, args, kwargs)
+                        return held.__fxgrad_call__(function, args, kwargs)
                 if observer is not None:
-                    return observer.observe_function(name, choose, args, kwargs)
-                return body(*args, **kwargs)
+                    result = observer.observe_function(name, choose, args, kwargs)
+                else:
+                    result = body(*args, **kwargs)
+                if not shows:
+                    return result
+                if type(result) is list or type(result) is tuple:
+                    return type(result)(
+                        [y if hasattr(y, "shown") else remember_shown(y, args) for y in result]
+                    )
+                shown = args[0] if args else [*kwargs.values()]
+                return result if hasattr(result, "shown") else remember_shown(result, shown)
             except (ValueError, TypeError, IndexError) as error:
                 if isinstance(error, FxgradError) or acting_level() is EVAL.interpreter:
                     raise
                 raise reword(error, name, args) from error
 
+        function.reference = reference  # type: ignore[attr-defined]
         function.__doc__ = body.__doc__ or f"As `numpy.{name}`, {derivative}."
         return function  # type: ignore[return-value]
 

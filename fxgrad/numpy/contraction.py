@@ -12,6 +12,7 @@ from ..core.errors import ShapeError, describe
 from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.contraction import LETTERS
+from ..ops.operators import remember_shown
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand, operands
 from .manipulation import diagonal, moveaxis, ravel
 
@@ -105,14 +106,36 @@ def batch_shape(x: Any, letters: str) -> tuple[int, ...]:
     return x.shape[: len(letters.rstrip(LETTERS[:26]))]
 
 
-@composite(np.matmul)
-def matmul(x1: ArrayLike, x2: ArrayLike, /, out: None = None, *, dtype: DType = None) -> Array:
+# Keywords of JAX's products, which NumPy's do not have.
+OF_JAX = ("precision", "preferred_element_type")
+
+
+def factors(a: ArrayLike, b: ArrayLike, dtype: DType) -> list[Any]:
+    """Return the operands of a product as arrays of one dtype, of this one if it is given."""
+    return ops.promote_dtypes([cast(x, dtype) for x in operands((a, b))])
+
+
+@composite(np.matmul, further=OF_JAX)
+def matmul(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    out: None = None,
+    *,
+    dtype: DType = None,
+    precision: Any = None,
+    preferred_element_type: DType = None,
+) -> Array:
     """The matrix product over the last two axes; a one-dimensional operand is a row or column.
+
+    `precision` is for programs written for JAX, here and in the other products: it has no effect.
+    `preferred_element_type` is the dtype in which these compute.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.sum(fnp.matmul(a, fnp.ones((2, 3)))))(fnp.ones((1, 2)))
     array([[3., 3.]])
     """
+    dtype = dtype or preferred_element_type
     a, b = cast(operand(x1), dtype), cast(operand(x2), dtype)
     if a.ndim == b.ndim == 2 and dtype_of(a) == dtype_of(b) and a.shape[1] == b.shape[0]:
         return ops.contract(a, b, spec="ik,kj->ij")
@@ -140,25 +163,36 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
     return batch_product("vecmat", conjugate_complex(a), "k", operand(x2), "kj", "j")
 
 
-@composite(np.dot)
-def dot(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
+@composite(np.dot, further=OF_JAX)
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    out: None = None,
+    *,
+    precision: Any = None,
+    preferred_element_type: DType = None,
+) -> Array:
     """The sum over the last axis of a and the last but one of b; a product where one is a scalar."""
-    a, b = ops.promote_dtypes(operands((a, b)))
+    a, b = factors(a, b, preferred_element_type)
     if a.ndim == 0 or b.ndim == 0:
         return ops.multiply(a, b)
     return tensordot(a, b, ([-1], [max(b.ndim - 2, 0)]))
 
 
-@composite(np.vdot)
-def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
+@composite(np.vdot, further=OF_JAX)
+def vdot(
+    a: ArrayLike, b: ArrayLike, /, *, precision: Any = None, preferred_element_type: DType = None
+) -> Array:
     """Return Σ conj(a)·b over all entries."""
-    a, b = ravel(a), ravel(b)
+    a, b = map(ravel, factors(a, b, preferred_element_type))
     return dot(conjugate_complex(a), b)
 
 
-@composite(np.inner)
-def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
-    a, b = ops.promote_dtypes(operands((a, b)))
+@composite(np.inner, further=OF_JAX)
+def inner(
+    a: ArrayLike, b: ArrayLike, /, *, precision: Any = None, preferred_element_type: DType = None
+) -> Array:
+    a, b = factors(a, b, preferred_element_type)
     if a.ndim == 0 or b.ndim == 0:
         return ops.multiply(a, b)
     return tensordot(a, b, ([-1], [-1]))
@@ -170,14 +204,16 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     return ops.multiply(ops.reshape(a, shape=(a.size, 1)), b)
 
 
-@composite(np.tensordot)
-def tensordot(a: ArrayLike, b: ArrayLike, axes: Axis = 2) -> Array:
+@composite(np.tensordot, further=OF_JAX)
+def tensordot(
+    a: ArrayLike, b: ArrayLike, axes: Axis = 2, *, precision: Any = None, preferred_element_type: DType = None
+) -> Array:
     """The sum over pairs of axes.
 
     Args:
         axes: the number of last axes of a and first axes of b, or a pair of (sequences of) axes.
     """
-    a, b = ops.promote_dtypes(operands((a, b)))
+    a, b = factors(a, b, preferred_element_type)
     if hasattr(axes, "__index__"):
         axes = range(a.ndim - axes, a.ndim), range(axes)
     ours, theirs = ((x,) if hasattr(x, "__index__") else tuple(x) for x in axes)
@@ -291,9 +327,9 @@ def as_contract_path(optimize: Any) -> Any:
     return optimize[0] if isinstance(optimize, list | tuple) else optimize or "greedy"
 
 
-@composite(plain_einsum)
+@composite(plain_einsum, further=OF_JAX)
 def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype: DType = None, order: str = "K",
-           casting: str = "safe") -> Array:  # fmt: skip
+           casting: str = "safe", precision: Any = None, preferred_element_type: DType = None) -> Array:  # fmt: skip
     """Sums of products by Einstein's convention, in the string or in the sublist form.
 
     More than two operands are contracted in the order that `opt_einsum` finds (`optimize` as there), or in the one that
@@ -312,6 +348,7 @@ def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype:
         )
         symbols = ["".join("..." if i is Ellipsis else LETTERS[i] for i in entries) for entries in lists]
         subscripts = ",".join(symbols[: len(arrays)]) + "".join(f"->{s}" for s in symbols[len(arrays) :])
+    dtype = dtype or preferred_element_type
     arrays = ops.promote_dtypes([cast(operand(x), dtype) for x in arrays])
     shapes = tuple(x.shape for x in arrays)
     inputs, result = parse_subscripts(subscripts, shapes)
@@ -330,7 +367,9 @@ def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype:
             taken.append((contract_pair(a, left, b, right, kept), kept))
         terms += taken
     ((x, letters),) = terms
-    return reduce_operand(x, letters, result) if letters != result else x
+    if len(arrays) > 1:
+        return reduce_operand(x, letters, result) if letters != result else x
+    return remember_shown(reduce_operand(x, letters, result) if letters != result else x, arrays[0])
 
 
 __all__ = [

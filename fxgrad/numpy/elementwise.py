@@ -388,3 +388,5 @@ def derivative_note(primitive: Any) -> str:
 for _name in __all__:
     if globals()[_name].__doc__ is None:
         globals()[_name].__doc__ = f"As `numpy.{_name}`, {derivative_note(globals()[_name].primitive)}."
+    if hasattr(globals()[_name], "primitive"):
+        globals()[_name].__module__ = __name__.rpartition(".")[0]  # where pickle finds it, and users do

@@ -346,6 +346,30 @@ def take_positions(a: Any, positions: Any, axis: int) -> Any:
     return ops.getitem(a, positions, index=at_axis(ops.ARRAY, axis))
 
 
+@composite(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Axis = None, *, subok: bool = False,
+                        writeable: bool = False) -> Array:  # fmt: skip
+    """The windows of a shape at every place of some axes, which become the last axes; NumPy has it in
+    `lib.stride_tricks`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.grad(lambda x: np.lib.stride_tricks.sliding_window_view(x, 2).sum())(np.ones(3))
+    array([1., 2., 1.])
+    """
+    x = operand(x)
+    shape = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    axes = normalize_axes(axis, x.ndim)
+    if len(shape) != len(axes):
+        raise ShapeError(f"window_shape {shape} has not one size for each of the axes {axes}")
+    for size, a in zip(shape, axes):
+        count = x.shape[a] - size + 1
+        if size < 0 or count < 1:
+            raise ShapeError(f"a window of size {size} does not fit into axis {a} of shape {x.shape}")
+        places = np.arange(count)[:, None] + np.arange(size)
+        x = ops.move_axis(take_positions(x, places, a), a + 1, x.ndim)
+    return x
+
+
 # -- reversing and rotating ------------------------------------------
 @composite(np.flip)
 def flip(m: ArrayLike, axis: Axis = None) -> Array:

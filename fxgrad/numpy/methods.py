@@ -1,19 +1,25 @@
 """NumPy's methods and attributes on traced values. Most are the function of fxgrad.numpy of the same name.
 
-(Operators are in `ops.operators`, what plain NumPy does with traced values is in `protocol`.)
+(Operators are in `ops.operators`, what plain NumPy does with traced values is in `protocol`, what becomes of them when
+they are written into in `boxes`.)
 """
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import numpy as fnp
 from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
-from ..core.interpreter import Tracer, concretize, levels
+from ..core.interpreter import VALUES, Tracer, concretize, levels
+from ..core.snapshot import SINGLE_REFCOUNT
 from ..core.surface import is_object
 from .at_index import At
+from .composite import remember_shown
 from .protocol import counterpart
 
 if TYPE_CHECKING:
@@ -21,20 +27,24 @@ if TYPE_CHECKING:
 
 # Methods with the name and the signature of a function, but for the array itself.
 FUNCTIONS = (
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj", "conjugate", "copy",
-    "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod",
+    "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
     "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
 )  # fmt: skip
-ATTRIBUTES = {"T": "transpose", "mT": "matrix_transpose", "real": "real", "imag": "imag", "flat": "ravel"}
+ATTRIBUTES = {"T": "transpose", "mT": "matrix_transpose", "flat": "ravel"}
 # Methods that write into the array, and what to write instead.
-INPLACE_METHODS = {
+WRITING_METHODS = {
+    "__setitem__": "x = x.at[…].set(value)   (also .add, .multiply, .min, .max)",
     "fill": "x = fnp.full_like(x, value)",
     "partition": "x = fnp.partition(x, kth)",
     "put": "x = x.ravel().at[indices].set(values).reshape(x.shape)",
+    "sort": "x = fnp.sort(x)",
+}
+# Others that no traced value has.
+INPLACE_METHODS = {
     "resize": "x = fnp.resize(x, shape)",
     "setfield": "x = x.at[…].set(values)",
-    "setflags": "nothing: traced values are never written into",
-    "sort": "x = fnp.sort(x)",
+    "setflags": "nothing: x = x.copy() can be written into",
     "__delitem__": "x = fnp.delete(x, index)",
 }
 # Where the namespace makes arrays, whatever library a traced value is of.
@@ -72,6 +82,62 @@ def immutable_method(name: str, hint: str) -> Callable[..., NoReturn]:
     return method
 
 
+def writing_method(name: str, hint: str) -> Callable[..., None]:
+    """Make a method that writes into a traced value. If nothing else refers to it, it becomes a box and is written into
+    as such; what is referred to from elsewhere, as arguments and what views show are, is not."""
+    operation = "item assignment x[…] = value" if name == "__setitem__" else f"x.{name}(…)"
+
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> None:
+        from opcode import opmap
+
+        frame = sys._getframe(1)
+        by_sign = frame.f_code.co_code[frame.f_lasti] == opmap["STORE_SUBSCR"]  # x[…] = value
+        if getrefcount(self) > SOLE_REFERENCE[by_sign] or is_shown_elsewhere(self):
+            raise ImmutableError(
+                f"{operation} on a traced value that is an argument, or to which something else refers, which makes it "
+                "immutable",
+                hint=f"x = x.copy() before, which makes an array to write into; or {hint}",
+            )
+        if self.interpreter.permanent:
+            raise ImmutableError(f"{operation} on a traced value: traced values are immutable", hint=hint)
+        from .boxes import become_box  # which takes over what is attached here
+
+        become_box(self)
+        return getattr(type(self), name)(self, *args, **kwargs)
+
+    return method
+
+
+def is_shown_elsewhere(view: Tracer) -> bool:
+    """Whether somebody but a view refers to the value that it shows, or to what that shows."""
+    held: Any = view
+    while hasattr(held, "shown"):
+        if not isinstance(held.shown, Tracer) or getrefcount(held.shown) > SINGLE_REFCOUNT:
+            return True
+        held = held.shown
+    return False
+
+
+def count_sole_references() -> tuple[int, int]:
+    """Return what `getrefcount` says in a method of an object with one name only, and where `x[…] = value` calls it.
+    (It depends on the version of Python.)"""
+    counts: list[int] = []
+
+    class Probe:
+        def method(self, *args: Any, **kwargs: Any) -> None:
+            counts.append(getrefcount(self))
+
+        __setitem__ = method
+
+    probe = Probe()
+    probe.method(0, 0)
+    probe[0] = 0
+    return counts[0], counts[1]
+
+
+SOLE_REFERENCE = count_sole_references()
+
+
 def memory_method(name: str) -> Callable[..., NoReturn]:
     """Make a method that raises an error, since a traced value has no memory to look at."""
 
@@ -95,9 +161,28 @@ def transpose(self: Tracer, *axes: Any) -> Any:
     return fnp.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
 
 
+def copy(self: Tracer, order: str = "C") -> Any:
+    """An array of the same entries that can be written into."""
+    from .boxes import Root  # which takes over what is attached here
+
+    return Root(self)
+
+
 def flatten(self: Tracer, order: str = "C") -> Any:
-    """As `fxgrad.numpy.ravel`."""
-    return fnp.ravel(self, order)
+    """An array of the entries one after another that can be written into."""
+    from .boxes import Root  # which takes over what is attached here
+
+    return Root(fnp.ravel(self, order))
+
+
+def conj(self: Tracer) -> Any:
+    """As `fxgrad.numpy.conj`; the array itself where that is real."""
+    return fnp.conj(self) if self.dtype.kind == "c" else self
+
+
+def part(name: str) -> property:
+    """Make the attribute of the real or imaginary parts, which show the array."""
+    return property(lambda self: remember_shown(getattr(fnp, name)(self), self))
 
 
 def compress(self: Tracer, condition: Any, axis: int | None = None, out: None = None) -> Any:
@@ -141,15 +226,26 @@ def round_method(self: Tracer, ndigits: int | None = None) -> Any:
     return int(fnp.round(self)) if ndigits is None else fnp.round(self, ndigits)
 
 
+def is_sparse(value: Any) -> bool:
+    """Whether a value is a sparse matrix of SciPy."""
+    return type(value).__module__.startswith("scipy.sparse.")
+
+
 def matmul(self: Tracer, other: Any) -> Any:
     """Return self @ other."""
-    if is_object(other):  # which has an operator of its own
+    if (
+        is_object(other) or getattr(other, "__array_ufunc__", True) is None
+    ):  # which has an operator of its own
         return NotImplemented
+    if is_sparse(other):
+        return import_module("fxgrad.scipy.sparse").coo_array(other).__rmatmul__(self)
     return fnp.matmul(self, other)
 
 
 def rmatmul(self: Tracer, other: Any) -> Any:
     """Return other @ self."""
+    if type(other) not in VALUES and is_sparse(other):
+        return import_module("fxgrad.scipy.sparse").coo_array(other) @ self
     return fnp.matmul(other, self)
 
 
@@ -181,6 +277,14 @@ def format_tracer(self: Tracer, spec: str) -> str:
     return repr(self.aval) if value is None else value
 
 
+# What NumPy's loops over arrays of objects call on the entries: `np.sin(np.array([x, y]))` calls x.sin().
+ENTRY_FUNCTIONS = (
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "ceil", "cos", "cosh", "deg2rad",
+    "degrees", "exp", "exp2", "expm1", "fabs", "floor", "fmod", "hypot", "log", "log10", "log1p", "log2", "logaddexp",
+    "logaddexp2", "rad2deg", "radians", "rint", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+)  # fmt: skip
+
+
 def refuse_pickle(self: Tracer, protocol: Any = None) -> NoReturn:
     raise UnsupportedError(
         f"a traced value {self.aval!r} of {self.interpreter.name} cannot be pickled",
@@ -188,20 +292,29 @@ def refuse_pickle(self: Tracer, protocol: Any = None) -> NoReturn:
     )
 
 
-Tracer.attach(**{name: delegate_method(name) for name in FUNCTIONS})
+Tracer.attach(**{name: delegate_method(name) for name in (*FUNCTIONS, *ENTRY_FUNCTIONS)})
 Tracer.attach(**{name: property(delegate_method(function)) for name, function in ATTRIBUTES.items()})
 Tracer.attach(**{name: immutable_method(name, hint) for name, hint in INPLACE_METHODS.items()})
+Tracer.attach(**{name: writing_method(name, hint) for name, hint in WRITING_METHODS.items()})
 Tracer.attach(**{name: memory_method(name) for name in MEMORY_METHODS})
 Tracer.attach(
     itemsize=property(lambda self: self.dtype.itemsize),
     nbytes=property(lambda self: self.size * self.dtype.itemsize),
     at=property(At),
+    base=property(lambda self: getattr(self, "shown", None)),
+    flags=property(lambda self: np.empty(self.shape, self.dtype).flags),
+    strides=property(lambda self: np.empty(self.shape, self.dtype).strides),
     device=DEVICE,
     to_device=to_device,
     reshape=reshape,
     transpose=transpose,
     flatten=flatten,
     compress=compress,
+    conj=conj,
+    conjugate=conj,
+    real=part("real"),
+    imag=part("imag"),
+    copy=copy,
     astype=astype,
     item=item,
     tolist=tolist,

@@ -1,11 +1,13 @@
 """Plain NumPy on traced values (NEP 13, NEP 18, the Array API): what `np.sin`, `np.add.reduce` and `np.linalg.norm`
 do when an argument is traced is what the functions of fxgrad.numpy of the same names do.
 
-Whoever computes with `numpy` alone can thus be differentiated. What NumPy would write into an array raises.
+Whoever computes with `numpy` alone can thus be differentiated. Arrays that NumPy makes of traced values are boxes,
+which can be written into (see `boxes`); what would be written into a plain array, or into an argument, raises.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence, ValuesView
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,18 +18,31 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.errors import ArrayConversionError, FxgradError, ImmutableError, IndexingError, UnsupportedError
-from ..core.interpreter import VALUES, Tracer, as_value, concretize
+from ..core.interpreter import VALUES, Tracer, as_value, concretize, holds_objects
+from ..core.surface import is_box
 from .composite import cast, normalize_axes, normalize_axis, operand
 from .missing import INPLACE_FUNCTIONS, MISSING_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Functions that make a new array, into which programs write.
+CREATORS = frozenset({
+    "arange", "array", "copy", "empty", "empty_like", "eye", "frombuffer", "fromfunction", "fromiter", "full",
+    "full_like", "identity", "ones", "ones_like", "tri", "zeros", "zeros_like",
+})  # fmt: skip
+
 # -- where NumPy's functions are found ------------------------------------------
+
+
+# Modules of NumPy's whose functions are elsewhere here.
+HOMES = {"lib.scimath.": "emath.", "lib.stride_tricks.": "manipulation."}
 
 
 def counterpart(path: str) -> Callable[..., Any]:
     """Return the function of fxgrad.numpy at a dotted path; raise where there is none."""
+    for theirs, ours in HOMES.items() if path.startswith("lib.") else ():
+        path = path.replace(theirs, ours)
     found: Any = fnp
     for name in path.split("."):
         found = getattr(found, name, None)
@@ -48,11 +63,27 @@ def ufunc_counterpart(ufunc: np.ufunc) -> Callable[..., Any]:
     """Return the function of fxgrad.numpy for a ufunc."""
     name = ufunc.__name__
     if getattr(np, name, None) is not ufunc:
+        if getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
+            return special_counterpart(name)
+        if ufunc.types == ["O" * ufunc.nin + "->" + "O" * ufunc.nout]:  # made by np.frompyfunc, np.vectorize
+            return lambda *inputs: ufunc(*map(as_objects, inputs))
         raise UnsupportedError(
             f"the ufunc {name!r} of a traced value: only NumPy's own ufuncs have derivatives",
             hint="fx.custom_jvp or fx.custom_vjp around it gives it a derivative",
         )
     return counterpart(name)
+
+
+def special_counterpart(name: str) -> Callable[..., Any]:
+    """Return the function of fxgrad.scipy.special for a ufunc of scipy.special."""
+    from ..scipy import special  # loaded when first used
+
+    if name not in dir(special):
+        raise UnsupportedError(
+            f"scipy.special.{name} of a traced value: no closed form of its derivatives is known",
+            hint=f"fx.pure_callback(scipy.special.{name}, …) needs none; fx.custom_jvp around that gives it one",
+        )
+    return getattr(special, name)
 
 
 # -- the methods of ufuncs ------------------------------------------
@@ -219,13 +250,17 @@ def ufunc_outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
     return ufunc_call(ufunc, ops.reshape(operand(a), shape=shape) if len(shape) else a, b, **options)
 
 
-def ufunc_at(ufunc: np.ufunc, x: Any, *_: Any) -> Any:
-    """Raise an error: `ufunc.ufunc_at(x, …)` writes into x."""
-    raise inplace_error(
-        f"np.{ufunc.__name__}.at",
-        x,
-        "x = fnp.at(x)[indices].add(values)   (also .set, .multiply, .min, .max, .apply)",
-    )
+def ufunc_at(ufunc: np.ufunc, x: Any, *operands: Any) -> None:
+    """Implement `ufunc.at(x, indices, …)`, which writes into x."""
+    if not is_box(x):
+        raise inplace_error(
+            f"np.{ufunc.__name__}.at",
+            x,
+            "x = fnp.at(x)[indices].add(values)   (also .set, .multiply, .min, .max, .apply)",
+        )
+    from .writing import write_at  # loaded when an array is written into
+
+    write_at(ufunc_counterpart(ufunc), x, *operands)
 
 
 UFUNC_METHODS = {
@@ -238,29 +273,35 @@ UFUNC_METHODS = {
 }
 
 
-# -- what NumPy would write into an array ------------------------------------------
+# -- what NumPy writes into an array ------------------------------------------
 def inplace_error(operation: str, target: Any, hint: str) -> FxgradError:
     """Make the error for an operation that writes into `target`, traced or not."""
     if isinstance(target, Tracer):
         return ImmutableError(
-            f"{operation} writes into a traced value {target.aval!r}, which is immutable", hint=hint
+            f"{operation} writes into a traced value {target.aval!r}, which is immutable",
+            hint=f"x = x.copy() before, which makes an array to write into; or {hint}",
         )
     return ArrayConversionError(
-        f"{operation} writes a traced value into a plain array: its derivative would be lost", hint=hint
+        f"{operation} writes a traced value into a plain array: its derivative would be lost",
+        hint=f"make the array by np.zeros_like(x) or np.zeros(shape, like=x), where x is traced; or {hint}",
     )
 
 
-def refuse_out(name: str, out: Any, inputs: Any) -> None:
-    """Raise for `out=`, unless it is None. `buffer += x` arrives as a ufunc whose first input is also its out."""
-    for target in out if isinstance(out, tuple) else (out,):
-        if target is not None and any(target is x for x in inputs[:1]):
+def take_out(name: str, out: Any, inputs: Any) -> Any:
+    """Return the array that `out=` names, which must be a box, or None. `buffer += x` arrives as a ufunc whose first
+    input is also its out."""
+    targets = [target for target in (out if isinstance(out, tuple) else (out,)) if target is not None]
+    for target in targets:
+        if is_box(target) and len(targets) == 1:
+            continue
+        if any(target is x for x in inputs[:1]):
             raise inplace_error(f"{name} in place", target, "a = a + b instead of a += b")
-        if target is not None:
-            raise inplace_error(
-                f"{name} with out=",
-                target,
-                "use the result; for out=other, where=mask write fnp.where(mask, result, other)",
-            )
+        raise inplace_error(
+            f"{name} with out=",
+            target,
+            "use the result; for out=other, where=mask write fnp.where(mask, result, other)",
+        )
+    return targets[0] if targets else None
 
 
 # -- the protocols ------------------------------------------
@@ -270,25 +311,62 @@ def should_defer(kinds: Any, protocol: str) -> bool:
     return any(k not in VALUES and getattr(k, protocol, None) not in usual for k in kinds)
 
 
-def array_ufunc(
-    self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
-) -> Any:
-    """NEP 13: NumPy hands over a ufunc with a traced operand."""
-    refuse_out(f"np.{ufunc.__name__}", out, inputs)
-    if should_defer(map(type, inputs), "__array_ufunc__"):
-        return NotImplemented
-    return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
+def as_objects(value: Any) -> Any:
+    """Return an array of traced values as an array of objects."""
+    return np.asarray(value, object) if isinstance(value, Tracer) or is_box(value) else value
 
 
-def array_function(self: Tracer, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-    """NEP 18: NumPy hands over a function with a traced argument."""
+def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+    """NEP 13: NumPy hands over a ufunc with a traced operand, or a box."""
+    target = None if out is None else take_out(f"np.{ufunc.__name__}", out, inputs)
+    writable = False
+    for x in inputs:
+        if x.dtype.hasobject if type(x) is np.ndarray else type(x) not in VALUES:
+            if should_defer(map(type, inputs), "__array_ufunc__"):
+                return NotImplemented
+            writable = target is None and method != "at" and any(map(is_box, inputs))
+            inputs = tuple([as_value(x) if holds_objects(x) else x for x in inputs])
+            break
+    if target is not None:
+        from .writing import write_result  # loaded when an array is written into
+
+        where = kwargs.pop("where", True) if method == "__call__" else True
+        result = UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
+        return write_result(result, target, f"np.{ufunc.__name__}", where)
+    result = UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
+    if writable:
+        from .boxes import make_writable  # which takes over what is attached here
+
+        return make_writable(result)
+    return result
+
+
+def array_function(self: Any, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """NEP 18: NumPy hands over a function with a traced argument, or a box."""
     path = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     if path in INPLACE_FUNCTIONS:
-        raise inplace_error(f"np.{path}", args[0] if args else None, INPLACE_FUNCTIONS[path])
-    refuse_out(f"np.{path}", kwargs.get("out"), args)
+        if not args or not is_box(args[0]):
+            raise inplace_error(f"np.{path}", args[0] if args else None, INPLACE_FUNCTIONS[path])
+        from .writing import WRITERS  # loaded when an array is written into
+
+        return WRITERS[path](*args, **kwargs)
+    if path in ("real", "imag") and args:
+        return getattr(args[0], path)
+    if path == "nan_to_num" and not kwargs.get("copy", True) and isinstance(args[0], Tracer):
+        raise inplace_error("np.nan_to_num(x, copy=False)", args[0], "x = np.nan_to_num(x)")
+    target = take_out(f"np.{path}", kwargs.pop("out", None), args)
     if should_defer(types, "__array_function__"):
         return NotImplemented
-    return counterpart(path)(*map(as_list_argument, args), **kwargs)
+    result = counterpart(path)(*map(as_list_argument, args), **kwargs)
+    if target is not None:
+        from .writing import write_result  # loaded when an array is written into
+
+        return write_result(result, target, f"np.{path}")
+    if path in CREATORS:
+        from .boxes import Root  # which takes over what is attached here
+
+        return Root(result)
+    return result
 
 
 def as_list_argument(argument: Any) -> Any:
@@ -298,7 +376,7 @@ def as_list_argument(argument: Any) -> Any:
     return list(argument)
 
 
-def array_namespace(self: Tracer, *, api_version: str | None = None) -> Any:
+def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
     """The Array API: the namespace that computes with traced values."""
     return fnp
 

@@ -150,34 +150,53 @@ from .shaping import (
 from .slicing import dynamic_slice, dynamic_update_slice
 
 if TYPE_CHECKING:
+    from .banded import *
     from .convolution import *
     from .determinants import *
+    from .elimination import *
+    from .filters import *
     from .fourier import *
     from .hermitian import *
     from .linalg import *
+    from .matrix_equations import *
+    from .matrix_functions import *
     from .random import *
+    from .reflections import *
     from .sequence import *
     from .sliding import *
     from .sorting import *
+    from .sparse import *
     from .special import *
     from .spectral import *
     from .systems import *
+    from .trigonometric import *
+    from .unitary import *
 
 # Families that are not loaded with the package, and their names.
 _RARE = {
+    "banded": "banded_solve",
     "convolution": "correlate",
     "determinants": "adjugate adjugate_slope det slogdet",
+    "elimination": "column_order indefinite_minor ldl lu row_order zero_pivot",
+    "filters": "all_pole",
     "fourier": "fft irfft rfft",
     "hermitian": "cholesky cholesky_slope cholesky_slope_transpose mirror_triangle",
     "linalg": "qr",
+    "matrix_equations": "riccati sylvester",
+    "matrix_functions": "fractional_power fractional_power_slope matrix_exp matrix_exp_slope matrix_log "
+    "matrix_log_slope matrix_sign matrix_sign_slope matrix_sqrt",
     "random": "fold_in multiply_high random_binomial random_bits random_log_gamma random_poisson random_real",
+    "reflections": "reflected_form",
     "sequence": "convolve",
     "sliding": "col2im deposit pick spread_windows window_max window_min window_places window_sum windows",
     "sorting": "argsort searchsorted sort",
+    "sparse": "operator_product sparse_matmul sparse_solve",
     "special": "bessel_moment erf erf_inv erfc erfcx gamma_density gamma_moment "
     "incomplete_gamma log_gamma log_normal_cdf normal_cdf normal_quantile polygamma zeta",
     "spectral": "eig eigh eigvalsh singular_quotient spectral_perturbation svd svdvals",
     "systems": "factorization factors_of inv lstsq singular_factors_of solve triangular_solve",
+    "unitary": "hessenberg polar_unitary schur space_basis",
+    "trigonometric": "trigonometric_transform",
 }
 _FAMILY = {name: family for family, names in _RARE.items() for name in names.split()}
 

@@ -12,7 +12,7 @@ Primitive is that function's attribute `.primitive`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -41,6 +41,8 @@ from .vocabulary import ops
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..core.typing import Array, ArrayLike
+
 
 FLOAT = np.dtype(float)
 NO_PARAMS: dict = {}
@@ -57,6 +59,11 @@ def namespace_function(*names: str) -> Callable[[Any], Callable]:
         raise UnsupportedError(f"{names[0]} has no kernel for {xp.__name__}")
 
     return make_kernel
+
+
+def on_numpy(kernel: Callable[..., Any]) -> Any:
+    """Return the kernel factory of what only libraries for NumPy's arrays compute, such as SciPy."""
+    return lambda xp: kernel if xp is np else None
 
 
 def scalar_aval(primitive: Any, avals: Sequence[Aval], params: dict) -> Aval:
@@ -142,7 +149,7 @@ class Elementwise(Primitive):
         super().__init__(name, make_kernel)
 
     def make_call(self) -> Callable[..., Any]:
-        primitive, kernel, current = self, self.kernel, CURRENT.get
+        primitive, kernel, current, ndarray = self, self.kernel, CURRENT.get, np.ndarray
 
         def unary(x: Any, /) -> Any:
             if type(x) in PLAIN and not current().observer:
@@ -157,12 +164,14 @@ class Elementwise(Primitive):
         def binary(x: Any, y: Any, /) -> Any:
             if type(x) in PLAIN and type(y) in PLAIN and not current().observer:
                 return kernel(x, y)
-            if type(x) in VALUES and type(y) in VALUES:
-                try:
-                    return current().interpreter.process(primitive, (x, y), NO_PARAMS)
-                except KERNEL_ERRORS as error:
-                    explain(error, primitive, (x, y))
-            return bind(primitive, (x, y), NO_PARAMS)
+            if (x.dtype.hasobject if type(x) is ndarray else type(x) not in VALUES) or (
+                y.dtype.hasobject if type(y) is ndarray else type(y) not in VALUES
+            ):
+                return bind(primitive, (x, y), NO_PARAMS)
+            try:
+                return current().interpreter.process(primitive, (x, y), NO_PARAMS)
+            except KERNEL_ERRORS as error:
+                explain(error, primitive, (x, y))
 
         if self.static or len(self.partials) > 2:
             return super().make_call()
@@ -540,6 +549,17 @@ class General(Primitive):
         return y, [True] * len(y) if self.multiple_results else True
 
 
+# To type checkers: a function of as many operands as there are partial derivatives.
+@overload
+def elementwise(name: str, *partials: Any, static: Sequence[str], **options: Any) -> Callable[..., Any]: ...
+@overload
+def elementwise(name: str, partial: Any, /, **options: Any) -> Callable[[ArrayLike], Array]: ...
+@overload
+def elementwise(
+    name: str, first: Any, second: Any, /, **options: Any
+) -> Callable[[ArrayLike, ArrayLike], Array]: ...
+@overload
+def elementwise(name: str, *partials: Any, **options: Any) -> Callable[..., Any]: ...
 def elementwise(name: str, *partials: Any, kernel: Any = None, **options: Any) -> Callable[..., Any]:
     """Declare an elementwise primitive; `kernel` defaults to the namespace function of that name."""
     return register(Elementwise(name, kernel or namespace_function(name), partials, **options)).call

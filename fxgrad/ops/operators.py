@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
 
 import fxgrad.ops.elementwise as el  # `from . import` would wait for the package, which waits for this
 
 from ..core.arrays import is_array_like
 from ..core.aval import SCALARS, kind_of
-from ..core.errors import ArrayConversionError, ImmutableError
+from ..core.errors import ArrayConversionError, ConcretizationError, UnsupportedError
 from ..core.interpreter import CURRENT, VALUES, Tracer, concretize
 from ..core.primitive import KERNEL_ERRORS, explain
 from ..core.surface import is_object
@@ -18,6 +22,8 @@ from .vocabulary import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+MANY_OBJECTS = 10_000  # of so many entries no array of objects is made
 
 
 def is_weak(value: Any) -> bool:
@@ -35,22 +41,24 @@ def binary_operator(function: Callable) -> tuple[Callable, Callable]:
     primitive, current = function.primitive, CURRENT.get
 
     def forward(self: Tracer, other: Any) -> Any:
-        if type(other) not in VALUES:
+        kind = type(other)
+        if other.dtype.hasobject if kind is ndarray else kind not in VALUES:
             return function(self, other) if is_operand(other) else NotImplemented
         try:
             y = current().interpreter.process(primitive, (self, other), NO_PARAMS)
         except KERNEL_ERRORS as error:
             explain(error, primitive, (self, other))
-        return el.weaken(y) if self.weak and is_weak(other) else y
+        return y if kind is ndarray or not self.weak or not is_weak(other) else el.weaken(y)
 
     def reflection(self: Tracer, other: Any) -> Any:
-        if type(other) not in VALUES:
+        kind = type(other)
+        if other.dtype.hasobject if kind is ndarray else kind not in VALUES:
             return function(other, self) if is_operand(other) else NotImplemented
         try:
             y = current().interpreter.process(primitive, (other, self), NO_PARAMS)
         except KERNEL_ERRORS as error:
             explain(error, primitive, (other, self))
-        return el.weaken(y) if self.weak and is_weak(other) else y
+        return y if kind is ndarray or not self.weak or not is_weak(other) else el.weaken(y)
 
     return forward, reflection
 
@@ -152,22 +160,37 @@ def rdivmod(self: Tracer, other: Any) -> tuple[Any, Any]:
     return divmod_(other, self)
 
 
+WHOLE = (slice(None),)
+
+
 def getitem(self: Tracer, key: Any) -> Any:
+    kind = type(key)
+    if (kind is slice or kind is int) and (ndim := len(self.shape)):
+        y = ops.getitem(self, index=(key,) + WHOLE * (ndim - 1))
+        return y if ndim == 1 and kind is int else remember_shown(y, self)
     x, arrays, index = ops.parse_index(self, key)
-    return ops.getitem(x, *arrays, index=index)
+    y = ops.getitem(x, *arrays, index=index)
+    if not arrays:
+        for entry in index:
+            if type(entry) is not int:  # no number, so that NumPy would give a view
+                return remember_shown(y, self)
+    return y
 
 
-def setitem(self: Tracer, key: Any, value: Any) -> None:
-    raise ImmutableError(
-        "item assignment x[…] = value on a traced value: traced values are immutable",
-        hint="x = x.at[…].set(value)   (also .add, .multiply, .min, .max)",
-    )
+def remember_shown(view: Any, value: Any) -> Any:
+    """Return a value that NumPy would give as a view of another one, and keep hold of that: neither is written into
+    while the other is referred to."""
+    if isinstance(view, Tracer) and view is not value:
+        view.shown = value
+    return view
 
 
 def scalar_conversion(convert: Callable[[Any], Any], operation: str) -> Callable:
     """Return the method for `bool(x)` and its kin, which give the concrete value if there is one."""
 
     def method(self: Tracer) -> Any:
+        if convert is bool and self.size != 1:
+            bool(np.zeros(self.shape))  # raises NumPy's error, whether the value is known or not
         return convert(concretize(self, operation))
 
     return method
@@ -184,8 +207,9 @@ def number_conversion(convert: Callable[[Any], Any], operation: str) -> Callable
             if level.is_differentiated:
                 raise ArrayConversionError(
                     f"{operation} of a traced value {self.aval!r}: its derivative would be lost",
-                    hint="fnp.sin(x) instead of math.sin(x); buffer = fnp.at(buffer)[i].set(x) or fnp.stack instead of "
-                    "buffer[i] = x; for the value alone, x.item()",
+                    hint="fnp.sin(x) instead of math.sin(x); buffer = np.zeros_like(x) or np.zeros(shape, like=x), "
+                    "where x is traced, for buffer[i] = x, or buffer = fnp.at(buffer)[i].set(x); for the value alone, "
+                    "x.item()",
                 )
             level = level.concretize(operation)
         return known(self)
@@ -193,14 +217,64 @@ def number_conversion(convert: Callable[[Any], Any], operation: str) -> Callable
     return method
 
 
-def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
-    raise ArrayConversionError(
-        f"a traced value {self.aval!r} of {self.interpreter.name} cannot become a plain NumPy array: "
-        "its derivative would be lost",
-        hint="use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray, np.array and of writing into plain "
-        "arrays (buffer = buffer.at[i].set(x)); fnp.take(a, i, axis=0) where a plain array is indexed, a[i], "
-        "by a traced i; for the value alone: x.item()",
+def multiplies_sparse_matrix(frame: Any) -> bool:
+    """Whether SciPy's sparse matrices ask for an operand: where that is an object without axes, they leave the product
+    to the operand."""
+    return frame.f_code.co_name == "_matmul_dispatch" and frame.f_globals["__name__"].startswith(
+        "scipy.sparse."
     )
+
+
+def refuse_strides(value: Any, frame: Any) -> None:
+    """Raise where `as_strided` asks for an array: it reads memory by steps in bytes, and what it would get of a traced
+    value lies elsewhere, entry after entry."""
+    if frame.f_code.co_name == "as_strided" and frame.f_globals["__name__"].startswith("numpy.lib"):
+        raise UnsupportedError(
+            f"np.lib.stride_tricks.as_strided of a traced value {value.aval!r}, which has no memory",
+            hint="np.lib.stride_tricks.sliding_window_view, or an array of indices: x[i[:, None] + j]",
+        )
+
+
+def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
+    """What `np.array([x, y])` asks for: an array of objects, the entries. Operations and transforms read it as the
+    array of these (see `core.interpreter.read_objects`)."""
+    asking = sys._getframe(1)
+    refuse_strides(self, asking)
+    if multiplies_sparse_matrix(asking):
+        whole = np.empty(1, object)
+        whole[0] = self
+        return whole.reshape(())
+    if kind_of(self.dtype) in "iub":  # positions, mostly; no derivative is lost
+        try:
+            return np.array(concretize(self, "np.asarray()"), dtype)
+        except ConcretizationError:
+            pass
+    if (
+        self.size > MANY_OBJECTS
+        or kind_of(self.dtype) in "iub"
+        or (dtype is not None and np.dtype(dtype) != object)
+    ):
+        hint = (
+            "use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray, np.array and of writing into plain "
+            "arrays (np.zeros_like(x) and np.zeros(shape, like=x), where x is traced, can be written into); "
+            "fnp.take(a, i, axis=0) where a plain array is indexed, a[i], by a traced i; for the value alone: x.item()"
+        )
+        if dtype is not None:
+            hint = f"x.astype({str(np.dtype(dtype))!r}) converts a traced value; or {hint}"
+        raise ArrayConversionError(
+            f"a traced value {self.aval!r} of {self.interpreter.name} cannot become a plain NumPy array: "
+            "its derivative would be lost",
+            hint=hint,
+        )
+    entries = np.empty(max(self.size, 1), object)
+    flat = ops.reshape(self, shape=(self.size,))
+    for i in range(self.size):
+        entries[i] = entry = ops.getitem(flat, index=(i,)) if self.shape else self
+        if self.shape and not copy and isinstance(entry, Tracer):
+            entry.shown = self
+    entries = entries[: self.size].reshape(self.shape)
+    entries.flags.writeable = bool(copy)  # of np.asarray(x), for what is written into it is not seen here
+    return entries
 
 
 def length(self: Tracer) -> int:
@@ -212,7 +286,9 @@ def length(self: Tracer) -> int:
 def iterate(self: Tracer) -> Any:
     if not self.shape:
         raise TypeError("iteration over a 0-d array")
-    return (ops.getitem(self, index=(i, *(slice(None),) * (self.ndim - 1))) for i in range(self.shape[0]))
+    if self.ndim > 1:
+        return (getitem(self, i) for i in range(self.shape[0]))
+    return (ops.getitem(self, index=(i,)) for i in range(self.shape[0]))
 
 
 for _name, _function in _BINARY.items():
@@ -226,7 +302,6 @@ Tracer.attach(
     __divmod__=divmod_,
     __rdivmod__=rdivmod,
     __getitem__=getitem,
-    __setitem__=setitem,
     __len__=length,
     __iter__=iterate,
     __bool__=scalar_conversion(bool, "bool()"),

@@ -22,13 +22,21 @@ DRAW, SPLIT = philox.DRAW, philox.SPLIT
 
 
 # -- bits ------------------------------------------
-def random_bits_kernel(xp: Any) -> Any:
-    def random_bits(key: Any, *, shape: tuple[int, ...], domain: int) -> Any:
-        words = philox.stream(xp, xp.reshape(xp.asarray(key), (-1,)), domain, math.prod(shape))
-        words = xp.reshape(words, (*key.shape, *shape))
-        return words[()] if xp is np else words
+def draw(xp: Any, key: Any, shape: tuple[int, ...], domain: int, law: str | None = None) -> Any:
+    """Draw words for keys of any shape, or numbers of a law."""
+    keys, count, found = xp.reshape(xp.asarray(key), (-1,)), math.prod(shape), None
+    if xp is np and (streams := philox.native_streams()) is not None:
+        found = streams.draw(keys, domain, count, law)
+    if found is None:
+        found = philox.stream(xp, keys, domain, count)
+        if law is not None:
+            found = special.map_chunks(xp, partial(LAWS[law], xp), xp.reshape(found, (-1,)))
+    found = xp.reshape(found, (*key.shape, *shape))
+    return found[()] if xp is np else found
 
-    return random_bits
+
+def random_bits_kernel(xp: Any) -> Any:
+    return lambda key, *, shape, domain: draw(xp, key, shape, domain)
 
 
 # The words of the key's stream in one of Philox's domains: draws, or the keys that come of a split.
@@ -50,13 +58,7 @@ LAWS = {
 
 
 def random_real_kernel(xp: Any) -> Any:
-    def random_real(key: Any, *, shape: tuple[int, ...], law: str) -> Any:
-        words = philox.stream(xp, xp.reshape(xp.asarray(key), (-1,)), DRAW, math.prod(shape))
-        numbers = special.map_chunks(xp, partial(LAWS[law], xp), xp.reshape(words, (-1,)))
-        numbers = xp.reshape(numbers, (*key.shape, *shape))
-        return numbers[()] if xp is np else numbers
-
-    return random_real
+    return lambda key, *, shape, law: draw(xp, key, shape, DRAW, law)
 
 
 # Numbers in float64 from the draws of random_bits: multiples of 2⁻⁵³ in [0, 1), numbers inside (0, 1), or their normal
@@ -72,12 +74,16 @@ random_real = general(
 
 def fold_in_kernel(xp: Any) -> Any:
     def words(x: Any, shape: tuple[int, ...]) -> Any:
-        return xp.reshape(xp.broadcast_to(xp.astype(xp.asarray(x), xp.uint64), shape), (-1,))
+        x = xp.astype(xp.asarray(x), xp.uint64)
+        return xp.reshape(x if x.shape == shape else xp.broadcast_to(x, shape), (-1,))
 
     def fold_in(key: Any, data: Any) -> Any:
         shape = np.broadcast_shapes(np.shape(key), np.shape(data))
-        keys = words(key, shape)
-        folded = philox.blocks(xp, keys, philox.FOLD, xp.ones_like(keys), words(data, shape))[:, 0]
+        keys, numbers, folded = words(key, shape), words(data, shape), None
+        if xp is np and (streams := philox.native_streams()) is not None:
+            folded = streams.fold(keys, numbers)
+        if folded is None:
+            folded = philox.blocks(xp, keys, philox.FOLD, xp.ones_like(keys), numbers)[:, 0]
         folded = xp.reshape(folded, shape)
         return folded[()] if xp is np else folded
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..kernels import gamma, special
 from ..kernels.special import real_kernel
 from .kinds import elementwise
 from .vocabulary import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # -- the normal distribution ------------------------------------------
 DENSITY = 1 / math.sqrt(2 * math.pi)
@@ -126,6 +129,30 @@ incomplete_gamma = elementwise(
     kernel=real_kernel(gamma.incomplete_gamma, "incomplete_gamma"),
     static=("upper",),
 )
+
+
+# -- the beta distribution ------------------------------------------
+def beta_moment_partials(moment: Callable[..., Any]) -> tuple[Any, ...]:
+    """Return the rules of a, b, u and upper of a primitive that computes `kernels.beta.beta_moment`."""
+
+    def partial_u(t: Any, y: Any, a: Any, b: Any, u: Any, upper: Any, *, m: int, n: int) -> Any:
+        """By the theorem of Leibniz: what the end adds for m = n = 0, and what the powers and q(u) lose as it moves."""
+        x = ops.sigmoid(u)
+        slope = (a * (x - 1) + b * x) * y
+        if m == n == 0:
+            slope = slope + ops.where(upper, -1.0, 1.0)
+        if m:
+            slope = slope + m * (x - 1) * moment(a, b, u, upper, m=m - 1, n=n)
+        if n:
+            slope = slope + n * x * moment(a, b, u, upper, m=m, n=n - 1)
+        return t * slope
+
+    return (
+        lambda t, y, a, b, u, upper, *, m, n: t * moment(a, b, u, upper, m=m + 1, n=n),
+        lambda t, y, a, b, u, upper, *, m, n: t * moment(a, b, u, upper, m=m, n=n + 1),
+        partial_u,
+        None,
+    )
 
 
 # -- Bessel functions ------------------------------------------

@@ -212,7 +212,8 @@ def differentially_private_aggregate(
 ) -> GradientTransformation:
     """Average per-sample gradients, each shortened to a norm, with normal noise (Abadi et al., "Deep learning with
     differential privacy", 2016). It comes first in a chain: its gradients have a leading axis of samples, as
-    fx.vmap(fx.grad(loss), (None, 0)) gives them.
+    fx.vmap(fx.grad(loss), (None, 0)) gives them. Where these are too large to be written out,
+    `fx.per_sample.clipped_sum` gives the sum of the shortened ones.
 
     Args:
         l2_norm_clip: the greatest norm of one sample's gradient.

@@ -46,9 +46,15 @@ def fuse(graph: Graph) -> Graph:
     return Fusion(graph).run()
 
 
-def gather_groups(graph: Graph) -> Graph:
-    """Return the Graph with every elementwise equation in a group, whether that pays or not."""
-    return Fusion(graph, lambda group: any(e.primitive.name not in REDUCTIONS for e in group)).run()
+def gather_groups(graph: Graph, least: int = 2) -> Graph:
+    """Return the Graph with every elementwise equation on `least` entries or more in a group, whether that pays or
+    not."""
+
+    def pays(group: Sequence[Equation]) -> bool:
+        elementwise = [e for e in group if e.primitive.name not in REDUCTIONS]
+        return max((v.aval.size for e in elementwise for v in (*e.inputs, *e.outputs)), default=0) >= least
+
+    return Fusion(graph, pays).run()
 
 
 def relax(graph: Graph) -> Graph:

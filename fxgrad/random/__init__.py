@@ -25,5 +25,7 @@ __all__ += discrete.__all__
 __all__ += gammas.__all__
 __all__ += multivariate.__all__
 __all__ += selection.__all__
-globals().update({name: _takes_objects(globals()[name]) for name in __all__})
+for _name in __all__:
+    globals()[_name] = _takes_objects(globals()[_name])
+    globals()[_name].__module__ = __name__  # where pickle finds it
 globals()["PRNGKey"] = key  # the same function

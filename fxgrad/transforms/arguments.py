@@ -3,6 +3,7 @@ leaf."""
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..core import pytree
 from ..core.aval import PLAIN, aval_of, check_dtype, dtype_of, float0, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import VALUES, Tracer, as_value, ensure_open
+from ..core.pytree_keys import keystr
 from ..core.surface import is_alike, release
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def admit(value: Any, what: str | LeafName) -> Any:
     kind = type(value)
     if kind in NUMBER_TYPES or (kind is np.ndarray and value.dtype is FLOAT):
         return value
-    if kind not in VALUES:
+    if kind not in VALUES or kind is np.ndarray:
         value = as_value(value, what)
     elif isinstance(value, Tracer):
         ensure_open(value, what)
@@ -85,6 +87,21 @@ def argument_path(structure: Any, index: int, keywords: bool) -> str:
     return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
 
 
+def parameter_path(fun: Callable[..., Any], structure: Any, index: int) -> str:
+    """Write the path of a leaf of (args, kwargs) by the name of the function's parameter, `params['w']`."""
+    path = argument_path(structure, index, True)
+    place, _, rest = path.removeprefix("args[").partition("]")
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):  # some functions written in C have no signature
+        parameters = []
+    if path.startswith("args[") and int(place) < len(parameters):
+        parameter = parameters[int(place)]
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            return parameter.name + rest
+    return path
+
+
 def tangent_dtype(dtype: Any) -> Any:
     """Return the dtype of tangents and cotangents: float0 for integers and booleans."""
     return dtype if is_differentiable(dtype) else float0
@@ -119,7 +136,7 @@ def path_in_arguments(arguments: dict[int, Any], index: int) -> str:
 def leaf_path(structure: Any, index: int) -> str:
     """Write the path of a leaf as in Python: `[0]['w']`."""
     numbered = pytree.unflatten(structure, range(structure.num_leaves))
-    return pytree.keystr(pytree.leaves_with_path(numbered)[index][0])
+    return keystr(pytree.leaves_with_path(numbered)[index][0])
 
 
 def admit_tangents(

@@ -1,5 +1,5 @@
-"""Python functions called in the middle of a program, staged or not: `pure_callback` for their results, and
-`debug.callback`, `debug.print`, `debug.breakpoint` for what they do."""
+"""Python functions called in the middle of a program, staged or not: `pure_callback` for their results, `io_callback`
+for results and effects, and `debug.callback`, `debug.print`, `debug.breakpoint` for what they do."""
 
 from __future__ import annotations
 
@@ -214,20 +214,21 @@ VMAP_METHODS = ("sequential", "expand_dims", "broadcast_all")
 
 
 class DeclaredFunction:
-    """A function of flat values whose result must have the declared structure, and is returned flat."""
+    """A function of flat values whose result must have the declared structure, and is returned flat. Its name in
+    messages tells the `operation` too."""
 
-    __slots__ = ("call", "structure")
+    __slots__ = ("call", "operation", "structure")
 
-    def __init__(self, call: FlatCallback, structure: Any):
-        self.call, self.structure = call, structure
+    def __init__(self, operation: str, call: FlatCallback, structure: Any):
+        self.operation, self.call, self.structure = operation, call, structure
 
-    __name__ = property(lambda self: self.call.__name__)
+    __name__ = property(lambda self: f"{self.operation}: {self.call.__name__}")
 
     def __call__(self, *values: Any) -> list[Any]:
         results, structure = pytree.flatten(self.call(*values))
         if not is_alike(structure, self.structure):
             raise StructureError(
-                f"pure_callback: {self.__name__} returned the structure {structure}, declared is {self.structure}"
+                f"{self.__name__} returned the structure {structure}, declared is {self.structure}"
             )
         return results
 
@@ -254,19 +255,19 @@ def as_declared(results: Sequence[Any], avals: Sequence[Aval], name: str) -> lis
     fit."""
     arrays = []
     for result, aval in zip(results, avals):
-        result = as_value(result, f"pure_callback: {name}: the result (declared: {aval})")
+        result = as_value(result, f"{name}: the result (declared: {aval})")
         weak = type(result) in SCALARS and np.can_cast(aval_of(result).dtype, aval.dtype, "same_kind")
         if weak or namespace_of(result) is np:
             result = np.array(result, aval.dtype if weak else None)[()]
         have = aval_of(result)
         if have.shape != aval.shape:
             raise ShapeError(
-                f"pure_callback: {name} returned shape {have.shape}, declared is {aval.shape}",
+                f"{name} returned shape {have.shape}, declared is {aval.shape}",
                 hint="declare what is returned: fx.ShapeDtypeStruct(shape, dtype)",
             )
         if have.dtype != aval.dtype:
             raise DTypeError(
-                f"pure_callback: {name} returned dtype {have.dtype}, declared is {aval.dtype}",
+                f"{name} returned dtype {have.dtype}, declared is {aval.dtype}",
                 hint=f"convert it, result.astype({aval.dtype.name!r}), or declare {have.dtype.name!r}",
             )
         arrays.append(result)
@@ -277,7 +278,7 @@ def refuse_derivative(callback: Any, avals: Sequence[Aval], active: Sequence[Any
     """Raise an error where a result would have a derivative."""
     if any(a is not None for a in active) and any(is_differentiable(a.dtype) for a in avals):
         raise NotDifferentiableError(
-            f"pure_callback: {callback.__name__} has no derivative that fxgrad knows",
+            f"{callback.__name__} has no derivative that fxgrad knows",
             hint="wrap it in fx.custom_jvp or fx.custom_vjp with a rule, or give it fx.stop_gradient(x)",
         )
 
@@ -287,8 +288,8 @@ class PureCallback(HigherOrder):
 
     identity_params = True
 
-    def __init__(self) -> None:
-        super().__init__("pure_callback", lambda xp: call_for_results)
+    def __init__(self, name: str = "pure_callback") -> None:
+        super().__init__(name, lambda xp: call_for_results)
 
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return list(params["avals"])
@@ -307,7 +308,7 @@ class PureCallback(HigherOrder):
         callback, avals, method = params["callback"], params["avals"], params["method"]
         if method is None:
             raise UnsupportedError(
-                f"vmap of pure_callback: it is not said how {callback.__name__} takes a batch",
+                f"vmap of {callback.__name__}: it is not said how it takes a batch",
                 hint=f"vmap_method={' or '.join(map(repr, VMAP_METHODS))}",
             )
         if method == "sequential":
@@ -325,7 +326,30 @@ def call_for_results(
     return as_declared(callback(*values), avals, callback.__name__)
 
 
-pure_callback_call = PureCallback().call
+class IOCallback(PureCallback):
+    """The same for a callback with effects, which is called as often as the program says, and in its order."""
+
+    effectful = True
+
+    def __init__(self) -> None:
+        super().__init__("io_callback")
+
+    def make_call(self) -> Callable[..., Any]:
+        """Return a call that always goes through the interpreter, as that of `DebugCallback`."""
+        return lambda *args, **params: bind(self, args, params)
+
+    def batch(
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
+    ) -> tuple[Any, Any]:
+        if params["method"] == "ordered":
+            raise UnsupportedError(
+                f"vmap of {params['callback'].__name__}: there is no order of calls for the entries of a batch",
+                hint="ordered=False: one entry after the other",
+            )
+        return super().batch(values, is_batched, size, params)
+
+
+pure_callback_call, io_callback_call = PureCallback().call, IOCallback().call
 
 
 @api_boundary
@@ -365,14 +389,58 @@ def pure_callback(
             f"pure_callback: there is no vmap_method {vmap_method!r}",
             hint=f"{', '.join(map(repr, VMAP_METHODS))} or None",
         )
-    declared, structure = pytree.flatten(result_shape_dtypes)
+    operands, structure, params = declare_call("pure_callback", callback, result_shape_dtypes, args, kwargs)
+    return pytree.unflatten(structure, pure_callback_call(*operands, **params, method=vmap_method))
+
+
+@api_boundary
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """callback(*args, **kwargs), a Python function with effects, each time the program comes to this place, under `jit`
+    too, whether its result is needed or not.
+
+    Under `vmap` it is called for one entry after the other, under `checkpoint` again when values are computed again.
+
+    Args:
+        callback: a function of pytrees of arrays, which are its own.
+        result_shape_dtypes: what it returns, as for `pure_callback`; None for nothing.
+        args, kwargs: pytrees of arrays. Other objects are handed through.
+        ordered: calls are made in the order of the program in any case; if they must be, `vmap` is refused.
+
+    Returns:
+        The result, of the declared structure, shapes and dtypes.
+
+    Raises:
+        StructureError, ShapeError, DTypeError: the result is not as declared.
+        UnsupportedError: under `vmap` with `ordered`.
+        NotDifferentiableError: under `grad`, `jvp`, … of the arguments.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> numbers = iter([3.0, 4.0])
+    >>> f = fx.jit(lambda x: x * fx.io_callback(lambda: next(numbers), fx.ShapeDtypeStruct((), float)))
+    >>> float(f(2.0)), float(f(2.0))
+    (6.0, 8.0)
+    """
+    operands, structure, params = declare_call("io_callback", callback, result_shape_dtypes, args, kwargs)
+    method = "ordered" if ordered else "sequential"
+    return pytree.unflatten(structure, io_callback_call(*operands, **params, method=method))
+
+
+def declare_call(
+    operation: str, callback: Callable[..., Any], declared: Any, args: tuple, kwargs: dict
+) -> tuple[list[Any], Any, dict[str, Any]]:
+    """Return the operands of a callback, the structure of its result and the params that say what it is."""
+    leaves, structure = pytree.flatten(declared)
     avals = []
-    for index, leaf in enumerate(declared):
+    for index, leaf in enumerate(leaves):
         aval = aval_of(leaf)
-        check_dtype(aval.dtype, LeafName("pure_callback: the declared result", leaf_path, structure, index))
+        check_dtype(aval.dtype, LeafName(f"{operation}: the declared result", leaf_path, structure, index))
         avals.append(Aval(aval.shape, aval.dtype))
-    call, values = flatten_call("pure_callback", callback, args, kwargs)
-    results = pure_callback_call(
-        *values, callback=DeclaredFunction(call, structure), avals=tuple(avals), method=vmap_method
-    )
-    return pytree.unflatten(structure, results)
+    call, values = flatten_call(operation, callback, args, kwargs)
+    function = DeclaredFunction(operation, call, structure)
+    return values, structure, {"callback": function, "avals": tuple(avals)}

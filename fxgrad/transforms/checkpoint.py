@@ -6,8 +6,8 @@ all values that may be kept; those that it reads are kept, and what it would nee
 
 from __future__ import annotations
 
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
 
 from .. import ops
 from ..core import pytree, source_info
@@ -23,6 +23,7 @@ from ..core.surface import release_all
 from ..ops.masked import densify
 from ..ops.transpose import transpose_call
 from .arguments import admit_or_float0, unshare_results
+from .derived_function import derive
 from .jit import as_argnums, function_name, split_static, stage_call
 from .jvp import jvp_flat
 from .reverse import ReverseInterpreter, backward
@@ -31,6 +32,8 @@ from .vmap import vmap_flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from ..core.typing import P, R
 
 
 class Checkpoint(HigherOrder, OperandPullback):
@@ -205,13 +208,29 @@ def checkpoint_name(x: Any, name: str) -> Any:
     )
 
 
+@overload
+def checkpoint(
+    fun: Callable[P, R],
+    *,
+    policy: Callable[..., bool] | None = None,
+    static_argnums: int | Sequence[int] = (),
+    prevent_cse: bool = True,
+) -> Callable[P, R]: ...
+@overload
+def checkpoint(
+    fun: None = None,
+    *,
+    policy: Callable[..., bool] | None = None,
+    static_argnums: int | Sequence[int] = (),
+    prevent_cse: bool = True,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,
     policy: Callable[..., bool] | None = None,
     static_argnums: int | Sequence[int] = (),
     prevent_cse: bool = True,
-) -> Callable[..., Any]:
+) -> Any:
     """Return `fun` as a function of which reverse mode keeps the arguments only, and computes the rest again:
     less memory, more time.
 
@@ -245,7 +264,6 @@ def checkpoint(
     policies = {} if policy is None else {"policy": policy}
 
     @api_boundary
-    @wraps(fun)
     def checkpointed_fun(*args: Any, **kwargs: Any) -> Any:
         applied, dynamic, _ = split_static(fun, args, static, "checkpoint")
         leaves = pytree.leaves((dynamic, kwargs))
@@ -261,7 +279,14 @@ def checkpoint(
         )
         return pytree.unflatten(out_structure, results)
 
-    return checkpointed_fun
+    return derive(
+        checkpointed_fun,
+        checkpoint,
+        fun,
+        policy=policy,
+        static_argnums=static_argnums,
+        prevent_cse=prevent_cse,
+    )
 
 
 remat = checkpoint  # JAX's other name

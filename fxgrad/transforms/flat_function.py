@@ -8,7 +8,17 @@ import numpy as np
 
 from ..core import pytree
 from ..core.errors import StructureError
-from ..core.interpreter import CURRENT, Context, Interpreter, PrimalTracer, Tracer, ensure_open, use_context
+from ..core.interpreter import (
+    CURRENT,
+    Context,
+    Interpreter,
+    PrimalTracer,
+    Tracer,
+    as_value,
+    ensure_open,
+    holds_objects,
+    use_context,
+)
 from ..core.surface import release
 from .arguments import LeafName, admit_or_float0, leaf_path
 
@@ -59,6 +69,8 @@ class FlatFunction:
         """Return what messages call a leaf of the result."""
         if self.name_leaves:
             return LeafName(f"{self.name}: the result", leaf_path, self.out_structure, index)
+        if self.out_structure.num_leaves > 1:
+            return LeafName(f"{self.name}: a result,", leaf_path, self.out_structure, index)
         return f"{self.name}: a result"
 
 
@@ -85,4 +97,5 @@ def strip_tracers(aux: Any, interpreter: Interpreter) -> Any:
 
     with use_context(Context(interpreter, CURRENT.get().observer, CURRENT.get().modes)):
         leaves, structure = pytree.flatten(aux)  # a pullback among them is staged over values of the level
+        leaves = [as_value(v) if holds_objects(v) else v for v in leaves]
     return structure.unflatten(list(map(strip_leaf, leaves)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import ConcretizationError, DTypeError, FxgradError, StructureError
 from ..core.interpreter import api_boundary, concretize
 from .arguments import LeafName, admit, path_at_positions, restrict_arguments
+from .derived_function import derive
 from .jit import eval_shape, function_name
 from .jvp import jvp, linearize
 from .linear_map import map_rows
@@ -22,6 +23,8 @@ from .vmap import vmap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from ..core.typing import P
 
 
 class Chunks(NamedTuple):
@@ -33,16 +36,17 @@ class Chunks(NamedTuple):
 
 
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
+    sparsity: Any = None,
     chunk_size: int | str | None = None,
     memory_limit: int | float | str | None = None,
     progress: bool | str = False,
     check: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Jacobian of `fun` by forward mode: one column for each entry of the arguments. See `jacobian`.
 
     >>> import fxgrad as fx, numpy as np
@@ -51,21 +55,24 @@ def jacfwd(
            [0., 4.]])
     """
     chunks = Chunks(chunk_size, memory_limit, progress)
-    return jacobian(fun, argnums, has_aux, holomorphic, mode="fwd", check=check, **chunks._asdict())
+    return jacobian(
+        fun, argnums, has_aux, holomorphic, mode="fwd", sparsity=sparsity, check=check, **chunks._asdict()
+    )
 
 
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     *,
+    sparsity: Any = None,
     chunk_size: int | str | None = None,
     memory_limit: int | float | str | None = None,
     progress: bool | str = False,
     check: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Jacobian of `fun` by reverse mode: one row for each entry of the result. See `jacobian`.
 
     >>> import fxgrad as fx, numpy as np
@@ -75,23 +82,32 @@ def jacrev(
     """
     chunks = Chunks(chunk_size, memory_limit, progress)
     return jacobian(
-        fun, argnums, has_aux, holomorphic, allow_int, mode="rev", check=check, **chunks._asdict()
+        fun,
+        argnums,
+        has_aux,
+        holomorphic,
+        allow_int,
+        mode="rev",
+        sparsity=sparsity,
+        check=check,
+        **chunks._asdict(),
     )
 
 
 def jacobian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     *,
     mode: str = "auto",
+    sparsity: Any = None,
     chunk_size: int | str | None = None,
     memory_limit: int | float | str | None = None,
     progress: bool | str = False,
     check: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Jacobian of `fun`, as a function of the same arguments.
 
     Args:
@@ -102,15 +118,25 @@ def jacobian(
         allow_int: integer arguments are allowed (reverse mode; their Jacobian has dtype float0).
         mode: "fwd", "rev", or "auto": forward where the arguments have no more entries than the result, unless only
             the other mode can do it.
+        sparsity: None for dense arrays; "auto" for sparse ones, of the pattern that `sparsity_pattern` finds; a pattern
+            (a `scipy.sparse` array or a boolean array with a row for each entry of the result, a column for each of the
+            arguments), or a `Coloring` of one. As many products are computed as the pattern has colors (see `color`).
+            The pattern is found once for arguments of these shapes and dtypes, so that `fun` must be pure, as for
+            `jit`.
         chunk_size, memory_limit, progress: how many columns (rows) to compute at a time, to bound memory, and a bar
             over them, as for `vmap`.
         check: compare the Jacobian times a random vector with a numerical derivative, as for `grad`.
 
     Returns:
         A function giving, for every leaf of the result, a pytree like the argument (a tuple of them for a
-        sequence `argnums`) of arrays of shape result.shape + argument.shape; (jacobian, aux) if `has_aux`.
+        sequence `argnums`) of arrays of shape result.shape + argument.shape; (jacobian, aux) if `has_aux`. With
+        `sparsity` they are `scipy.sparse.csr_array`s of shape (result.size, argument.size), or, where the entries are
+        traced, as inside `jit` and `grad`, objects of the class `SparseMatrix`, which are pytrees: `.data` are the
+        entries, `.to_scipy()` and `.todense()` the matrix.
 
     Raises:
+        ShapeError: the pattern has another shape than the Jacobian.
+        MissingLibraryError: `sparsity` without SciPy.
         DTypeError: an argument is not floating; without `holomorphic`, a complex argument in forward mode, a complex
             result in reverse mode.
         CheckError, ConcretizationError: as for `grad`, with `check`.
@@ -119,15 +145,21 @@ def jacobian(
     >>> fx.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
     array([[3., 0., 1.],
            [0., 3., 2.]])
+    >>> fx.jacobian(lambda x: x[1:] * x[:-1], sparsity="auto")(np.arange(1.0, 1001.0))
+    <Compressed Sparse Row sparse array of dtype 'float64'
+        with 1998 stored elements and shape (999, 1000)>
     """
     if mode not in ("auto", "fwd", "rev"):
         raise StructureError(f"jacobian: mode must be 'auto', 'fwd' or 'rev', not {mode!r}")
     single = isinstance(argnums, int | np.integer)
     chunks = Chunks(chunk_size, memory_limit, progress)
     places: tuple[Any, ...] = (argnums,) if single else tuple(argnums)  # type: ignore[arg-type]
+    if sparsity is not None:
+        from .sparse_jacobian import SparseBlocks  # when first wanted
+
+        sparse = sparsity if isinstance(sparsity, SparseBlocks) else SparseBlocks("jacobian", sparsity, mode)
 
     @api_boundary
-    @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         positions = [p % len(args) if -len(args) <= p < len(args) else p for p in places]
         if any(p >= len(args) for p in positions):
@@ -144,11 +176,13 @@ def jacobian(
             name = LeafName("jacobian: the argument", path_at_positions, positions, structure, index)
             leaves[index] = admit_for_jacobian(leaf, name, mode, holomorphic, allow_int)
         chosen = pytree.unflatten(structure, leaves)
-        forward = mode == "fwd" or (
-            mode == "auto" and prefers_forward(of_chosen, chosen, has_aux, holomorphic)
-        )
-        columns = forward_blocks if forward else reverse_blocks
-        blocks, out_structure, aux = columns(of_chosen, chosen, has_aux, holomorphic, chunks)
+        if sparsity is not None:
+            compute = partial(sparse, check=check_results)
+        elif mode == "fwd" or (mode == "auto" and prefers_forward(of_chosen, chosen, has_aux, holomorphic)):
+            compute = forward_blocks
+        else:
+            compute = reverse_blocks
+        blocks, out_structure, aux = compute(of_chosen, chosen, has_aux, holomorphic, chunks)
         if check:
             from ..checking.compare import check_jacobian  # a program over the transforms
 
@@ -158,7 +192,19 @@ def jacobian(
         result = pytree.unflatten(out_structure, [row[0] for row in result] if single else result)
         return (result, aux) if has_aux else result
 
-    return jacobian_of
+    return derive(
+        jacobian_of,
+        jacobian,
+        fun,
+        argnums=argnums,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+        allow_int=allow_int,
+        mode=mode,
+        sparsity=sparsity,
+        check=check,
+        **chunks._asdict(),
+    )
 
 
 def admit_for_jacobian(leaf: Any, name: LeafName, mode: str, holomorphic: bool, allow_int: bool) -> Any:
@@ -316,18 +362,20 @@ def check_results(results: Sequence[Any], holomorphic: bool, mode: str) -> None:
 
 
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
+    sparsity: Any = None,
     chunk_size: int | str | None = None,
     memory_limit: int | float | str | None = None,
     progress: bool | str = False,
     check: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The Hessian of `fun`: forward mode over reverse mode. Arguments as for `jacobian`; `check` compares the gradient
-    with `fun`, and the Hessian with the gradient.
+    with `fun`, and the Hessian with the gradient. A sparse Hessian of a scalar function takes as many Hessian-vector
+    products as a star coloring of its pattern has colors.
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
@@ -335,18 +383,22 @@ def hessian(
            [2., 0.]])
     """
     chunks = Chunks(chunk_size, memory_limit, progress)._asdict()
-    inner = jacrev(fun, argnums, has_aux, holomorphic, **chunks)
-    outer = jacfwd(inner, argnums, has_aux, holomorphic, check=check, **chunks)
-    if not check:
-        return outer
-    gradient = jacrev(fun, argnums, has_aux, holomorphic, check=True, **chunks)
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, **chunks}
+    sparse = sparsity
+    if sparsity is not None:
+        from .sparse_jacobian import SparseBlocks  # when first wanted
 
-    @wraps(fun)
-    def check_and_compute(*args: Any, **kwargs: Any) -> Any:
-        gradient(*args, **kwargs)
-        return outer(*args, **kwargs)
+        sparse = SparseBlocks("hessian", sparsity, "fwd", symmetric=True)
+    body = compute = jacfwd(jacrev(fun, **options), sparsity=sparse, check=check, **options)
+    if check:
+        gradient = jacrev(fun, check=True, **options)
 
-    return check_and_compute
+        @api_boundary
+        def body(*args: P.args, **kwargs: P.kwargs) -> Any:
+            gradient(*args, **kwargs)
+            return compute(*args, **kwargs)
+
+    return derive(body, hessian, fun, sparsity=sparsity, check=check, **options)
 
 
 @api_boundary

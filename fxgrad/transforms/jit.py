@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from functools import partial, update_wrapper, wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, Self, overload
 
 import numpy as np
 
@@ -20,11 +20,13 @@ from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
 from ..core.surface import release_all
+from ..core.typing import P, Q, R
 from ..kernels.codegen.direct import makes_memory
 from ..kernels.codegen.source import compile_graph, failing_equation
 from ..passes import optimize
 from ..passes.fusion import fuse, relax
 from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
+from .derived_function import describe_function, pickled_form
 from .flat_function import FlatFunction
 from .guard import make_guard
 from .shape_struct import ShapeDtypeStruct, lacks_data
@@ -144,7 +146,7 @@ def split_static(
     return dynamic_fun, tuple(a for i, a in enumerate(args) if i not in held), fixed
 
 
-class jit:
+class jit(Generic[P, R]):
     """`fun`, staged once for every kind of arguments and run from then on as compiled straight-line code.
 
     The code is readable: `fx.jit(f).source(*args)`. It is kept for the structure, shapes, dtypes and weakness of
@@ -177,6 +179,10 @@ class jit:
     0.0
     """
 
+    @overload
+    def __new__(cls, fun: Callable[P, R], **options: Any) -> jit[P, R]: ...
+    @overload
+    def __new__(cls, fun: None = None, **options: Any) -> Callable[[Callable[P, R]], jit[P, R]]: ...
     def __new__(cls, fun: Any = None, **options: Any) -> Any:
         """Make the jitted function, or a decorator that makes it."""
         if fun is None:
@@ -186,7 +192,7 @@ class jit:
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         *,
         static_argnums: int | Sequence[int] | None = None,
         static_argnames: str | Sequence[str] | None = None,
@@ -200,6 +206,11 @@ class jit:
     ):
         if not callable(fun):
             raise StructureError(f"jit takes a function, not a {type(fun).__name__}")
+        if inspect.isgeneratorfunction(fun):
+            raise StructureError(
+                f"jit takes a function that returns its result, {function_name(fun)} yields it",
+                hint="return a list",
+            )
         self.fun, self.fastmath = fun, fastmath
         self.options = {
             "static_argnums": static_argnums,
@@ -215,10 +226,14 @@ class jit:
         self.last: CompiledGraph | None = None  # of the latest call: its guard is asked first
         update_wrapper(self, fun, updated=())
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self: jit[Concatenate[Any, Q], R], instance: object, owner: Any = None) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None or isinstance(self.fun, staticmethod):
             return self
-        return wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
+        return MethodType(self, instance)
 
     def __getattr__(self, name: str) -> Any:
         """Attributes that the user has given to the function."""
@@ -227,16 +242,12 @@ class jit:
         return getattr(self.fun, name)
 
     def __reduce__(self) -> Any:
-        """Pickle the function and the options; what stands under its name in a module, by that name."""
-        found: Any = sys.modules.get(self.__module__)
-        for part in getattr(self.fun, "__qualname__", "").split("."):
-            found = getattr(found, part, None)
-        return self.fun.__qualname__ if found is self else (partial(jit, **self.options), (self.fun,))
+        return pickled_form(self, jit, self.fun, self.options)
 
     def __repr__(self) -> str:
-        return f"<fx.jit of {getattr(self.fun, '__qualname__', None) or repr(self.fun)}>"
+        return f"<fx.jit of {describe_function(self.fun)}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         outer = CURRENT.get()
         try:
             if outer.observer is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, Aval, aval_of, dtype_of, is_differentiable
 from ..core.errors import StructureError
-from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, api_boundary, opened
+from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, Tracer, api_boundary, opened
 from ..core.observer import is_stepwise
 from ..core.staging import GraphInterpreter
 from ..core.surface import release_all
@@ -204,6 +204,6 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     structures = structure, flat_fun.out_structure
     f_jvp = LinearFunction("linearized function", "tangent", avals, *structures, push, False, graph)
-    ys = [y.copy() if hasattr(y, "copy") else y for y in ys]
+    ys = [y.copy() if hasattr(y, "copy") and not isinstance(y, Tracer) else y for y in ys]
     out = pytree.unflatten(flat_fun.out_structure, release_all(ys)), f_jvp
     return (*out, flat_fun.aux) if has_aux else out

@@ -68,6 +68,16 @@ class ReverseInterpreter(Interpreter):
         tracer.node = [self.count, None, None, None, None] if differentiable else None
         return tracer
 
+    def tap(self, value: Any) -> tuple[ReverseTracer, list]:
+        """Return a tracer of a value, which may be one of this level, and a leaf whose cotangent is that of the
+        tracer."""
+        node = None
+        if isinstance(value, ReverseTracer) and value.interpreter is self:
+            value, node = value.primal, value.node
+        leaf = [self.count - 1, None, None, None, None]
+        self.count -= 2
+        return ReverseTracer(self, value, [self.count, None, (), (node, leaf), TAP]), leaf
+
     def constant(self, primitive: Any, values: tuple, params: dict) -> Any:
         """Apply a primitive to traced operands that are all constant."""
         y = self.bind_outer(primitive, values, params)
@@ -154,6 +164,17 @@ class Selection(PullbackRule):
 
 
 SELECTION = Selection()
+
+
+class Tap(PullbackRule):
+    """The rule of a value whose cotangent is wanted beside the way back through what made it."""
+
+    def pull(self, ct: Any) -> tuple[Any, Any]:
+        """Return the cotangent twice."""
+        return ct, ct
+
+
+TAP = Tap()
 
 
 def accumulate_cotangent(a: Any, b: Any) -> Any:

@@ -113,6 +113,21 @@ def is_abstract(value: Any) -> bool:
     return type(value) is GraphTracer
 
 
+def close_graphs(*graphs: Graph) -> tuple[list[Graph], list[Any]]:
+    """Turn the captured values of all graphs into leading inputs; return the graphs and those values."""
+    values: dict[int, Any] = {}
+    for graph in graphs:
+        values.update((id(v), v) for v in graph.captured.values())
+    closed_graphs = []
+    for graph in graphs:
+        own = {id(v): var for var, v in graph.captured.items()}
+        consts = [own.get(key) or Var(aval_of(v)) for key, v in values.items()]
+        closed_graphs.append(
+            Graph([*consts, *graph.inputs], graph.equations, graph.outputs, None, graph.name)
+        )
+    return list(map(intern_graph, closed_graphs)), list(values.values())
+
+
 def split_list(values: Sequence[Any], *counts: int) -> list[list[Any]]:
     """Split a sequence into consecutive parts of these lengths, and the rest."""
     parts, start = [], 0

@@ -12,6 +12,7 @@ from ..core import pytree, source_info
 from ..core.errors import StructureError, UnsupportedError
 from ..core.interpreter import api_boundary
 from ..core.primitive import HigherOrder
+from ..core.pytree_keys import FlattenedIndexKey, keystr
 from ..kernels.codegen.loops import compile_scan, compile_while, run_steps, step_rows
 from ..kernels.codegen.source import FunctionBuilder, compile_graph
 from ..kernels.codegen.standalone import StandaloneModule
@@ -176,13 +177,13 @@ def write_function(graph: Graph, args: tuple, kwargs: dict, names: Sequence[str]
     source.namespace.update(dict.fromkeys(parameters.values()))  # so that no function takes these names
     lines = []
     for index, ((path, _), var) in enumerate(zip(pytree.leaves_with_path((args, kwargs)), graph.inputs)):
-        if any(isinstance(step, pytree.FlattenedIndexKey) for step in path):
+        if any(isinstance(step, FlattenedIndexKey) for step in path):
             raise StructureError(
-                f"to_source: the argument {pytree.keystr(path[1:])} is inside an object of a registered class",
+                f"to_source: the argument {keystr(path[1:])} is inside an object of a registered class",
                 hint="pass tuples, lists and dicts",
             )
         owner = parameters[names[path[1].idx] if path[0].idx == 0 else path[1].key]
-        place = pytree.keystr(path[2:])
+        place = keystr(path[2:])
         source.names[var] = f"x{index}" if place else owner
         if place:
             lines.append(f"x{index} = {owner}{place}")

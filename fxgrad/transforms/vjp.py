@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import wraps
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,17 @@ from ..core import pytree, source_info
 from ..core.aval import PLAIN, aval_of, dtype_of, is_differentiable
 from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
 from ..core.graph import Graph, Literal
-from ..core.interpreter import CURRENT, Context, Tracer, api_boundary, ensure_open, leave_library, opened
+from ..core.interpreter import (
+    CURRENT,
+    Context,
+    Tracer,
+    api_boundary,
+    as_value,
+    ensure_open,
+    holds_objects,
+    leave_library,
+    opened,
+)
 from ..core.staging import stage
 from ..core.surface import OBJECTS, make_object, release, release_all
 from ..kernels.memory import keep_freed_memory
@@ -31,12 +40,15 @@ from .arguments import (
     path_in_arguments,
     zero_tangent,
 )
+from .derived_function import derive
 from .flat_function import FlatFunction, split_aux, strip_tracers
 from .linear_function import LinearFunction
 from .reverse import LARGE, ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from ..core.typing import P, R
 
 ONE = np.float64(1)
 DEFERS = os.environ.get("FXGRAD_DEFER", "1") != "0"
@@ -51,6 +63,10 @@ def primal_and_node(interpreter: ReverseInterpreter, value: Any) -> tuple[Any, l
         if isinstance(value, ReverseTracer) and value.interpreter is interpreter:  # a deferred one
             return value.primal, value.node
         ensure_open(value, interpreter.name)
+    elif (
+        holds_objects(value) and value.ndim == 0 and isinstance(value.item(), Tracer)
+    ):  # np.array(x) of a number
+        return primal_and_node(interpreter, value.item())
     return value, None
 
 
@@ -115,6 +131,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
         if has_aux:
             result, aux = split_aux(result, "vjp")
         results, out_structure = pytree.flatten(result)
+        results = [as_value(r) if holds_objects(r) else r for r in results]
     pairs = [primal_and_node(interpreter, r) for r in results]
     interpreter.snapshots.clear()
     ys = [admit_or_float0(y, "vjp: a result") for y, _ in pairs]
@@ -136,14 +153,14 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
 
 
 def grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     *,
     check: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The gradient of a scalar function, as a function of the same arguments.
 
     Args:
@@ -173,7 +190,6 @@ def grad(
     """
     compute = differentiator(fun, argnums, has_aux, holomorphic, allow_int, "grad", check)
 
-    @wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         outer = CURRENT.get()
         try:
@@ -183,18 +199,27 @@ def grad(
             raise
         return (gradients, aux) if has_aux else gradients
 
-    return gradient
+    return derive(
+        gradient,
+        grad,
+        fun,
+        argnums=argnums,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+        allow_int=allow_int,
+        check=check,
+    )
 
 
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     *,
     check: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, tuple[R, Any]]:
     """The value and the gradient of a scalar function. Arguments and errors as for `grad`.
 
     Returns:
@@ -207,7 +232,6 @@ def value_and_grad(
     """
     compute = differentiator(fun, argnums, has_aux, holomorphic, allow_int, "value_and_grad", check)
 
-    @wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         outer = CURRENT.get()
         try:
@@ -217,7 +241,16 @@ def value_and_grad(
             raise
         return ((value, aux), gradients) if has_aux else (value, gradients)
 
-    return value_and_gradient
+    return derive(
+        value_and_gradient,
+        value_and_grad,
+        fun,
+        argnums=argnums,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+        allow_int=allow_int,
+        check=check,
+    )
 
 
 def differentiator(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +23,14 @@ from ..core.interpreter import (
 )
 from ..core.primitive import HigherOrder
 from ..core.surface import release_all
-from .arguments import admit_arguments, admit_or_float0, argument_path, is_float0, leaf_path, unshare_results
+from .arguments import admit_arguments, admit_or_float0, is_float0, leaf_path, parameter_path, unshare_results
+from .derived_function import derive
 from .flat_function import FlatFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from ..core.typing import P, R
 
 
 # The name of its axis while a level batches an operation, whose bodies are mapped over the same axis.
@@ -149,8 +151,9 @@ def vmap_with(
     return [r.value if f else r for r, f in zip(results, flags)], flags
 
 
+@api_boundary
 def vmap(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Any = None,
@@ -160,7 +163,7 @@ def vmap(
     memory_limit: int | float | str | None = None,
     progress: bool | str = False,
     control: str | None = None,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """Apply `fun` along an axis of its arguments, to all entries at once.
 
     Args:
@@ -196,6 +199,11 @@ def vmap(
     """
     if not callable(fun):
         raise StructureError(f"vmap takes a function, not a {type(fun).__name__}")
+    if not (in_axes is None or isinstance(in_axes, tuple | list | int | np.integer)):
+        raise StructureError(
+            f"vmap: in_axes is {in_axes!r}",
+            hint="integers or None: one for all arguments, or a tuple with an entry for every positional one",
+        )
     automatic = chunk_size == "auto" or (chunk_size is None and memory_limit is not None)
     if not automatic and chunk_size is not None and (isinstance(chunk_size, str) or chunk_size < 1):
         raise AxisError(f'vmap: chunk_size must be positive or "auto", not {chunk_size!r}')
@@ -216,7 +224,6 @@ def vmap(
         )
 
     @api_boundary
-    @wraps(fun)
     def mapped_fun(*args: Any, **kwargs: Any) -> Any:
         site = source_info.user_frame()
         if isinstance(in_axes, tuple | list) and len(in_axes) != len(args):
@@ -234,7 +241,7 @@ def vmap(
             places = iter(axes)
             read = lambda v, name: v if next(places) is None and is_opaque(v) else admit_or_float0(v, name)  # noqa: E731
         leaves = admit_arguments("vmap", leaves, structure, True, read)
-        size, axes = common_size(leaves, axes, structure, axis_size)
+        size, axes = common_size(fun, leaves, axes, structure, axis_size)
         for i, leaf in enumerate(leaves):
             if is_float0(leaf) and axes[i] is not None:  # all entries are the same
                 leaves[i], axes[i] = np.zeros(np.delete(leaf.shape, axes[i]), float0), None
@@ -295,7 +302,19 @@ def vmap(
             )
         return pytree.unflatten(flat_fun.out_structure, results)
 
-    return mapped_fun
+    return derive(
+        mapped_fun,
+        vmap,
+        fun,
+        in_axes=in_axes,
+        out_axes=out_axes,
+        axis_name=axis_name,
+        axis_size=axis_size,
+        chunk_size=chunk_size,
+        memory_limit=memory_limit,
+        progress=progress,
+        control=control,
+    )
 
 
 def is_opaque(value: Any) -> bool:
@@ -304,7 +323,7 @@ def is_opaque(value: Any) -> bool:
 
 
 def common_size(
-    leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis_size: int | None
+    fun: Callable[..., Any], leaves: Sequence[Any], axes: Sequence[Any], structure: Any, axis_size: int | None
 ) -> tuple[int, list]:
     """Return the size of the mapped axis, and the axes made non-negative."""
     sizes: dict[int, int] = {}
@@ -318,7 +337,7 @@ def common_size(
         shape = aval_of(leaf).shape
         if not -len(shape) <= axis < len(shape):
             raise AxisError(
-                f"vmap: axis {axis} is out of bounds for argument {argument_path(structure, index, True)} of "
+                f"vmap: axis {axis} is out of bounds for argument {parameter_path(fun, structure, index)} of "
                 f"shape {shape}",
                 hint="in_axes=None for an argument that is not mapped",
             )
@@ -326,7 +345,7 @@ def common_size(
         sizes[index] = shape[axis]
     if len(set(sizes.values())) > 1:
         parts = ", ".join(
-            f"{argument_path(structure, i, True)}: {n} (shape {aval_of(leaves[i]).shape}, axis {axes[i]})"
+            f"{parameter_path(fun, structure, i)}: {n} (shape {aval_of(leaves[i]).shape}, axis {axes[i]})"
             for i, n in sizes.items()
         )
         raise AxisError(

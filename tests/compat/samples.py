@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate
-import scipy.linalg
 import scipy.special
 
 import fxgrad.compat._surface  # noqa: F401 - which declares them
@@ -58,20 +57,6 @@ def normalized(x: np.ndarray, axes: tuple[int, ...], eps: float) -> np.ndarray:
 def deflated(t: np.ndarray, u: np.ndarray, before: Any, after: Any, axes: tuple[int, ...]) -> np.ndarray:
     s = t * before
     return after * (s - s.mean(axes, keepdims=True) - u * (u * s).mean(axes, keepdims=True))
-
-
-def eliminated(a: np.ndarray) -> np.ndarray:
-    """L and U in one matrix."""
-    _, left, right = scipy.linalg.lu(a)
-    k = min(a.shape)
-    both = np.zeros_like(a)
-    both[:, :k] += np.tril(left, -1)
-    both[:k] += np.triu(right)
-    return both
-
-
-def slope(a: np.ndarray, t: np.ndarray) -> np.ndarray:
-    return scipy.linalg.expm_frechet(a, t, compute_expm=False)
 
 
 DOMAINS["interior"] = lambda rng, shape: rng.uniform(0.2, 0.8, shape)
@@ -147,32 +132,9 @@ STRIDES = [
     made("stack", ("real", (2, 3)), ("real", (2, 3)), axis=1, reference=lambda a, b: np.stack([a, b], 1)),
     made("stack", *[("complex", (3,))] * 3, axis=0, reference=lambda *xs: np.stack(xs)),
 ]
-DIAGNOSES = [
-    made(name, (domain, (3, 3)), reference=lambda a: np.zeros((), np.int32))
-    for name in ("zero_pivot", "indefinite_minor")
-    for domain in ("dominant", "complex_dominant")
-]
-DOMAINS["pivots"] = lambda rng, shape: np.broadcast_to(np.array([3, 2, 3], np.int32), shape).copy()
 MATRICES = [
-    made("permutation", ("pivots", (3,)), rows=4, reference=lambda pivots: np.array([2, 1, 0, 3])),
-    made("permutation", ("pivots", (2, 3)), rows=3, reference=lambda pivots: np.array([[2, 1, 0]] * 2)),
     made("mm", ("real", (2, 3)), ("real", (3, 4)), reference=lambda a, b: a @ b),
     made("mm", ("complex", (2, 3)), ("complex", (3, 1)), reference=lambda a, b: a @ b),
-    *(
-        made("lu", (domain, shape), joined=lambda lu, *_: lu, reference=eliminated)
-        for domain, shape in [
-            ("dominant", (3, 3)),
-            ("complex_dominant", (3, 3)),
-            ("slanted", (3, 2)),
-            ("slanted", (2, 3)),
-        ]
-    ),
-    *(
-        made("matrix_exp", (domain, (3, 3)), reference=scipy.linalg.expm)
-        for domain in ("real", "complex", "dominant")
-    ),
-    made("matrix_exp_slope", ("real", (3, 3)), ("real", (3, 3)), reference=slope),
-    made("matrix_exp_slope", ("complex", (3, 3)), ("complex", (3, 3)), reference=slope),
 ]
 NORMALIZATION = [
     *(
@@ -299,4 +261,4 @@ GAMMA = [
         for m, n in [(0, 0), (1, 0), (0, 2)]
     ),
 ]
-SAMPLES = [*ELEMENTWISE, *STRIDES, *DIAGNOSES, *MATRICES, *NORMALIZATION, *CLASSES, *SPECIAL, *GAMMA]
+SAMPLES = [*ELEMENTWISE, *STRIDES, *MATRICES, *NORMALIZATION, *CLASSES, *SPECIAL, *GAMMA]

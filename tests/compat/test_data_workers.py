@@ -244,6 +244,8 @@ def test_a_timeout_ends_the_wait(monkeypatch):
     loader = data.DataLoader(Calls(lambda i: time.sleep(30)), num_workers=1, **{**FORK, "timeout": 0.3})
     with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0\.3 seconds"):
         list(loader)
+    for child in children():  # which has been told to end
+        child.join(timeout=20)
     assert not children()
 
 

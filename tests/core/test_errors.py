@@ -131,16 +131,17 @@ def test_tangents_and_cotangents(call, ours, parts):
 # -- vmap ------------------------------------------
 @cases(
     ("axis out of range", lambda: fx.vmap(fnp.sin, in_axes=1)(X), fx.AxisError,
-     ["vmap: axis 1 is out of bounds for argument args[0] of shape (3,)", "in_axes=None"]),
-    ("a scalar", lambda: fx.vmap(fnp.sin)(1.0), fx.AxisError, ["args[0] of shape ()"]),
+     ["vmap: axis 1 is out of bounds for argument x of shape (3,)", "in_axes=None"]),
+    ("a scalar", lambda: fx.vmap(fnp.sin)(1.0), fx.AxisError, ["argument x of shape ()"]),
     ("too many in_axes", lambda: fx.vmap(fnp.sin, in_axes=(0, 0))(X), fx.StructureError,
      ["in_axes has 2 entries for a call with 1"]),
     ("in_axes a word", lambda: fx.vmap(fnp.sin, in_axes="a")(X), fx.StructureError, ["'a'", "integers or None"]),
+    ("in_axes an array", lambda: fx.vmap(fnp.sin, in_axes=np.array([0])), fx.StructureError, ["in_axes is array([0])"]),
     ("in_axes no prefix", lambda: fx.vmap(first, in_axes=({"b": 0},))({"a": X}), fx.StructureError,
      ["in_axes[0]", "['b']", "['a']"]),
     ("nothing mapped", lambda: fx.vmap(fnp.sin, in_axes=None)(X), fx.AxisError, ["axis_size"]),
     ("sizes that differ", lambda: fx.vmap(lambda x, y, *, z: x["a"] * y)({"a": X}, np.ones(4), z=np.ones((5, 1))),
-     fx.AxisError, ["args[0]['a']: 3 (shape (3,), axis 0)", "args[1]: 4", "kwargs['z']: 5 (shape (5, 1), axis 0)"]),
+     fx.AxisError, ["x['a']: 3 (shape (3,), axis 0)", "y: 4", "kwargs['z']: 5 (shape (5, 1), axis 0)"]),
     ("axis_size that differs", lambda: fx.vmap(fnp.sin, axis_size=4)(X), fx.AxisError, ["axis_size=4", "size 3"]),
     ("out_axes None of a mapped result", lambda: fx.vmap(lambda x: {"y": x}, out_axes=None)(X), fx.AxisError,
      ["out_axes is None for the result ['y']", "give its axis"]),
@@ -389,7 +390,7 @@ INSIDE = {
     "update out of range": (lambda x: x.at[7].set(0.0), fx.IndexingError, "out of bounds"),
     "bits of floats": (lambda x: x & 1, fx.DTypeError, "bitwise_and"),
     "assignment": (lambda x: x.__setitem__(0, 1.0), fx.ImmutableError, "x.at[…].set(value)"),
-    "asarray": (lambda x: np.asarray(x), fx.ArrayConversionError, "fnp.asarray"),
+    "asarray": (lambda x: np.asarray(x, float), fx.ArrayConversionError, "fnp.asarray"),
     "in place": (lambda x: np.ones(3).__iadd__(x), fx.ArrayConversionError, "a = a + b"),
 }  # fmt: skip
 

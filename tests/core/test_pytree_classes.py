@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import attrs
 import pytest
 
+import fxgrad as fx
 from fxgrad import tree
 from fxgrad.core.errors import StructureError
 
@@ -149,6 +151,7 @@ def test_one_of_many_threads_registers():
 def test_optree_waits_for_the_first_node():
     program = """
 import sys, threading
+import fxgrad as fx
 from fxgrad import tree
 
 class Early:
@@ -261,3 +264,46 @@ def test_register_dataclass_refuses_wrong_names(error, names):
 def test_register_dataclass_refuses_other_classes():
     with pytest.raises(TypeError, match="no dataclass"):
         tree.register_dataclass(type("Bare", (), {}))
+
+
+def test_a_class_that_is_flattened_wrongly_is_named():
+    class Wrong:
+        pass
+
+    fx.tree.register_pytree_node(Wrong, lambda node: ((1.0,),), lambda _, children: Wrong())
+    for use in (fx.tree.leaves, fx.tree.structure, fx.jit(lambda x: 1.0), fx.grad(lambda x: 1.0)):
+        with pytest.raises(fx.StructureError, match=r"flattens .*Wrong returned \(\(1.0,\),\)"):
+            use(Wrong())
+
+
+def test_transpose_of_a_class_whose_auxiliary_data_follow_its_contents():
+    class Row:
+        def __init__(self, items):
+            self.items = tuple(items)
+
+    fx.tree.register_pytree_node(
+        Row, lambda row: (row.items, tuple(type(x).__name__ for x in row.items)), lambda _, items: Row(items)
+    )
+    outer, inner = fx.tree.structure(Row([0, 0])), fx.tree.structure([0, 0, 0])
+    columns = fx.tree.transpose(outer, inner, Row([[1, 2, 3], [4, 5, 6]]))
+    assert [column.items for column in columns] == [(1, 4), (2, 5), (3, 6)]
+    with pytest.raises(fx.StructureError):
+        fx.tree.transpose(outer, inner, Row([[1, 2], [4, 5]]))
+
+
+def test_a_field_is_data_or_meta():
+    @dataclasses.dataclass
+    class Pair:
+        a: float
+        b: float
+
+    with pytest.raises(ValueError, match="data or meta, not both"):
+        fx.tree.register_dataclass(Pair, data_fields=["a", "b"], meta_fields=["b"])
+
+
+def test_the_pair_of_a_flattened_instance_may_be_a_list():
+    class Listed:
+        pass
+
+    fx.tree.register_pytree_node(Listed, lambda node: [iter([1.0]), None], lambda _, children: Listed())
+    assert fx.tree.leaves([Listed(), 2.0]) == [1.0, 2.0]

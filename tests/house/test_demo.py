@@ -10,6 +10,7 @@ from importlib import resources
 import numpy as np
 import pytest
 
+import fxgrad as fx
 from fxgrad.demo import privacy, training
 from fxgrad.demo.data import load_digits
 
@@ -168,13 +169,17 @@ def test_training_repeats_bit_for_bit():
         assert all(np.array_equal(left[name], right[name]) for name in left)
 
 
-def test_clipping_leaves_short_gradients_and_shortens_long_ones():
-    gradient = [{"weights": np.array([[3.0]]), "bias": np.array([4.0])}]
-    assert float(training.norm(gradient)) == 5
-    assert float(training.norm(training.clip_to_norm(gradient, 2.0))) == pytest.approx(2)
-    assert float(training.clip_to_norm(gradient, 6.0)[0]["bias"][0]) == 4
-    zero = [{"weights": np.zeros((1, 1)), "bias": np.zeros(1)}]
-    assert float(training.norm(training.clip_to_norm(zero, 1.0))) == 0
+def test_gradients_are_clipped_and_added_up():
+    data = training.split_digits(0)
+    params, images, labels = training.init(np.random.default_rng(0)), data.images[:8], data.labels[:8]
+    gradients = training.per_sample_gradients(params, images, labels)
+    flat = np.concatenate([leaf.reshape(8, -1) for leaf in fx.tree.leaves(gradients)], axis=1)
+    norms = np.linalg.norm(flat, axis=1)
+    np.testing.assert_allclose(training.gradient_norms(params, images, labels), norms)
+    bound = float(np.median(norms))
+    clipped = np.minimum(1, bound / norms) @ flat
+    total = training.private_sum(params, images, labels, bound, 0.0, np.random.default_rng(0))
+    np.testing.assert_allclose(np.concatenate([leaf.ravel() for leaf in fx.tree.leaves(total)]), clipped)
 
 
 @pytest.mark.parametrize(

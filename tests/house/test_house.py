@@ -27,8 +27,21 @@ FLOORS = [
         "checking",
     },  # `check=True` is a parameter of transforms, and checks are programs over transforms
     {"control"},
-    {"numpy", "scipy", "lax", "random", "nn", "tree", "debug", "testing", "profiling", "checkpoint_policies"},
-    {"optim", "custom_batching"},
+    {
+        "numpy",
+        "scipy",
+        "lax",
+        "random",
+        "nn",
+        "tree",
+        "debug",
+        "testing",
+        "profiling",
+        "checkpoint_policies",
+        "custom_derivatives",
+        "tree_util",
+    },
+    {"optim", "custom_batching", "experimental", "per_sample"},
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
 KERNELS_MAY_IMPORT = {
@@ -248,7 +261,7 @@ def test_every_command_of_the_readme_is_run():
     assert [mark for mark in marks if f"$(readme {mark})" not in run] == []
 
 
-@pytest.mark.parametrize("name", ["compat", "debug", "lax", "numpy", "random", "testing", "tree"])
+@pytest.mark.parametrize("name", ["compat", "debug", "lax", "numpy", "random", "scipy", "testing", "tree"])
 def test_the_face_has_every_namespace(name):
     source = f"import fxgrad; print(fxgrad.{name}.__name__)"
     run = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True)

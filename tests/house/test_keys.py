@@ -66,10 +66,12 @@ MEMORIES = {
     "kernels/native/engine.py": "the mode, and machine code by its text",
     "kernels/native/kernel.py": "functions by their builder, dtype and numbers",
     "kernels/native/outer.py": "functions by dtypes, and whether results are streamed",
+    "kernels/native/interruption.py": "addresses of the interpreter's functions",
     "kernels/native/lanes.py": "dtypes; dtypes of loops by names, dtypes and params_key",
     "kernels/native/math/__init__.py": "functions by names and types",
     "kernels/native/math/trigonometric.py": "the bits of 1/π",
     "kernels/native/processor.py": "the processor",
+    "kernels/native/recurrence.py": "types of functions by the number of their arrays",
     "kernels/native/runner.py": "types of functions by the number of their arrays",
     "kernels/native/threads.py": "the number of threads",
     "kernels/windows.py": "places of taps by shapes and params",
@@ -83,7 +85,9 @@ MEMORIES = {
     "transforms/deferral.py": "segments, dtypes of results: primitives, params_key, places, dtypes",
     "transforms/subgraphs.py": "interned Graphs: key_of, params_key",
     "transforms/custom/jvp_vjp.py": "structure and avals of results, to be compared with the function's: key_of",
+    "transforms/sparse_jacobian.py": "recipes: the Graph of tangents, what it closes over: graph_key, key_of",
     "transforms/jit.py": "programs: key_of, tree_key",
+    "scipy/ndimage/geometry.py": "matrices of prefilters by size, degree and mode",
 }
 
 

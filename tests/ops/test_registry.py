@@ -46,6 +46,8 @@ NO_DERIVATIVE = {
     "bitcast": "reads the bits, not the number",
     "stop_gradient": "by its very purpose",
     "factorization": "what reads the factors has the derivative with respect to the matrix",
+    "reflected_form": "LAPACK's own form; the Hessenberg form has it",
+    **dict.fromkeys(["zero_pivot", "indefinite_minor", "row_order", "column_order"], "the result is a position"),
 }  # fmt: skip
 
 # Operations whose results are for other operations alone, and why they depend on the shape of a stack: what reads them

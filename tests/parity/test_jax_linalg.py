@@ -1,4 +1,7 @@
-"""numpy.linalg against jax.numpy.linalg: values, gradients, and second derivatives."""
+"""numpy.linalg, scipy.linalg, scipy.sparse.linalg and lax.linalg against JAX: values and gradients."""
+
+import importlib
+import inspect
 
 import numpy
 import pytest
@@ -133,3 +136,75 @@ def test_where_jax_gives_nan_there_is_a_derivative():
 
     assert not numpy.isfinite(by_jax(program)).all()
     numpy.testing.assert_allclose(by_fxgrad(program), (weight - weight.T) / 2, atol=1e-14)
+
+
+# -- scipy.linalg, scipy.sparse.linalg and lax.linalg ------------------------------------------
+# (function of the namespace, np and a matrix; the matrix): few, since JAX compiles each for long. Differences check all
+# derivatives in tests/scipy.
+ROOMS = {
+    "scipy.linalg": {
+        "cho_solve": (lambda la, np, a: la.cho_solve(la.cho_factor(a @ dagger(a)), a), Z),
+        "lu_solve": (lambda la, np, a: la.lu_solve(la.lu_factor(a), a[:, :2], trans=1), Z),
+    },
+    "lax.linalg": {
+        "tridiagonal_solve": (lambda la, np, a: la.tridiagonal_solve(a[0], a[1] + 5, a[2], a), A),
+        "triangular_solve": (
+            lambda la, np, a: la.triangular_solve(a, a[:2], transpose_a=True, conjugate_a=True),
+            Z,
+        ),
+    },
+    "scipy.sparse.linalg": {"cg": (lambda la, np, a: la.cg(a @ a.T, a[0], tol=1e-13)[0], A)},
+}
+VALUES_ONLY = {
+    "schur": lambda la, np: la.schur(A @ A.T)[0],
+    "hessenberg": lambda la, np: la.hessenberg(Z),
+    "tridiagonal": lambda la, np: la.tridiagonal(POSITIVE)[1:],
+    "cholesky_update": lambda la, np: la.cholesky_update(numpy.triu(A), A[0]),
+    "householder_product": lambda la, np: la.householder_product(*la.hessenberg(A)),
+    "symmetric_product": lambda la, np: la.symmetric_product(A, A @ A.T, alpha=2.0, symmetrize_output=True),
+    "lu_pivots_to_permutation": lambda la, np: la.lu_pivots_to_permutation(la.lu(A)[1], 3),
+    "qr, pivoting": lambda la, np: la.qr(Z, pivoting=True, full_matrices=False)[1:],
+}
+
+
+def rooms(room):
+    """(ours, JAX's) of a room."""
+    return [importlib.import_module(f"{package}.{room}") for package in ("fxgrad", "jax")]
+
+
+@pytest.mark.parametrize(("room", "name"), [(room, name) for room, table in ROOMS.items() for name in table])
+def test_room(room, name):
+    function, a = ROOMS[room][name]
+    ours, theirs = rooms(room)
+
+    def program(la):
+        def run(fx, np):
+            def loss(a):
+                y = function(la, np, a)
+                weight = numpy.cos(numpy.arange(y.size)).reshape(y.shape)
+                return np.sum(np.real(y * weight)) + np.sum(np.imag(y * weight))
+
+            return fx.jit(fx.value_and_grad(loss))(a)
+
+        return run
+
+    for found, expected in zip(by_fxgrad(program(ours)), by_jax(program(theirs)), strict=True):
+        close(found, expected, 1e-8)
+
+
+@pytest.mark.parametrize("name", VALUES_ONLY)
+def test_values_of_lax_linalg(name):
+    ours, theirs = rooms("lax.linalg")
+    found, expected = VALUES_ONLY[name](ours, numpy), VALUES_ONLY[name](theirs, numpy)
+    for x, y in zip(*[z if isinstance(z, tuple | list) else (z,) for z in (found, expected)], strict=True):
+        close(x, y, 1e-9)
+
+
+def test_names_and_parameters_are_those_of_jax():
+    for room in ROOMS:
+        ours, theirs = rooms(room)
+        for name in (n for n in vars(theirs) if not n.startswith("_") and not n.endswith("_p")):
+            assert hasattr(ours, name), name
+            if inspect.isfunction(getattr(theirs, name)) and room != "scipy.linalg":
+                wanted = inspect.signature(getattr(theirs, name)).parameters
+                assert set(wanted) <= set(inspect.signature(getattr(ours, name)).parameters) | {"x"}, name

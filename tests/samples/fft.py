@@ -39,6 +39,21 @@ def irfft(x: np.ndarray, axis: int, norm: str, n: int) -> np.ndarray:
     return along(np.moveaxis(whole, 0, axis), axis, matrix(n, True, norm)).real
 
 
+def trigonometric_transform(x: np.ndarray, wave: str, form: int, axis: int) -> np.ndarray:
+    n = x.shape[axis]
+    k = np.arange(n) + (0.0 if form in (1, 2) else 0.5)
+    j = np.arange(n) + (0.0 if form in (1, 3) else 0.5)
+    if wave == "cosine":
+        factor = 2 * np.cos(np.pi * np.outer(k, j) / (n - 1 if form == 1 else n))
+        halved = {1: [0, -1], 3: [0]}.get(form, [])
+    else:
+        k, j = k + (form in (1, 2)), j + (form in (1, 3))
+        factor = 2 * np.sin(np.pi * np.outer(k, j) / (n + 1 if form == 1 else n))
+        halved = [-1] if form == 3 else []
+    factor[:, halved] /= 2
+    return along(x, axis, factor)
+
+
 def spectral(reference: Any, domain: str, shape: tuple[int, ...], **params: Any) -> Any:
     """A sample of the primitive of that name, against its reference."""
     return written(reference.__name__, (domain, shape), reference=lambda x: reference(x, **params), **params)
@@ -83,6 +98,14 @@ SAMPLES = [
             ("complex", (1,), 1, 0, "ortho"),
             ("real", (3,), 4, 0, "backward"),
             ("complex", (0, 3), 5, 1, "backward"),
+        ]
+    ),
+    *(
+        spectral(trigonometric_transform, domain, shape, wave=wave, form=form, axis=axis)
+        for domain, shape, wave, form, axis in [
+            *(("real", (4,), wave, form, 0) for wave in ("cosine", "sine") for form in (1, 2, 3, 4)),
+            ("complex", (2, 3), "cosine", 3, 1),
+            ("complex", (3, 2), "sine", 2, 0),
         ]
     ),
 ]

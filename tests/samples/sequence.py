@@ -18,6 +18,14 @@ def convolution(a, v):
     return out
 
 
+def all_pole(a, x):
+    """The recursion, one entry after the other."""
+    y = np.zeros(x.shape, np.result_type(a, x))
+    for t in range(x.shape[-1]):
+        y[..., t] = x[..., t] - sum(a[..., k] * y[..., t - k - 1] for k in range(min(t, a.shape[-1])))
+    return y
+
+
 def bessel(x, order):
     """The power series (DLMF 10.25.2)."""
     terms = [(x / 2) ** (2 * k + order) / (math.factorial(k) * math.factorial(k + order)) for k in range(25)]
@@ -47,4 +55,13 @@ BESSEL = [
         ("above1", (), 3),
     ]
 ]
-SAMPLES = [*CONVOLUTIONS, *BESSEL]
+FILTERS = [
+    written("all_pole", (domain, a), (domain, x), reference=all_pole)
+    for domain, a, x in [
+        ("real", (2,), (4,)),
+        ("real", (1,), (2, 3)),
+        ("real", (3,), (2,)),
+        ("complex", (2,), (3,)),
+    ]
+]
+SAMPLES = [*FILTERS, *CONVOLUTIONS, *BESSEL]

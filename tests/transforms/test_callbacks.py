@@ -474,7 +474,7 @@ def test_derivatives_need_a_rule():
 
 
 def test_vmap_needs_a_method():
-    with pytest.raises(fx.UnsupportedError, match="it is not said how compute takes a batch") as caught:
+    with pytest.raises(fx.UnsupportedError, match="compute: it is not said how it takes a batch") as caught:
         fx.vmap(lambda x: gamma(x, None))(np.ones(2))
     assert "vmap_method='sequential'" in str(caught.value) and "vmap at" in str(caught.value)
     with pytest.raises(ValueError, match="there is no vmap_method 'parallel'"):
@@ -507,3 +507,43 @@ def test_effects_inside_a_custom_rule_outlive_results_that_nobody_needs(seen):
     f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
     fx.jit(lambda x: (f(x), 2.0 * x)[1])(3.0)
     assert seen == [3.0]
+
+
+# -- results and effects
+def test_io_callback_is_called_as_often_as_the_program_says():
+    seen = []
+
+    def record(x):
+        seen.append(float(x))
+        return len(seen)
+
+    @fx.jit
+    def f(x):
+        fx.io_callback(record, fx.ShapeDtypeStruct((), int), x)  # whose result nobody needs
+        count = fx.io_callback(record, fx.ShapeDtypeStruct((), int), 2 * x, ordered=True)
+        assert fx.io_callback(lambda: seen.append(-1.0), None) is None
+        return count
+
+    assert f(1.0) == 2 and f(3.0) == 5
+    assert seen == [1.0, 2.0, -1.0, 3.0, 6.0, -1.0]
+
+
+def test_io_callback_in_loops_and_batches():
+    numbers = iter(range(100))
+
+    def draw(x):
+        return x + next(numbers)
+
+    def f(x):
+        return fx.io_callback(draw, FLOAT, x)
+
+    np.testing.assert_array_equal(fx.jit(fx.vmap(f))(np.zeros(3)), [0.0, 1.0, 2.0])
+    _, ys = fx.jit(lambda x: fx.lax.scan(lambda c, _: (c, f(c)), x, None, length=2))(10.0)
+    np.testing.assert_array_equal(ys, [13.0, 14.0])
+    assert fx.grad(lambda x: x * f(fx.stop_gradient(x)))(0.0) == 5.0
+    with pytest.raises(fx.NotDifferentiableError, match="io_callback: draw has no derivative"):
+        fx.grad(f)(0.0)
+    with pytest.raises(fx.UnsupportedError, match="no order of calls"):
+        fx.vmap(lambda x: fx.io_callback(draw, FLOAT, x, ordered=True))(np.zeros(3))
+    with pytest.raises(fx.ShapeError, match="io_callback: <lambda> returned shape"):
+        fx.io_callback(lambda: np.zeros(2), FLOAT)

@@ -113,3 +113,18 @@ def test_memory_held_between_forward_and_backward(policy, arrays):
 def test_a_policy_is_a_function():
     with pytest.raises(fx.StructureError, match=r"(?s)policy is a str, not a function.*checkpoint_policies"):
         fx.checkpoint(network, policy="dots_saveable")
+
+
+def test_saved_residuals_say_where_they_come_from(capsys):
+    def kinds(function):
+        return [origin.partition(" from tests")[0] for _, origin in fx.saved_residuals(function, W, x=X)]
+
+    inputs = ["from the argument w", "from the argument x"]
+    assert sorted(kinds(fx.checkpoint(network))) == inputs
+    policy = POLICIES.save_only_these_names("hidden")
+    (kept,) = set(kinds(fx.checkpoint(network, policy=policy))) - set(inputs)
+    assert kept.startswith("named 'hidden'")
+    fx.print_saved_residuals(network, W, X)
+    printed = capsys.readouterr().out
+    assert "f64[4,6] output of tanh from " in printed and " in network\n" in printed
+    assert "f64[6,6] from the argument w\n" in printed

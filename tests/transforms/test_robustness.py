@@ -242,7 +242,6 @@ def test_values_within_reach_of_the_function():
     equal(fx.grad(mask)(X), np.array([1.0, 1, 6, 8]))
     equal(fx.grad(steps)(X), np.floor(X))
     for part in (
-        fx.stop_gradient,
         np.real,
         lambda x: x.reshape(2, 2),
         lambda x: x[::2],

@@ -30,8 +30,8 @@ def load(text, name):
 
 
 def sample_of_each_primitive():
-    """The last sample of each primitive: the more special ones come later."""
-    return list({sample.name: sample for sample in SAMPLES}.values())
+    """The last sample of each primitive: the more special ones come later. An operator of the user's has no text."""
+    return list({sample.name: sample for sample in SAMPLES if "operator" not in sample.params}.values())
 
 
 @pytest.mark.parametrize("sample", sample_of_each_primitive(), ids=str)

@@ -10,6 +10,7 @@ import numpy as np
 from ... import ops
 from ...core.aval import SCALARS, Aval, aval_of, is_differentiable
 from ...core.cache import Cache
+from ...core.interpreter import Tracer
 from ...core.key import params_key
 from ...core.staging import stage
 from ...kernels.codegen.source import compile_graph
@@ -375,7 +376,7 @@ def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[An
 
     def compute_in_rows(*values) -> list[Any]:
         (y,) = function(*values)
-        if not hasattr(y, "flags"):
+        if isinstance(y, Tracer):
             return [y]
         flags = y.flags
         return [

@@ -421,8 +421,17 @@ def leave_torch(error: BaseException, context) -> None:
     interpreter.leave_library(error, context)
 
 
-# The code of an entry point before its first call.
-COMPLETE_AND_CALL = compile_text("lambda *args, **kwargs: complete() or made(*args, **kwargs)").co_consts[0]
+# The code of an entry point before its first call, which may raise what is wrong with the operands.
+COMPLETE_AND_CALL = compile_text("""
+def made(*args, **kwargs):
+    complete()
+    context = current()
+    try:
+        return made(*args, **kwargs)
+    except BaseException as error:
+        leave(error, context)
+        raise
+""").co_consts[0]
 
 # What the text of every entry point refers to.
 COMMON: dict[str, Any] = {

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import ops
 from ...core.aval import aval_of
+from ...core.interpreter import Tracer
 from .._core import inplace
 from .._core.dtypes import as_numpy_dtype
 from .._declare.operation import operation
@@ -13,7 +14,7 @@ from .._declare.operation import operation
 
 def fresh_copy(value) -> Any:
     """Copy a value, so that it has memory of its own."""
-    return value.copy() if hasattr(value, "flags") else ops.positive(value)
+    return value.copy() if hasattr(value, "copy") and not isinstance(value, Tracer) else ops.positive(value)
 
 
 @operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False)

@@ -9,15 +9,15 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
+from ...ops.elimination import INFO, lu_triangles, permuted_identity
 from ...ops.linalg import adjoint, identity_like
-from ...ops.linalg import lower_triangle as lower_part
+from ...ops.reflections import apply_reflections, multiply_reflections
 from .._core.errors import TensorError
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import expose
 from .declarers import expose_with
-from .elimination import INFO, indefinite_minor, lu_primitive, lu_triangles, permutation, permuted_identity
 from .entries import by_entries
 from .linalg import (
     check_floating,
@@ -42,7 +42,7 @@ def indefinite_message(name: str) -> Any:
 def factor_cholesky(name: str, a, upper: bool) -> Any:
     check_square(name, a)
     fixed = mirror_to_hermitian(a, upper)
-    with translate_errors(indefinite_message(name), lambda: indefinite_minor(fixed)):
+    with translate_errors(indefinite_message(name), lambda: ops.indefinite_minor(fixed)):
         factor = ops.cholesky(fixed, hermitian=True)
     return adjoint(factor) if upper else factor
 
@@ -74,7 +74,7 @@ def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) ->
     """(L, info): info is 0, or the order of the leading minor that is not positive; L is NaN then."""
     check_square("linalg.cholesky_ex", A)
     fixed = mirror_to_hermitian(A, upper)
-    info = indefinite_minor(fixed)
+    info = ops.indefinite_minor(fixed)
     if check_errors:
         check_info(info, indefinite_message("linalg.cholesky_ex"))
     wrong = ops.not_equal(info, 0)[..., None, None]
@@ -163,13 +163,7 @@ def linalg_householder_product(A, tau) -> Any:
         raise TensorError(
             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
         )
-    one = np.eye(m, n, dtype=bool)
-    below = ops.where(one, 1, lower_part(A, -1))
-    product = ops.where(one, ops.full_like(A, value=1), 0)
-    for i in reversed(range(tau.shape[-1])):
-        v = below[..., i : i + 1]
-        product = product - (tau[..., i : i + 1, None] * v) @ (adjoint(v) @ product)
-    return product
+    return multiply_reflections(A, tau)
 
 
 expose_with("input, tau, *, out=None", linalg_householder_product, "orgqr", "function method")
@@ -199,19 +193,8 @@ def ormqr(input, tau, other, left: bool = True, transpose: bool = False) -> Any:
     its adjoint."""
     check_matrix("torch.ormqr", input)
     if not left:  # (XQ)ᴴ = QᴴXᴴ
-        return adjoint(reflect(input, tau, adjoint(other), not transpose))
-    return reflect(input, tau, other, transpose)
-
-
-def reflect(packed, tau, other, is_adjoint: bool) -> Any:
-    """Apply the reflections 1 - τᵢvᵢvᵢᴴ, the last one first, or their adjoints, the first one first."""
-    below = ops.where(np.eye(*packed.shape[-2:], dtype=bool), 1, lower_part(packed, -1))
-    factors = ops.conjugate(tau) if is_adjoint else tau
-    order = range(tau.shape[-1])
-    for i in order if is_adjoint else reversed(order):
-        v = below[..., i : i + 1]
-        other = other - (factors[..., i : i + 1, None] * v) @ (adjoint(v) @ other)
-    return other
+        return adjoint(apply_reflections(input, tau, adjoint(other), not transpose))
+    return apply_reflections(input, tau, other, transpose)
 
 
 # -- singular values ------------------------------------------
@@ -314,7 +297,7 @@ def factor_lu(name: str, a, pivot: bool) -> tuple[Any, Any, Any]:
     check_floating("torch.lu_factor", a)
     if not pivot:
         raise TensorError(f"{name}: LU without pivoting is not implemented on the CPU")
-    packed, pivots, _ = lu_primitive(a)
+    packed, pivots, _ = ops.lu(a)
     zero = ops.equal(fnp.diagonal(ops.stop_gradient(packed), axis1=-2, axis2=-1), 0)
     places = np.arange(1, zero.shape[-1] + 1, dtype=INFO)
     first = fnp.min(ops.where(zero, places, INFO_NONE), axis=-1, initial=INFO_NONE)
@@ -378,7 +361,7 @@ def linalg_lu(A, *, pivot: bool = True) -> Any:
     check_matrix("linalg.lu", A)
     if not pivot:
         raise TensorError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    packed, _, order = lu_primitive(A)
+    packed, _, order = ops.lu(A)
     return [permuted_identity(order, A), *lu_triangles(packed)]
 
 
@@ -392,7 +375,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool 
     """(P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
     nothing = np.zeros(0, aval_of(LU_data).dtype)
     p = (
-        permuted_identity(permutation(LU_pivots, rows=LU_data.shape[-2]), LU_data)
+        permuted_identity(ops.row_order(LU_pivots - 1, rows=LU_data.shape[-2]), LU_data)
         if unpack_pivots
         else nothing
     )
@@ -413,7 +396,7 @@ def solve_factored(packed, pivots, b, left: bool, is_adjoint: bool) -> Any:
     """Solve AX = B, or XA = B, for A = PLU, or for Aᴴ."""
     if not left:  # (XA)ᴴ = AᴴXᴴ
         return adjoint(solve_factored(packed, pivots, adjoint(b), True, not is_adjoint))
-    order = permutation(pivots, rows=packed.shape[-1])
+    order = ops.row_order(pivots - 1, rows=packed.shape[-1])
 
     def solve_triangle(factor, b, lower: bool) -> Any:
         factor, lower = (adjoint(factor), not lower) if is_adjoint else (factor, lower)

@@ -16,7 +16,7 @@ from ...core.aval import aval_of, kind_of
 from ...kernels import beta
 from ...kernels.special import real_kernel
 from ...ops.kinds import Elementwise
-from ...ops.special import gamma_shift
+from ...ops.special import beta_moment_partials, gamma_shift
 from .._core.dtypes import short_name
 from .._core.errors import NotSupportedError
 from .._core.primitives import declare_primitive
@@ -75,29 +75,11 @@ def standard_gamma(input, logs) -> Any:
 
 
 # -- parts of a whole ------------------------------------------
-def beta_moment_partial_u(t, y, a, b, u, upper, *, m: int, n: int) -> Any:
-    """By the theorem of Leibniz: what the end adds for m = n = 0, and what the powers and q(u) lose as it moves."""
-    x = ops.sigmoid(u)
-    slope = (a * (x - 1) + b * x) * y
-    if m == n == 0:
-        slope = slope + ops.where(upper, -1.0, 1.0)
-    if m:
-        slope = slope + m * (x - 1) * beta_moment(a, b, u, upper, m=m - 1, n=n)
-    if n:
-        slope = slope + n * x * beta_moment(a, b, u, upper, m=m, n=n - 1)
-    return t * slope
-
-
 beta_moment = declare_primitive(
     Elementwise,
     "beta_moment",
     real_kernel(beta.beta_moment, "beta_moment"),
-    (
-        lambda t, y, a, b, u, upper, *, m, n: t * beta_moment(a, b, u, upper, m=m + 1, n=n),
-        lambda t, y, a, b, u, upper, *, m, n: t * beta_moment(a, b, u, upper, m=m, n=n + 1),
-        beta_moment_partial_u,
-        None,
-    ),
+    beta_moment_partials(lambda *operands, **params: beta_moment(*operands, **params)),
     static=("m", "n"),
 )
 

@@ -19,7 +19,7 @@ from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import expose
-from .elimination import INFO
+from .decompositions import INFO
 from .entries import by_entries
 from .linalg import check_pair, check_square, linalg_solve
 

@@ -28,7 +28,6 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import SPACES, expose
 from .declarers import check_same_dtype, expose_with, step_primitives
-from .elimination import zero_pivot
 from .entries import entries_of_all
 from .reduction import p_norm
 from .slicing import diagonal
@@ -108,7 +107,7 @@ def linalg_inv(A) -> Any:
     [[0.5, 0.0], [0.0, 0.25]]
     """
     check_square("linalg.inv", A)
-    with translate_errors(singular_message("linalg.inv"), lambda: zero_pivot(A)):
+    with translate_errors(singular_message("linalg.inv"), lambda: ops.zero_pivot(A)):
         return ops.inv(A, strict=True)
 
 
@@ -122,7 +121,7 @@ def linalg_inv(A) -> Any:
 def linalg_inv_ex(A, *, check_errors: bool = False) -> Any:
     """(inverse, info): info is 0, or the pivot of a singular matrix that is zero; its inverse is NaN then."""
     check_square("linalg.inv_ex", A)
-    info = zero_pivot(A)
+    info = ops.zero_pivot(A)
     if check_errors:
         check_info(info, singular_message("linalg.inv_ex"))
     return [ops.inv(A, strict=False), info]
@@ -247,7 +246,7 @@ def solution_and_factors(A, B, left: bool) -> Any:
     """(X, the factors of A, if these are worth while): the derivative solves with them."""
     check_square("linalg.solve", A)
     check_pair("linalg.solve", A, B)
-    with translate_errors(unsolvable_message, lambda: zero_pivot(A)):
+    with translate_errors(unsolvable_message, lambda: ops.zero_pivot(A)):
         factors = ops.factors_of(A if left or is_vector_rhs(A, B) else matrix_transpose(A))
         return [solve_for_any("linalg.solve", A, B, left, factors=factors), *factors]
 
@@ -282,7 +281,7 @@ def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> A
     """(X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN then."""
     check_square("linalg.solve_ex", A)
     check_pair("linalg.solve_ex", A, B)
-    info = zero_pivot(A)
+    info = ops.zero_pivot(A)
     if check_errors:
         check_info(info, unsolvable_message)
     hollow = ops.not_equal(info, 0)[..., None, None]

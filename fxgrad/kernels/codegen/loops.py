@@ -111,21 +111,30 @@ def compile_while(
     consts: int,
     max_steps: int | None,
     builder: type[FunctionBuilder] = FunctionBuilder,
+    by_rounds: bool = False,
 ) -> Callable[..., Any]:
     """Compile a loop: (*consts, *carry) → the first carry for which `cond` is false, or that after `max_steps`. For
-    NumPy values."""
+    NumPy values. `by_rounds` it is (steps, *consts, *carry) → (*carry, whether `cond` held all the time), where `steps`
+    has an item for each step that may be taken."""
     cond, body = inline_groups(cond, MANY), inline_groups(body, MANY)
     source = make_builder(builder, cond, body)
     name_inputs(source, cond)
     parameters = [source.names[v] for v in cond.inputs]
     source.names.update(zip(body.inputs, parameters))
     source.equations(cond)
-    source.lines.append(f"if not {source.atom(cond.outputs[0])}: break")
+    leave = "go_on = False; break" if by_rounds else "break"
+    source.lines.append(f"if not {source.atom(cond.outputs[0])}: {leave}")
     plan = plan_buffers(body, body.inputs[consts:], body.outputs, ()) if source.reuses_memory else NO_PLAN
     source.equations(body, buffers=plan.places)
     assign_carry(source, parameters[consts:], body.outputs, plan.pairs)
-    enclose(source, "while True:" if max_steps is None else f"for _ in range({max_steps}):", plan)
-    return source.function(f"while_{body.name}", parameters, f"[{', '.join(parameters[consts:])}]")
+    if by_rounds:
+        enclose(source, "for _ in steps:", plan)
+        source.lines.insert(0, "go_on = True")
+        parameters, returned = ["steps", *parameters], [*parameters[consts:], "go_on"]
+    else:
+        enclose(source, "while True:" if max_steps is None else f"for _ in range({max_steps}):", plan)
+        returned = parameters[consts:]
+    return source.function(f"while_{body.name}", parameters, f"[{', '.join(returned)}]")
 
 
 def inline_groups(body: Graph, least: float = float("inf")) -> Graph:

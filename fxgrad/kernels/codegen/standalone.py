@@ -43,6 +43,7 @@ STAND_INS = {
     f"{PACKAGE}.core.surface.SurfaceObject": "lambda value: False",  # is it one?
     f"{PACKAGE}.kernels.lapack.find_library": "lambda: None",
     f"{PACKAGE}.kernels.native.engine.mode": "lambda: 'never'",
+    f"{PACKAGE}.kernels.philox.native_streams": "lambda: None",
 }
 NATIVE = f"{PACKAGE}.kernels.native"  # the modules whose functions give None where they do not compute
 

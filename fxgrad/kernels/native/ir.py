@@ -243,6 +243,18 @@ class Loop:
         self.following = list(values)
 
 
+class Cycle(Loop):
+    """A loop that ends where a condition does not hold: what is written before `go_on_if` is done once more than what
+    is written behind it."""
+
+    def go_on_if(self, condition: Value) -> None:
+        function = condition.function
+        number = next(function._serial)
+        self.done = f"done{number}"
+        function.lines.append(f"  br i1 {condition.text}, label %body{number}, label %{self.done}")
+        function._begin(f"body{number}")
+
+
 class Function:
     """A function under construction: its instructions, and what it needs from outside.
 
@@ -450,6 +462,60 @@ class Function:
         ]
         self._begin(done)
         loop.carry = phis[1:]
+
+    @contextmanager
+    def cycle(self, carry: Sequence[Value]) -> Iterator[Cycle]:
+        """Write a loop of which the block of the `with` says by `go_on_if` how long it goes on."""
+        number, before = next(self._serial), self._block
+        self.lines.append(f"  br label %head{number}")
+        self._begin(f"head{number}")
+        place = len(self.lines)
+        phis = [Value(self, f"%c{number}_{k}", v.type) for k, v in enumerate(carry)]
+        loop = Cycle(self.constant(0, I64), phis)
+        yield loop
+        last = self._block
+        self.lines.append(f"  br label %head{number}")
+        self.lines[place:place] = [
+            f"  {phi.text} = phi {phi.type} [{first.text}, %{before}], [{then.text}, %{last}]"
+            for phi, first, then in zip(phis, carry, loop.following)
+        ]
+        self._begin(loop.done)
+        loop.carry = phis
+
+    def branch(
+        self, condition: Value, yes: Callable[[], Sequence[Value]], no: Callable[[], Sequence[Value]]
+    ) -> list[Value]:
+        """Write two blocks, of which the one is entered where the condition, a single i1, holds, and the other where it
+        does not; return the values that they give."""
+        number = next(self._serial)
+        self.lines.append(f"  br i1 {condition.text}, label %yes{number}, label %no{number}")
+        found = []
+        for name, write in (("yes", yes), ("no", no)):
+            self._begin(f"{name}{number}")
+            found.append((write(), self._block))
+            self.lines.append(f"  br label %joined{number}")
+        self._begin(f"joined{number}")
+        (first, one), (second, other) = found
+        return [
+            self.emit(f"phi {a.type} [{a.text}, %{one}], [{b.text}, %{other}]", a.type)
+            for a, b in zip(first, second)
+        ]
+
+    def join(self, values: Sequence[Value]) -> Value:
+        """Return the vector of some numbers."""
+        type = Type(values[0].type.element, len(values))
+        vector = "poison"
+        for k, v in enumerate(values):
+            vector = self.emit(f"insertelement {type} {vector}, {v.type} {v.text}, i64 {k}", type).text
+        return Value(self, vector, type)
+
+    def separate(self, vector: Value) -> list[Value]:
+        """Return the numbers in the lanes of a vector."""
+        element = Type(vector.type.element)
+        return [
+            self.emit(f"extractelement {vector.type} {vector.text}, i64 {k}", element)
+            for k in range(vector.type.width)
+        ]
 
     @contextmanager
     def when(self, condition: Value) -> Iterator[None]:

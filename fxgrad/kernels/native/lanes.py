@@ -162,7 +162,11 @@ def loop_dtypes(equation: Equation) -> list[Any]:
     kernel, result = equation.primitive.kernel, equation.outputs[0].aval.dtype
     avals = [a.aval for a in equation.inputs]
     if isinstance(kernel, np.ufunc):
-        kinds = [WEAK_TYPES[a.dtype.kind] if a.weak and a.dtype.kind != "b" else a.dtype for a in avals]
+        numbers = all(a.weak for a in avals)  # which NumPy converts to their own dtypes
+        kinds = [
+            WEAK_TYPES[a.dtype.kind] if a.weak and a.dtype.kind != "b" and not numbers else a.dtype
+            for a in avals
+        ]
         return list(kernel.resolve_dtypes((*kinds, *(None,) * kernel.nout))[: len(kinds)])
     name = equation.primitive.computes
     if name == "where":

@@ -26,6 +26,7 @@ from ...ops.masked import densify
 from ...ops.transpose import transpose_call
 from ..arguments import is_float0, zero_tangent
 from ..jvp import jvp_flat
+from ..subgraphs import expand_list, select_list, split_list
 from ..vmap import MAPPED_AXIS, BatchInterpreter, vmap_with
 from .transpose import UNTRACEABLE_ERRORS, batch_pullback, jvp_from_vjp, vjp_from_jvp
 
@@ -48,11 +49,15 @@ class RuledCall:
     transpose(cts, avals) → a cotangent for every value, None for zero: `fun` is linear
     vmap(values, is_batched, size) → results with a leading batch axis: the mapped function
     out(avals) → the avals of the results, for a function that cannot be staged
+    symbolic: jvp and backward get None for the tangents and cotangents that are zero, and forward(*values, perturbed=…)
+        a flag for every value. Otherwise they get zeros.
     on_loop(error): called before a function that cannot be traced is mapped by a loop; without it, this is an error.
     on_use(rule, values): called when one of the rules is applied; for "vmap" with (is_batched, size) besides.
     """
 
-    __slots__ = ("fun", "graph", "jvp", "name", "on_loop", "on_use", "out", "transpose", "vjp", "vmap")
+    __slots__ = (
+        *("fun", "graph", "jvp", "name", "on_loop", "on_use", "out", "symbolic", "transpose", "vjp", "vmap"),
+    )
 
     def __init__(
         self,
@@ -66,9 +71,11 @@ class RuledCall:
         name: str = "function with rules of its own",
         on_loop: Callable[[Exception], None] | None = None,
         on_use: Callable[..., None] | None = None,
+        symbolic: bool = False,
     ):
         self.fun, self.jvp, self.vjp, self.transpose, self.vmap = fun, jvp, vjp, transpose, vmap
         self.out, self.name, self.on_loop, self.on_use = out, name, on_loop, on_use
+        self.symbolic = symbolic
         self.graph: Graph | None = None
 
     def fun_graph(self, avals: Sequence[Aval]) -> Graph:
@@ -82,6 +89,18 @@ class RuledCall:
         """Tell the owner of the rules that one of them is applied."""
         if self.on_use is not None:
             self.on_use(rule, values, *mapping)
+
+    # -- the rules, as whoever applies them knows which tangents, cotangents and arguments there are
+    def run_jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """Apply the rule for forward mode; a tangent may be None."""
+        return self.jvp(  # type: ignore[misc]
+            primals, tangents if self.symbolic else instantiate_tangents(primals, tangents)
+        )
+
+    def run_forward(self, values: Sequence[Any], perturbed: Sequence[bool]) -> tuple[Any, Any]:
+        """Apply the forward rule."""
+        forward = self.vjp[0]  # type: ignore[index]
+        return forward(*values, perturbed=perturbed) if self.symbolic else forward(*values)
 
     # -- the transpose
     def make_transpose(self, avals: Sequence[Aval]) -> RuledCall:
@@ -115,19 +134,25 @@ class RuledCall:
             return self.vmap(values, is_batched, size)  # type: ignore[misc]
 
         def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-            def both(*pairs: Any) -> list[Any]:
-                ys, ts = self.jvp(pairs[: len(primals)], pairs[len(primals) :])  # type: ignore[misc]
-                return [*ys, *ts]
+            given = [t is not None for t in tangents]
+            found: list[bool] = []
 
-            results = over(both, [*primals, *tangents], [*is_batched, *is_batched])
-            half = len(results) // 2
-            return results[:half], results[half:]
+            def both(*entries: Any) -> list[Any]:
+                ps, ts = split_list(entries, len(primals))
+                ys, ts = self.jvp(ps, expand_list(ts, given))  # type: ignore[misc]
+                found[:] = [t is not None for t in ts]
+                return [*ys, *select_list(ts, found)]
+
+            moving, flags = select_list(tangents, given), select_list(is_batched, given)
+            results = over(both, [*primals, *moving], [*is_batched, *flags])
+            ys, ts = split_list(results, len(found))
+            return ys, expand_list(ts, found)
 
         count: list[int] = []
 
-        def forward(*values: Any) -> tuple[Any, Any]:
+        def forward(*values: Any, perturbed: Sequence[bool] = ()) -> tuple[Any, Any]:
             def both(*entries: Any) -> list[Any]:
-                ys, residuals = self.vjp[0](*entries)  # type: ignore[index]
+                ys, residuals = self.run_forward(entries, perturbed)
                 count[:] = [len(ys)]
                 return [*ys, *residuals]
 
@@ -139,7 +164,12 @@ class RuledCall:
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             rule, split = self.vjp[1], len(residuals)  # type: ignore[index]
-            return pull_summed(lambda *entries: rule(entries[:split], entries[split:]), [*residuals, *cts])
+            given = [ct is not None for ct in cts]
+
+            def pull_entry(*entries: Any) -> Sequence[Any]:
+                return rule(entries[:split], expand_list(entries[split:], given))
+
+            return pull_summed(pull_entry, [*residuals, *select_list(cts, given)])
 
         def transpose(cts: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
             return pull_summed(lambda *entries: self.transpose(entries, entry_avals(avals)), cts)  # type: ignore[misc]
@@ -165,6 +195,7 @@ class RuledCall:
             name=self.name,
             on_loop=self.on_loop,
             on_use=None if self.on_use is None else report_first_entry,
+            symbolic=self.symbolic,
         )
 
     def vmap_or_loop(
@@ -232,11 +263,11 @@ class CustomCall(HigherOrder):
         call = params["call"]
         if call.jvp is not None:
             call.report_use("jvp", primals)
-            ys, ts = map(copy_shared, call.jvp(primals, instantiate_tangents(primals, tangents)))
+            ys, ts = map(copy_shared, call.run_jvp(primals, tangents))
             return ys, [None if is_float0(t) else t for t in ts]
         if call.vjp is not None:
             call.report_use("vjp", primals)
-            ys, residuals = call.vjp[0](*primals)
+            ys, residuals = call.run_forward(primals, [t is not None for t in tangents])
             return ys, jvp_from_vjp(call, residuals, primals, tangents, ys)
         if call.transpose is not None:
             return self.call(*primals, call=call), self.call(
@@ -248,9 +279,10 @@ class CustomCall(HigherOrder):
         call = params["call"]
         if call.vjp is not None:
             call.report_use("vjp", values)
-            forward, backward = call.vjp
-            ys, residuals = forward(*values)
-            return ys, CustomPullback(), (backward, [snapshot(r) for r in residuals], ys)
+            flags = [n is not None for n in needed] if call.symbolic else ()
+            ys, residuals = call.run_forward(values, flags)
+            rule = SymbolicPullback() if call.symbolic else CustomPullback()
+            return ys, rule, (call.vjp[1], [snapshot(r) for r in residuals], ys)
         if call.transpose is not None and call.jvp is None:
             call.report_use("transpose", values)
             ys = self.call(*values, call=call)
@@ -294,6 +326,15 @@ class CustomPullback(PullbackRule):
     def pull(self, ct: Any, backward: Callable, residuals: Any, ys: Sequence[Any]) -> Sequence[Any]:
         """Apply the backward rule."""
         return copy_shared(backward(residuals, instantiate_cotangents(ct, ys)))
+
+
+class SymbolicPullback(CustomPullback):
+    """The pullback of a call whose backward rule gets None for the results that have no cotangent."""
+
+    def pull(self, ct: Any, backward: Callable, residuals: Any, ys: Sequence[Any]) -> Sequence[Any]:
+        """Apply the backward rule."""
+        cts = [densify(ct[i]) if i in ct else None for i in range(len(ys))]
+        return copy_shared(backward(residuals, cts))
 
 
 class TransposePullback(PullbackRule):

@@ -8,21 +8,31 @@ from __future__ import annotations
 import inspect
 from functools import partial, update_wrapper, wraps
 from operator import is_not
-from typing import TYPE_CHECKING, Any
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
 
 from ... import ops
 from ...core import pytree
 from ...core.aval import Aval, aval_of, is_differentiable, kind_of
 from ...core.cache import Cache
-from ...core.errors import CustomRuleError, StructureError
+from ...core.errors import CustomRuleError, EscapedTracerError, StructureError
 from ...core.interpreter import api_boundary, is_plain
 from ...core.key import key_of
 from ...core.staging import stage
 from ...core.surface import is_alike, is_object, release_all
-from ..arguments import admit_arguments, admit_or_float0, is_float0, path_at_positions, restrict_arguments
+from ...core.typing import P, Q, R
+from ..arguments import (
+    admit_arguments,
+    admit_or_float0,
+    is_float0,
+    path_at_positions,
+    restrict_arguments,
+    zero_tangent,
+)
 from ..flat_function import FlatFunction
 from ..jit import closure_convert, function_name
 from .call import RuledCall, custom_jvp_call, custom_vjp_call
+from .symbolic_zeros import CustomVJPPrimal, SymbolicZero, with_symbolic_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,31 +139,46 @@ class Application:
     def jvp(
         self, rule: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     ) -> tuple[Any, Any]:
-        """Apply rule(*static, primals, tangents) to flat values."""
+        """Apply rule(*static, primals, tangents) to flat values; tangents that are None are symbolic zeros."""
         what = f"the jvp rule of {self.name}"
+        tangents = with_symbolic_zeros(tangents, primals)
         unflattened = [pytree.unflatten(self.structure, leaves) for leaves in (primals, tangents)]
         result, tangent = unpack_pair(rule(*self.static, *unflattened), what, "(result, tangent)")
         ys = self.flatten_rule_result(what, primals, result)
         ts, structure = pytree.flatten(tangent)
         what = f"{what}: the tangent"
+        moving = [type(t) is not SymbolicZero for t in ts]
+        ts = (
+            [t if m else zero_tangent(y) for t, m, y in zip(ts, moving, ys)]
+            if structure == self.out_structure
+            else ts
+        )
         ts = check_rule_values(what, ys, self.out_structure, ts, structure)
-        return ys, [cast_like(what, t, y) for t, y in zip(ts, ys)]
+        return ys, [cast_like(what, t, y) if m else None for t, y, m in zip(ts, ys, moving)]
 
     def vjp(
         self, fwd: Callable[..., Any], bwd: Callable[..., Any]
     ) -> tuple[Callable[..., tuple[list[Any], list[Any]]], Callable[..., list[Any]]]:
         """Return fwd(*args) → (result, residuals) and bwd(*static, residuals, ct) as functions of flat
-        values."""
+        values, which are symbolic if `perturbed` and None are given."""
         saved: dict[str, Any] = {}
 
-        def flat_fwd(*leaves: Any) -> tuple[list[Any], list[Any]]:
+        def flat_fwd(*leaves: Any, perturbed: Sequence[bool] = ()) -> tuple[list[Any], list[Any]]:
             what = f"the fwd rule of {self.name}"
+            if perturbed:
+                leaves = tuple(map(CustomVJPPrimal, leaves, perturbed))
             result, residuals = unpack_pair(fwd(*self.full_arguments(leaves)), what, "(result, residuals)")
             flat, saved["structure"] = pytree.flatten(residuals)
-            return self.flatten_rule_result(what, leaves, result), flat
+            values = [x.value for x in leaves] if perturbed else leaves
+            ys = self.flatten_rule_result(what, values, result)
+            if perturbed:
+                saved["results"] = list(map(aval_of, ys))
+            return ys, flat
 
         def flat_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             residuals = pytree.unflatten(saved["structure"], residuals)
+            if "results" in saved:
+                cts = with_symbolic_zeros(cts, saved["results"])
             found = bwd(*self.static, residuals, pytree.unflatten(self.out_structure, cts))
             return self.cotangents(f"the bwd rule of {self.name}", found)
 
@@ -180,7 +205,7 @@ class Application:
                 raise CustomRuleError(f"{place} has the structure {ct_structure}, expected {child}") from None
             for c, part in zip(cts, parts):
                 leaves, part_structure = pytree.flatten(part)
-                if c is None:
+                if c is None or type(c) is SymbolicZero:
                     flat += [None] * len(leaves)
                     continue
                 (c,) = check_rule_values(place, leaves, part_structure, *pytree.flatten(c))
@@ -196,7 +221,7 @@ def unpack_pair(result: Any, what: str, expected: str) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-class CustomFunction:
+class CustomFunction(Generic[P, R]):
     """The base of functions with rules: it holds the function, and the positions of the arguments that are
     not differentiated."""
 
@@ -205,7 +230,7 @@ class CustomFunction:
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: int | Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ):
@@ -233,11 +258,12 @@ class CustomFunction:
         return [known.index(name) for name in names]
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         self.ensure_rules()
         application = self.application(self, args, kwargs)
         if is_plain(application.values):
-            return self.fun(*application.args)
+            fun: Callable[..., R] = self.fun
+            return fun(*application.args)
         results = self.call_traced(application)
         return pytree.unflatten(application.out_structure, release_all(results))
 
@@ -248,13 +274,19 @@ class CustomFunction:
         """Return the flat results for traced arguments."""
         raise NotImplementedError
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(
+        self: CustomFunction[Concatenate[Any, Q], R], instance: object, owner: Any = None
+    ) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None or isinstance(self.fun, staticmethod):
             return self
-        return wraps(self.fun)(lambda *args, **kwargs: self(instance, *args, **kwargs))
+        return MethodType(self, instance)
 
 
-class custom_jvp(CustomFunction):
+class custom_jvp(CustomFunction[P, R]):
     """A function with a rule for forward mode, from which reverse mode follows by transposition.
 
     Args:
@@ -278,10 +310,12 @@ class custom_jvp(CustomFunction):
     """
 
     rule: Callable[..., Any] | None = None
+    symbolic_zeros = False
 
-    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Define the rule; usable as a decorator."""
-        self.rule = rule
+    def defjvp(self, rule: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Define the rule; usable as a decorator. With `symbolic_zeros`, tangents of what is not differentiated are
+        `fx.custom_derivatives.SymbolicZero`s, and the rule may return such."""
+        self.rule, self.symbolic_zeros = rule, symbolic_zeros
         return rule
 
     def defjvps(self, *rules: Callable[..., Any] | None) -> None:
@@ -289,8 +323,10 @@ class custom_jvp(CustomFunction):
         if self.nondiff_positions:
             raise CustomRuleError("defjvps cannot be used with nondiff_argnums", hint="use defjvp")
 
+        call: Any = self
+
         def rule(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-            y = self(*primals)
+            y = call(*primals)
             parts = [r(t, y, *primals) for r, t in zip(rules, tangents, strict=True) if r is not None]
             if not parts:
                 return y, pytree.map(ops.zeros_like, y)
@@ -309,11 +345,16 @@ class custom_jvp(CustomFunction):
 
     def call_traced(self, application: Application) -> list[Any]:
         rule = partial(application.jvp, self.rule)  # type: ignore[arg-type]
-        call = RuledCall(application.fun, rule, name=f"custom_jvp function {self.__name__}")
-        return custom_jvp_call(*application.values, call=call)
+        call = RuledCall(
+            application.fun,
+            rule,
+            name=f"custom_jvp function {self.__name__}",
+            symbolic=self.symbolic_zeros,
+        )
+        return bind_call(custom_jvp_call, call, application.values)
 
 
-class custom_vjp(CustomFunction):
+class custom_vjp(CustomFunction[P, R]):
     """A function with a rule for reverse mode; forward mode follows where the rule can be staged and transposed.
 
     Args:
@@ -337,13 +378,22 @@ class custom_vjp(CustomFunction):
     """
 
     rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+    symbolic_zeros = False
 
     def defvjp(
-        self, fwd: Callable[..., Any], bwd: Callable[..., Any], *, optimize_remat: bool = False
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
     ) -> None:
-        """Define the rule. `optimize_remat` is for programs written for JAX: nothing depends on it, since results that
-        `fwd` does not need are left out under `checkpoint` in any case."""
-        self.rules = fwd, bwd
+        """Define the rule.
+
+        With `symbolic_zeros`, `fwd` gets `fx.custom_derivatives.CustomVJPPrimal`s, which say whether they are
+        perturbed, and `bwd` a `SymbolicZero` for a result without cotangent. `optimize_remat` is for programs written
+        for JAX: nothing depends on it, since results that `fwd` does not need are left out under `checkpoint` in any
+        case."""
+        self.rules, self.symbolic_zeros = (fwd, bwd), symbolic_zeros
 
     def ensure_rules(self) -> None:
         if self.rules is None:
@@ -353,8 +403,26 @@ class custom_vjp(CustomFunction):
 
     def call_traced(self, application: Application) -> list[Any]:
         rules = application.vjp(*self.rules)  # type: ignore[misc]
-        call = RuledCall(application.fun, vjp=rules, name=f"custom_vjp function {self.__name__}")
-        return custom_vjp_call(*application.values, call=call)
+        call = RuledCall(
+            application.fun,
+            vjp=rules,
+            name=f"custom_vjp function {self.__name__}",
+            symbolic=self.symbolic_zeros,
+        )
+        return bind_call(custom_vjp_call, call, application.values)
+
+
+def bind_call(bind: Callable[..., list[Any]], call: RuledCall, values: Sequence[Any]) -> list[Any]:
+    """Bind a call to its operands, and to what it closes over where levels have to know of it."""
+    try:
+        return bind(*values, call=call)
+    except EscapedTracerError:
+        from .closures import lift_closure  # for the few calls that need it
+
+        lifted, captured = lift_closure(call, values)
+        if not captured:
+            raise
+        return bind(*captured, *values, call=lifted)
 
 
 def custom_gradient(fun: Callable[..., Any]) -> custom_vjp:
@@ -421,7 +489,7 @@ def cast_like(what: str, given: Any, value: Any) -> Any:
     return given if have == dtype else ops.convert(given, dtype=dtype)
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: R) -> R:
     """Return x itself, as a constant to every derivative.
 
     >>> import fxgrad as fx

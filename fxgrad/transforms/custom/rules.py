@@ -26,6 +26,7 @@ from ...core.errors import (
     UnsupportedError,
 )
 from ...core.interpreter import Tracer
+from ...core.typing import P, R
 from ...ops import kinds
 from ..arguments import zero_tangent
 from ..shape_struct import ShapeDtypeStruct
@@ -166,7 +167,7 @@ class CustomApplication(Application):
         compare_pullback(point, floating, pulled, tolerance)
 
 
-class custom(CustomFunction):
+class custom(CustomFunction[P, R]):
     """A function with rules of its own, of which any may be given; what is not given is derived.
 
     Args:
@@ -209,7 +210,7 @@ class custom(CustomFunction):
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         *,
         jvp: Callable[..., Any] | None = None,
         vjp: Callable[..., Any] | tuple[Callable[..., Any], Callable[..., Any]] | None = None,

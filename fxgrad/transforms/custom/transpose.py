@@ -160,10 +160,12 @@ class BackwardRule:
         flags, arguments = split_list(is_batched, len(is_batched) - len(self.avals))
 
         def batched_backward(held: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-            given, given_batched = [*held, *cts], [*flags, *[True] * len(cts)]
+            present = [ct is not None for ct in cts]
+            given, given_batched = [*held, *select_list(cts, present)], [*flags, *[True] * sum(present)]
 
             def rule(*entries: Any) -> list[Any]:
-                return self.cotangents(*split_list(entries, len(held)))
+                held_entries, ct_entries = split_list(entries, len(held))
+                return self.cotangents(held_entries, expand_list(ct_entries, present))
 
             return batch_pullback(over, rule, given, given_batched, arguments)
 
@@ -200,12 +202,14 @@ class TangentMap(HigherOrder):
         held, ts = split_list(operands, len(operands) - len(pullback.avals))
         if any(type(v) is Aval for v in held):
             raise NotLinearError(f"the derivative of the {pullback.call.name} is not linear in its residuals")
-        beside = next(c for c in ct if c is not None)
-        cts = [
-            zeros_of_aval(a, beside) if c is None and m else c if m else float0_zeros(a)
-            for c, m, a in zip(expand_list(ct, pullback.moved), pullback.moved, pullback.out_avals)
-        ]
-        found = pullback.cotangents(held, list(map(densify, cts)))
+        cts = [None if c is None else densify(c) for c in expand_list(ct, pullback.moved)]
+        if not pullback.call.symbolic:
+            beside = next(c for c in cts if c is not None)
+            cts = [
+                zeros_of_aval(a, beside) if c is None and m else c if m else float0_zeros(a)
+                for c, m, a in zip(cts, pullback.moved, pullback.out_avals)
+            ]
+        found = pullback.cotangents(held, cts)
         return [*[None] * len(held), *(c if type(t) is Aval else None for c, t in zip(found, ts))]
 
     def batch(

@@ -1,5 +1,8 @@
 """Loops over rows as machine code give what the loops in Python give, for every kind of step that they know."""
 
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -10,51 +13,10 @@ from hypothesis import strategies as st
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
-from fxgrad.control import recurrence
-from fxgrad.core.cache import Cache
-from fxgrad.kernels.native import engine
-from fxgrad.kernels.native import recurrence as native
-from fxgrad.transforms import subgraphs
+from fxgrad.kernels.native import engine, steps
+from tests.kernels.native.native_loops import compare, made_natively, numbers
 
 pytestmark = pytest.mark.skipif(engine.mode() == "never", reason="there is no machine code")
-
-TOLERANCES = {"float32": 2e-5, "float64": 1e-13, "int64": 0, "bool": 0}
-
-
-def made_natively(monkeypatch):
-    """Have every loop carried out by machine code at once; return the list of the loops that can be."""
-    found = []
-    make_loop = native.make_loop
-
-    def make_and_note(*arguments):
-        found.append(make_loop(*arguments))
-        return found[-1]
-
-    monkeypatch.setattr(native, "make_loop", make_and_note)
-    monkeypatch.setattr(
-        subgraphs, "_interned", Cache(256)
-    )  # loops that were met before would be machine code already
-    monkeypatch.setattr(engine, "mode", lambda: "always")
-    return found
-
-
-def compare(monkeypatch, function, *operands, is_native=True):
-    """Compare a jitted function with machine code to one without, and say whether its loops became some."""
-    with monkeypatch.context() as patch:
-        patch.setattr(engine, "mode", lambda: "never")
-        expected = fx.jit(lambda *a: function(*a))(*operands)
-    with monkeypatch.context() as patch:
-        made = made_natively(patch)
-        found = fx.jit(lambda *a: function(*a))(*operands)
-    assert bool(made) == is_native
-    for x, y in zip(fx.tree.leaves(found), fx.tree.leaves(expected)):
-        assert (np.shape(x), x.dtype) == (np.shape(y), y.dtype)
-        tolerance = TOLERANCES[str(y.dtype)]
-        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
-
-
-def numbers(*shape, dtype="float64"):
-    return (np.random.default_rng(len(shape)).standard_normal(shape) / 8).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -158,21 +120,57 @@ def test_special_values_and_zeros_of_both_signs(monkeypatch):
     np.testing.assert_array_equal(np.signbit(rows[:2]), np.signbit(expected[:2]))
 
 
-def test_long_loops_are_cut_so_that_they_can_be_interrupted(monkeypatch):
-    monkeypatch.setattr(recurrence, "UNINTERRUPTED", 1e4)  # a few steps
-    compare(monkeypatch, lambda xs: lax.scan(lambda c, x: (fnp.sin(c) + x, c), 0.0 * xs[0], xs), numbers(50))
-    compare(
-        monkeypatch,
-        lambda xs: lax.scan(lambda c, x: (fnp.sin(c) + x, c), 0.0 * xs[0], xs, reverse=True),
-        numbers(50, 3),
+def test_long_loops_ask_for_interruptions(monkeypatch):
+    monkeypatch.setattr(steps, "PATIENCE", 7)
+
+    def step(c, x):
+        return fnp.sin(c) + x, c
+
+    compare(monkeypatch, lambda xs: lax.scan(step, 0.0 * xs[0], xs), numbers(50))
+    compare(monkeypatch, lambda xs: lax.scan(step, 0.0 * xs[0], xs, reverse=True), numbers(50, 3))
+
+
+ENDLESS = """
+import _thread, signal, threading, numpy as np, fxgrad as fx
+from fxgrad import lax
+
+def endless(v):
+    return lax.while_loop(lambda v: v < 2.0, lambda v: 1.0 - v * 0.5, v)
+
+run = fx.jit({
+    "while": endless,
+    "scan": lambda v: lax.scan(lambda c, _: (1.0 - c * 0.5, None), v, None, length=10**12)[0],
+    "inner": lambda v: lax.fori_loop(0, 3, lambda i, v: endless(v), v),
+}["%s"])
+signal.signal(signal.SIGINT, signal.default_int_handler)  # processes in the background ignore it
+threading.Timer(0.5, _thread.interrupt_main).start()
+try:
+    run(np.float64(0.5))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("kind", ["while", "scan", "inner"])
+def test_a_loop_without_end_can_be_interrupted(kind):
+    environment = {**os.environ, "FXGRAD_NATIVE": "always"}
+    done = subprocess.run(
+        [sys.executable, "-c", ENDLESS % kind], capture_output=True, text=True, timeout=60, env=environment
     )
+    assert done.stdout == "interrupted\n", done.stderr
 
 
 def test_what_machine_code_does_not_know_stays_in_python(monkeypatch):
     def run(step):
         return lambda c, xs: lax.scan(step, c, xs)
 
-    compare(monkeypatch, run(lambda c, x: (fnp.sort(c) + x, c)), numbers(5), numbers(20, 5), is_native=False)
+    compare(
+        monkeypatch,
+        run(lambda c, x: (fnp.fft.ifft(fnp.fft.fft(c)).real + x, c)),
+        numbers(5),
+        numbers(20, 5),
+        is_native=False,
+    )
     compare(monkeypatch, run(lambda c, x: (c * x, c)), numbers(0), numbers(20, 0), is_native=False)
 
 

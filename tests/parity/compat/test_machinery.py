@@ -75,7 +75,7 @@ TEXTS = """
     T.backends.cuda.is_built(), T.backends.mps.is_built(), T.backends.cuda.flash_sdp_enabled()
     T.backends.mha.get_fastpath_enabled()
     T.is_autocast_enabled(), T.get_autocast_dtype("cpu"), T.get_autocast_dtype("cuda"), T.is_autocast_cache_enabled()
-    T.autocast("cpu", enabled=False).__enter__() is not None
+    [scope.__exit__(None, None, None) or None for scope in [T.autocast("cpu", enabled=False)] if scope.__enter__()]
     T.autocast(3)
     T.set_deterministic_debug_mode(3)
     T.amp.GradScaler("cpu", growth_factor=0.5)

@@ -1,0 +1,85 @@
+"""The steps of paths into pytrees, by the names of `jax.tree_util`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class KeyEntry:
+    """One step of a path. A subclass names its one slot, which is also how the key is made and shown."""
+
+    __slots__: tuple[str, ...] = ()
+
+    @property
+    def _value(self) -> Any:
+        return getattr(self, self.__slots__[0])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._value))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.__slots__[0]}={self._value!r})"
+
+    def __str__(self) -> str:
+        return f"[{self._value!r}]"
+
+
+class DictKey(KeyEntry):
+    """The step to the entry `key` of a dict."""
+
+    __slots__ = __match_args__ = ("key",)
+
+    def __init__(self, key: Any):
+        self.key = key
+
+
+class SequenceKey(KeyEntry):
+    """The step to the item `idx` of a tuple, list or deque."""
+
+    __slots__ = __match_args__ = ("idx",)
+
+    def __init__(self, idx: Any):
+        self.idx = idx
+
+
+class GetAttrKey(KeyEntry):
+    """The step to the attribute `name` of an object, or to the field `name` of a namedtuple."""
+
+    __slots__ = __match_args__ = ("name",)
+
+    def __init__(self, name: Any):
+        self.name = name
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+class FlattenedIndexKey(KeyEntry):
+    """The step to the child number `key` of an object whose class was registered without keys."""
+
+    __slots__ = __match_args__ = ("key",)
+
+    def __init__(self, key: Any):
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"[<flat index {self.key}>]"
+
+
+KeyPath = tuple[Any, ...]
+
+
+def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
+    """A path as text: as the Python expression that follows it, or with `simple=True` as bare names.
+
+    >>> import fxgrad as fx
+    >>> path = (fx.tree.DictKey("layers"), fx.tree.SequenceKey(0), fx.tree.GetAttrKey("w"))
+    >>> fx.tree.keystr(path)
+    "['layers'][0].w"
+    >>> fx.tree.keystr(path, simple=True, separator="/")
+    'layers/0/w'
+    """
+    return separator.join(str(key._value if simple and isinstance(key, KeyEntry) else key) for key in keys)

@@ -1,0 +1,198 @@
+"""Equations that say of each entry of their result what it is: rearrangements, indices, searches, sums of products.
+
+Each is a function from the position of an entry to its value. Of a result that is held in registers the positions are
+known when the code is written, so that what only moves entries is no code at all; over a result in memory they are the
+indices of loops.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.graph import Literal
+from ..contraction import parse_spec
+from ..row_space import strides
+from . import lanes
+from .ir import Type, Value, fma
+from .steps import (
+    TERMS,
+    StepWriter,
+    is_held,
+    product_of,
+    step_rule,
+    write_matrix_product,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...core.graph import Equation
+
+Position = tuple[Any, ...]  # of integers and Values
+UNROLLED = 256  # products of numbers that are written one by one
+
+
+def flat_number(position: Position, shape: Sequence[int]) -> Any:
+    """Return the number of the entry at a position in a shape."""
+    total: Any = 0
+    for index, step in zip(position, strides(shape)):
+        total = index * step + total if step else total
+    return total
+
+
+class Operand:
+    """The entries of an operand, by their positions. What is held is stored where positions are not known."""
+
+    def __init__(self, w: StepWriter, atom: Any, known: bool):
+        self.w, self.aval = w, atom.aval
+        self.held = w.entries(atom) if is_held(atom.aval) and (known or atom.aval.size == 1) else None
+        self.pointer = w.place(atom) if self.held is None else None
+
+    def at(self, position: Position) -> Value:
+        number = flat_number(position, self.aval.shape)
+        if self.held is not None:
+            return self.held[number if isinstance(number, int) else 0]
+        assert self.pointer is not None
+        return self.w.load_entry(self.pointer, self.aval, number)
+
+
+def walk(w: StepWriter, shape: Sequence[int], visit: Callable[[Position], None]) -> None:
+    """Write loops over the positions in a shape; what is done at each is said by `visit`."""
+    with ExitStack() as stack:
+        position = [stack.enter_context(w.function.loop(n)).index if n != 1 else 0 for n in shape]
+        visit(tuple(position))
+
+
+def write_entries(w: StepWriter, e: Equation, entry: Callable[[Position], Value]) -> None:
+    """Write a result of which `entry` says what stands at each position."""
+    (result,) = e.outputs
+    shape = result.aval.shape
+    if is_held(result.aval):
+        w.bind(result, [entry(position) for position in np.ndindex(*shape)])
+        return
+    target = w.target(result)
+
+    def visit(position: Position) -> None:
+        w.store_entry(entry(position), target, flat_number(position, shape))
+
+    walk(w, shape, visit)
+    w.settle(result, target)
+
+
+def operand_of(w: StepWriter, e: Equation, atom: Any) -> Operand:
+    """Return an operand that is read at positions that follow from those in the result."""
+    return Operand(w, atom, is_held(e.outputs[0].aval))
+
+
+# -- rearrangements ------------------------------------------
+@step_rule("reshape")
+def write_reshape(w: StepWriter, e: Equation) -> None:
+    (source,), (result,) = e.inputs, e.outputs
+    if is_held(result.aval):
+        w.bind(result, w.entries(source))
+        return
+    target = w.target(result)
+    w.copy(target, w.places[source], result.aval)
+    w.settle(result, target)
+
+
+@step_rule("permute")
+def write_permute(w: StepWriter, e: Equation) -> None:
+    x, axes = operand_of(w, e, e.inputs[0]), e.params["axes"]
+    write_entries(w, e, lambda position: x.at(tuple([position[axes.index(a)] for a in range(len(axes))])))
+
+
+@step_rule("flip")
+def write_flip(w: StepWriter, e: Equation) -> None:
+    x, axes, shape = operand_of(w, e, e.inputs[0]), e.params["axes"], e.outputs[0].aval.shape
+
+    def entry(position: Position) -> Value:
+        return x.at(tuple([n - 1 - i if a in axes else i for a, (i, n) in enumerate(zip(position, shape))]))
+
+    write_entries(w, e, entry)
+
+
+@step_rule("concatenate", admits=lambda e: all(a.aval.dtype == e.outputs[0].aval.dtype for a in e.inputs))
+def write_concatenate(w: StepWriter, e: Equation) -> None:
+    (result,), axis, shape = e.outputs, e.params["axis"], e.outputs[0].aval.shape
+    if is_held(result.aval):
+        numbers = [np.arange(a.aval.size).reshape(a.aval.shape) for a in e.inputs]
+        owners = [np.full(a.aval.shape, k) for k, a in enumerate(e.inputs)]
+        pairs = zip(*(np.concatenate(side, axis).ravel().tolist() for side in (owners, numbers)))
+        w.bind(result, [w.entries(e.inputs[owner])[number] for owner, number in pairs])
+        return
+    parts, target, start = [Operand(w, a, False) for a in e.inputs], w.target(result), 0
+    for part in parts:
+
+        def visit(position: Position, part: Operand = part, start: int = start) -> None:
+            moved = (*position[:axis], start + position[axis], *position[axis + 1 :])
+            w.store_entry(part.at(position), target, flat_number(moved, shape))
+
+        walk(w, part.aval.shape, visit)
+        start += part.aval.shape[axis]
+    w.settle(result, target)
+
+
+# -- sums of products ------------------------------------------
+def admits_contraction(e: Equation) -> bool:
+    """Whether a contraction can be written: of numbers of one dtype whose sums are not rounded in between."""
+    dtypes = {a.aval.dtype for a in (*e.inputs, *e.outputs)}
+    (dtype, *others) = dtypes
+    if others or dtype.kind not in "iuf" or dtype.itemsize < 4 or any(type(a) is Literal for a in e.inputs):
+        return False
+    return prod(lengths_of(e).values()) <= TERMS
+
+
+def lengths_of(e: Equation) -> dict[str, int]:
+    """Return how many values each letter of a specification takes."""
+    left, right, _ = parse_spec(e.params["spec"])
+    first, second = e.inputs
+    return dict(zip(left + right, (*first.aval.shape, *second.aval.shape)))
+
+
+@step_rule("contract", admits=admits_contraction)
+def write_contraction(w: StepWriter, e: Equation) -> None:
+    left, right, out = parse_spec(e.params["spec"])
+    lengths = lengths_of(e)
+    held = all(is_held(v.aval) for v in (*e.inputs, *e.outputs)) and prod(lengths.values()) <= UNROLLED
+    plan = None if held else product_of(e)
+    if plan is not None:
+        write_matrix_product(w, e, plan)
+        return
+    summed = [c for c in lengths if c not in out]
+    a, b = (Operand(w, x, held) for x in e.inputs)
+    f = w.function
+    type = Type(lanes.memory_element(e.outputs[0].aval.dtype))
+
+    def term(at: dict[str, Any], total: Value | None) -> Value:
+        x, y = a.at(tuple([at[c] for c in left])), b.at(tuple([at[c] for c in right]))
+        if total is None:
+            return x * y
+        return fma(x, y, total) if type.is_float else x * y + total
+
+    def entry(position: Position) -> Value:
+        at = dict(zip(out, position))
+        if held:
+            total = None
+            for place in np.ndindex(*(lengths[c] for c in summed)):
+                total = term({**at, **dict(zip(summed, place))}, total)
+            assert total is not None
+            return total
+
+        def add(rest: Sequence[str], at: dict[str, Any], total: Value) -> Value:
+            if not rest:
+                return term(at, total)
+            with f.loop(lengths[rest[0]], carry=[total]) as loop:
+                loop.update(add(rest[1:], {**at, rest[0]: loop.index}, loop.carry[0]))
+            return loop.carry[0]
+
+        return add(summed, at, f.constant(0, type))
+
+    if held or not is_held(e.outputs[0].aval):
+        write_entries(w, e, entry)
+        return
+    w.bind(e.outputs[0], [entry(position) for position in np.ndindex(*e.outputs[0].aval.shape)])

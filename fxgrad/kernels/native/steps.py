@@ -1,0 +1,479 @@
+"""The steps of loops as machine code: the equations of a Graph, one after the other, with the loops and branches in it.
+
+A value of few entries is held in registers, each entry a number (`Held`): so a step of a few numbers is straight-line
+arithmetic, and what rearranges them costs nothing. All other values lie in memory that stays in the cache: in the row
+that they fill, or in a place of their own in the scratch memory, which the caller lends. Elementwise equations on these
+are groups (`groups`, `rows`), products of matrices have functions of their own (`products`); the rest are loops over
+the entries of a result (`entries`).
+
+What NumPy would refuse or warn of, and is no floating-point exception (an index out of bounds, a division of integers
+by zero), is a *doubt*: the whole loop is then given to NumPy.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...core.graph import Literal
+from .. import space
+from ..row_space import RowSpace, uses_reductions
+from . import groups, lanes, math
+from .groups import Combination
+from .interruption import POLL
+from .ir import I32, I64, PTR, Function, Type, Value
+from .processor import vector_bytes
+from .products import plan_product, write_product, write_transposition
+from .rows import RowWork, RowWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...core.aval import Aval
+    from ...core.graph import Equation, Graph, Var
+
+HELD = 36  # entries of a value that is held in registers at most
+LARGEST = 1 << 13  # entries of a value that is made in a step, and
+TERMS = 1 << 18  # products of numbers in a product of matrices, beyond which a call of NumPy does not count
+INSTRUCTIONS = 6000  # of all equations on values in registers, about: the time of compilation grows faster
+REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V
+PAIRWISE = 128  # entries up to which NumPy adds what lies in a row in one go
+LINE = 64  # bytes: where places in the scratch memory begin
+PATIENCE = 5_000_000  # entries that are computed between two questions whether somebody interrupts
+
+# Primitives whose kernels never warn.
+SILENT = frozenset({
+    "argmax", "argmin", "argsort", "cholesky", "concatenate", "contract", "dynamic_slice", "dynamic_update_slice",
+    "flip", "fold_in", "getitem", "mirror_triangle", "permute", "random_bits", "random_log_gamma", "random_real",
+    "reshape", "scatter_add", "solve", "sort", "triangular_solve", "update", "weaken",
+})  # fmt: skip
+
+Held = list[Value]
+
+
+class Rule(NamedTuple):
+    """How an equation is written, and of which this can be done."""
+
+    write: Callable[[StepWriter, Equation], None]
+    admits: Callable[[Equation], bool]
+
+
+RULES: dict[str, Rule] = {}
+
+
+def step_rule(*names: str, admits: Callable[[Equation], bool] = lambda e: True) -> Callable[..., Any]:
+    """Declare how the equations of some primitives are written."""
+
+    def declare(write: Callable[[StepWriter, Equation], None]) -> Callable[..., None]:
+        for name in names:
+            RULES[name] = Rule(write, admits)
+        return write
+
+    return declare
+
+
+# -- what can be written ------------------------------------------
+def is_held(aval: Aval) -> bool:
+    """Whether a value is held in registers."""
+    return aval.size <= HELD
+
+
+def admits_aval(aval: Aval, most: float = LARGEST) -> bool:
+    """Whether a value can be in registers or in memory as the steps have it."""
+    return aval.dtype.kind in REAL and 0 < aval.size <= most and lanes.is_known(aval.dtype)
+
+
+def admits_graph(graph: Graph, consts: int) -> bool:
+    """Whether the steps of a Graph, whose groups are large, can be machine code. What is the same in all steps, its
+    first inputs, may be of any size."""
+    made = [*graph.inputs[consts:], *(v for e in graph.equations for v in e.outputs)]
+    sound = all(admits_aval(v.aval) for v in made)
+    sound = sound and all(admits_aval(v.aval, float("inf")) for v in graph.inputs[:consts])
+    sound = sound and all(type(a) is not Literal or admits_aval(a.aval) for a in graph.outputs)
+    return sound and not graph.captured and all(map(admits_equation, graph.equations))
+
+
+def admits_equation(e: Equation) -> bool:
+    """Whether an equation can be written."""
+    rule = RULES.get(e.primitive.name)
+    if rule is not None and rule.admits(e):
+        return True
+    entrywise = e.primitive.entrywise or e.primitive.name == "broadcast_to"
+    return entrywise and len(e.outputs) == 1 and is_held(e.outputs[0].aval) and lanes.covers(e)
+
+
+def count_instructions(graph: Graph) -> int:
+    """Count about the instructions of the equations on values in registers, with those of inner Graphs."""
+    found = 0
+    for e in graph.equations:
+        for inner in inner_graphs(e):
+            found += count_instructions(inner)
+        sizes = [a.aval.size for a in (*e.inputs, *e.outputs)]
+        found += max([n for n in sizes if n <= HELD], default=0)
+    return found
+
+
+def inner_graphs(e: Equation) -> list[Graph]:
+    """Return the Graphs of the loop or the branches that an equation is."""
+    if e.primitive.name == "fused":
+        return []
+    return [*e.primitive.subgraphs([a.aval for a in e.inputs], e.params)]
+
+
+def size_in_memory(aval: Aval) -> int:
+    return aval.size * aval.dtype.itemsize
+
+
+# -- a writer ------------------------------------------
+class StepWriter:
+    """Steps under construction in `function`. `functions` are what they call, `scratch` the bytes of memory that they
+    need, from `memory` on, where `interruption` has a line of its own.
+
+    `held` and `places` say where variables are; what is held may lie in memory as well. `tables` are variables of few
+    entries that lie there only. `owned` are those whose places nobody else reads, `wanted` the places where variables
+    are to be written.
+    """
+
+    def __init__(self, function: Function, memory: Value):
+        self.function, self.memory = function, memory
+        self.functions: list[Function] = []
+        self.scratch = LINE
+        self.held: dict[Any, Held] = {}
+        self.places: dict[Any, Value] = {}
+        self.tables: set[Any] = set()
+        self.owned: set[Any] = set()
+        self.wanted: dict[Any, Value] = {}
+        self.dying: Sequence[Any] = ()
+        self.transposed: dict[Any, Value] = {}
+        self.doubts = function.emit("alloca i8", PTR)
+        function.store(function.constant(0, Type("i8")), self.doubts)
+        self.patience = function.emit("alloca i64", PTR)
+        function.store(function.constant(PATIENCE, I64), self.patience)
+
+    # -- memory ------------------------------------------
+    def reserve(self, size: int) -> Value:
+        """Return the address of memory of so many bytes."""
+        place, self.scratch = self.scratch, self.scratch + -(-size // LINE) * LINE
+        return self.function.place(self.memory, place, "i8")
+
+    def add_function(self, function: Function) -> str:
+        """Add a function that the steps call, under a name of its own."""
+        function.name = f"{function.name}{len(self.functions)}"
+        self.functions.append(function)
+        return function.name
+
+    def call(self, name: str, *arguments: Value | int) -> None:
+        texts = [f"i64 {a}" if isinstance(a, int) else f"{a.type} {a.text}" for a in arguments]
+        self.function.lines.append(f"  call void @{name}({', '.join(texts)})")
+
+    def copy(self, target: Value, source: Value, aval: Aval) -> None:
+        """Copy a value to another place."""
+        f = self.function
+        f.declare("@llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
+        size = size_in_memory(aval)
+        f.lines.append(
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr {target.text}, ptr {source.text}, i64 {size}, i1 false)"
+        )
+
+    def load_entry(self, pointer: Value, aval: Aval, place: Value | int) -> Value:
+        type = Type(lanes.memory_element(aval.dtype))
+        return lanes.from_memory(self.function.load(pointer, type, place), aval.dtype)
+
+    def store_entry(self, value: Value, pointer: Value, place: Value | int) -> None:
+        self.function.store(lanes.to_memory(value), pointer, place)
+
+    def load_held(self, pointer: Value, aval: Aval) -> Held:
+        """Load all entries of a value."""
+        return [self.load_entry(pointer, aval, k) for k in range(aval.size)]
+
+    def store_held(self, entries: Held, pointer: Value) -> None:
+        for k, entry in enumerate(entries):
+            self.store_entry(entry, pointer, k)
+
+    # -- variables ------------------------------------------
+    def number(self, literal: Literal) -> Value:
+        """Return a literal as a number."""
+        return lanes.vector(literal.value, literal.aval.dtype, self.function, 1)
+
+    def is_held(self, var: Any) -> bool:
+        """Whether a variable is held in registers."""
+        return is_held(var.aval) and var not in self.tables
+
+    def entries(self, atom: Any) -> Held:
+        """Return the entries of a value of few."""
+        if type(atom) is Literal:
+            return [self.number(atom)]
+        return self.held[atom] if self.is_held(atom) else self.load_held(self.places[atom], atom.aval)
+
+    def place(self, atom: Any) -> Value:
+        """Return where a value lies; one that is held only is stored."""
+        found = self.places.get(atom)
+        if found is None:
+            found = self.reserve(size_in_memory(atom.aval))
+            self.store_held(self.entries(atom), found)
+        return found
+
+    def target(self, var: Var) -> Value:
+        """Return the place into which a variable is written."""
+        found = self.wanted.pop(var, None)
+        return self.reserve(size_in_memory(var.aval)) if found is None else found
+
+    def settle(self, var: Var, place: Value) -> None:
+        """Say that a variable was written to a place that is its own."""
+        self.bind(var, place)
+        self.owned.add(var)
+
+    def bind(self, var: Var, value: Held | Value) -> None:
+        """Have a variable stand for these entries, or for what lies at a place where somebody else may read it, too."""
+        self.owned.discard(var)
+        self.places.pop(var, None)
+        if isinstance(value, Value):
+            self.places[var] = value
+            if self.is_held(var):
+                self.held[var] = self.load_held(value, var.aval)
+        elif self.is_held(var):
+            self.held[var] = value
+        else:
+            place = self.reserve(size_in_memory(var.aval))
+            self.store_held(value, place)
+            self.places[var] = place
+
+    def value(self, atom: Any) -> Held | Value:
+        """Return the entries of a value that is held, and the place of any other."""
+        return self.entries(atom) if type(atom) is Literal or self.is_held(atom) else self.places[atom]
+
+    def constant(self, atom: Any) -> Held | Value:
+        """Return the place of a value that inner steps only read, its entries if it has none."""
+        found = self.places.get(atom)
+        return self.entries(atom) if found is None else found
+
+    # -- doubts and interruptions ------------------------------------------
+    def doubt(self, condition: Value) -> None:
+        """Leave everything to NumPy where a condition holds."""
+        f = self.function
+        f.store(f.load(self.doubts, Type("i8")) | f.cast("zext", condition, Type("i8")), self.doubts)
+
+    def bear(self, work: int) -> None:
+        """Ask from time to time whether somebody interrupts: after a step of so many entries."""
+        f = self.function
+        left = f.load(self.patience, I64) - work
+        f.store(left, self.patience)
+        number = next(f._serial)
+        weights = '!prof !{!"branch_weights", i32 1, i32 2000}'
+        f.lines.append(f"  br i1 {(left < 0).text}, label %ask{number}, label %on{number}, {weights}")
+        f._begin(f"ask{number}")
+        f.store(f.constant(PATIENCE, I64), self.patience)
+        stop = f.emit(f"call i32 @{POLL}(ptr {self.memory.text})", I32)
+        f.lines.append(f"  br i1 {stop.equals(0).text}, label %on{number}, label %interrupted")
+        f._begin(f"on{number}")
+
+    # -- equations ------------------------------------------
+    def write_graph(self, graph: Graph) -> None:
+        """Write the equations of a Graph whose inputs are bound."""
+        dying = graph.last_uses()
+        for k, e in enumerate(graph.equations):
+            self.dying = dying.get(k, ())
+            self.write_equation(e)
+
+    def write_equation(self, e: Equation) -> None:
+        rule = RULES.get(e.primitive.name)
+        if rule is not None and rule.admits(e):
+            rule.write(self, e)
+        else:
+            self.write_elementwise(e)
+
+    def write_elementwise(self, e: Equation) -> None:
+        """Write an elementwise equation on entries in registers."""
+        (result,) = e.outputs
+        shape, f = result.aval.shape, self.function
+        columns = []
+        for a in e.inputs:
+            entries: list[Any] = [a.value] if type(a) is Literal else self.entries(a)
+            columns.append([entries[k] for k in places_in(a.aval.shape, shape)])
+        rows = [*zip(*columns)] or [()] * result.aval.size
+        width = lanes_of(e) if len(rows) > 1 else 1
+        if width == 1:
+            self.bind(result, [lanes.write(e, row, f, 1) for row in rows])
+            return
+        found: Held = []
+        for first in range(0, len(rows), width):
+            part = rows[first : first + width]
+            if len(part) == 1:
+                found.append(lanes.write(e, part[0], f, 1))
+                continue
+            filled = [*part, *[part[0]] * (next_power(len(part)) - len(part))]
+            operands = [
+                # What no entry needs is computed all the same, of numbers that are there: LLVM does not know.
+                column[0] if not isinstance(column[0], Value) else f.join(column).fence()
+                for column in zip(*filled)
+            ]
+            found += f.separate(lanes.write(e, operands, f, len(filled)))[: len(part)]
+        self.bind(result, found)
+
+
+def next_power(count: int) -> int:
+    """Return the smallest power of two that is not below a number."""
+    return 1 << (count - 1).bit_length()
+
+
+def lanes_of(e: Equation) -> int:
+    """Return of how many entries at a time an equation is computed: of one where an instruction does it."""
+    rule = math.FUNCTIONS.get(str(e.primitive.computes))
+    dtypes = [a.aval.dtype for a in (*e.inputs, *e.outputs) if not a.aval.weak]
+    if rule is None or rule.inline or any(d.kind != "f" or d.itemsize < 4 for d in dtypes):
+        return 1
+    return vector_bytes() // max(d.itemsize for d in dtypes)
+
+
+def places_in(shape: Sequence[int], target: Sequence[int]) -> list[int]:
+    """Return the number of the entry of an array that stands for each entry of the shape to which it is broadcast."""
+    return np.broadcast_to(np.arange(prod(shape)).reshape(shape), target).ravel().tolist()
+
+
+# -- values in memory ------------------------------------------
+@step_rule("fused", admits=lambda e: e.params["native"])
+def write_group(w: StepWriter, e: Equation) -> None:
+    """Write a call of the group's own loop, and what is left of its reductions."""
+    graph = e.params["graph"]
+    if uses_reductions(graph):
+        cut: Any = RowSpace(graph)
+        work: Any = RowWork(cut)
+        body = RowWriter(cut, work).write()
+    else:
+        cut = space.Space(graph)
+        work = groups.Work(cut)
+        body = groups.Writer(cut, work).write()
+    targets, rest = [], []
+    for i, v in enumerate(e.outputs):
+        target = own = w.target(v)
+        if i in cut.reductions:
+            reduction = cut.reductions[i]
+            shape = work.partial_shape(reduction)
+            axis = 0 if reduction.leading else 1
+            if shape[axis] != 1:
+                own = w.reserve(prod(shape) * v.aval.dtype.itemsize)
+                rest.append((Combination(reduction), own, target, shape, axis))
+        targets.append((own, target))
+    operands = [w.place(a) for a in e.inputs]
+    w.call(w.add_function(body), 0, work.units, *operands, *(own for own, _ in targets))
+    for combination, partial, target, shape, axis in rest:
+        combine(w, combination, combination.dtype, partial, target, shape, axis)
+    for v, (_, target) in zip(e.outputs, targets):
+        w.settle(v, target)
+
+
+def cut_reduction(e: Equation) -> tuple[tuple[int, int], int]:
+    """Return the operand of a reduction as a matrix, and which of its axes is reduced."""
+    shape, kept = e.inputs[0].aval.shape, e.outputs[0].aval.size
+    last = max((a for a, n in enumerate(shape) if n != 1), default=0)
+    count = e.inputs[0].aval.size // kept
+    return ((kept, count), 1) if last in e.params["axes"] else ((count, kept), 0)
+
+
+def admits_reduction(e: Equation) -> bool:
+    """Whether a reduction can be written, and to combine one entry after the other is as exact as what NumPy does."""
+    if not (groups.admits(e) and (is_held(e.inputs[0].aval) or space.admits_reduction(e))):
+        return False
+    shape, axis = cut_reduction(e)
+    return e.primitive.name != "reduce_sum" or axis == 0 or shape[1] <= PAIRWISE
+
+
+@step_rule(*space.REDUCTIONS, admits=admits_reduction)
+def write_reduction(w: StepWriter, e: Equation) -> None:
+    """Write a reduction that belongs to no group."""
+    (source,), (result,) = e.inputs, e.outputs
+    combination = Combination(space.Reduction(e, False, 0))
+    if not is_held(source.aval):
+        shape, axis = cut_reduction(e)
+        target = w.target(result)
+        combine(w, combination, source.aval.dtype, w.place(source), target, shape, axis)
+        w.settle(result, target)
+        return
+    numbers = np.arange(source.aval.size).reshape(source.aval.shape)
+    axes = e.params["axes"]
+    order = [a for a in range(numbers.ndim) if a not in axes] + [*axes]
+    entries = [lanes.convert(v, source.aval.dtype, combination.dtype) for v in w.entries(source)]
+    found = []
+    for row in numbers.transpose(order).reshape(result.aval.size, -1).tolist():
+        terms = [entries[k] for k in row]
+        while len(terms) >= 8:  # in halves: one addition does not wait for all others
+            half = len(terms) // 2
+            pairs = [combination.combine(a, b) for a, b in zip(terms, terms[half : 2 * half])]
+            terms = [*pairs, *terms[2 * half :]]
+        total = terms[0]
+        for term in terms[1:]:
+            total = combination.combine(total, term)
+        found.append(total)
+    w.bind(result, found)
+
+
+def combine(
+    w: StepWriter,
+    combination: Combination,
+    dtype: np.dtype,
+    source: Value,
+    target: Value,
+    shape: tuple[int, int],
+    axis: int,
+) -> None:
+    """Write the reduction of one of the two axes of entries of a dtype."""
+    f = w.function
+    type = Type(lanes.memory_element(dtype))
+    kept, step = (shape[1], shape[1]) if axis == 0 else (shape[0], 1)
+
+    def entry(place: Value) -> Value:
+        return lanes.convert(lanes.from_memory(f.load(source, type, place), dtype), dtype, combination.dtype)
+
+    with f.loop(kept) as loop:
+        first = loop.index if axis == 0 else loop.index * shape[1]
+        with f.loop(shape[axis], 1, carry=[entry(first)]) as further:
+            new = entry(first + further.index * step)
+            further.update(combination.combine(further.carry[0], new))
+        f.store(lanes.to_memory(further.carry[0]), target, loop.index)
+
+
+def product_of(e: Equation) -> Any:
+    """Return a contraction as a product of matrices of one floating dtype in memory, or None where it is none."""
+    left, right = (a.aval for a in e.inputs)
+    if any(type(a) is Literal for a in e.inputs) or {left.dtype, right.dtype} != {e.outputs[0].aval.dtype}:
+        return None
+    plan = plan_product(e.params["spec"], left.shape, right.shape)
+    if plan is None or left.dtype not in (np.float32, np.float64):
+        return None
+    return plan if plan.rows * plan.columns * plan.terms <= TERMS else None
+
+
+def write_matrix_product(w: StepWriter, e: Equation, plan: Any) -> None:
+    """Write a call of the product's function. What is the same in all steps was transposed before."""
+    element = lanes.memory_element(e.outputs[0].aval.dtype)
+    a, b = e.inputs[:: -1 if plan.swapped else 1]
+    left = w.place(a)
+    right = w.transposed.get((b, plan.columns, plan.terms)) if plan.transposed else w.place(b)
+    if right is None:
+        right = transpose(w, b, plan.columns, plan.terms)
+    target = w.target(e.outputs[0])
+    w.call(w.add_function(write_product("product", element, plan)), target, left, right)
+    w.settle(e.outputs[0], target)
+
+
+def transpose(w: StepWriter, matrix: Any, rows: int, columns: int) -> Value:
+    """Write the transposition of a matrix; return where it lies then."""
+    name = w.add_function(
+        write_transposition("transpose", lanes.memory_element(matrix.aval.dtype), rows, columns)
+    )
+    place = w.reserve(size_in_memory(matrix.aval))
+    w.call(name, place, w.place(matrix))
+    return place
+
+
+def transpose_constants(w: StepWriter, graph: Graph, constants: Sequence[Var]) -> None:
+    """Transpose before a loop what its products need so in every step."""
+    for e in graph.equations:
+        plan = product_of(e) if e.primitive.name == "contract" else None
+        if plan is not None and plan.transposed:
+            b = e.inputs[0] if plan.swapped else e.inputs[1]
+            key = (b, plan.columns, plan.terms)
+            if b in constants and not is_held(b.aval) and key not in w.transposed:
+                w.transposed[key] = transpose(w, b, plan.columns, plan.terms)

@@ -1,0 +1,186 @@
+"""Random numbers as machine code: Philox4x64-10, as `kernels.philox` has it, and what becomes of its words. All words,
+and all numbers that are linear in them, are the same to the last bit.
+
+    stream(n, count, keys, out)             the first words of the streams of n keys, or numbers made of them
+    fold(n, keys, data, out)                the children of n keys for n integers
+    log_gamma(n, count, keys, a, out)       logarithms of gamma variables of these shapes
+"""
+
+from __future__ import annotations
+
+import math as numbers
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import philox
+from . import engine, math
+from .ir import F64, I64, PTR, Function, Type, Value
+from .kernel import ask_kernel
+from .math.formats import guard
+from .processor import vector_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+CHUNK = 1024  # words that are made before they become numbers
+KEY, WORD, NUMBER = (
+    9e3,
+    20.0,
+    60.0,
+)  # nanoseconds that NumPy takes for a key, a word, and to make another number of it
+VECTORS = 2e5  # and for a call that works on many keys at once
+ROUND = 150.0  # and for a sample by rejection
+LAWS: dict[str, Callable[[Value], Value]] = {
+    "fraction": lambda words: as_double(words.logical_shift(11)) * 2.0**-53,
+    "unit": lambda words: as_double(words.logical_shift(12)) * 2.0**-52 + 2.0**-53,
+    "normal": lambda words: math.apply("normal_quantile", LAWS["unit"](words)),
+}
+
+
+def as_double(words: Value) -> Value:
+    return words.function.cast("sitofp", words, words.type.of("double"))
+
+
+def multiply_wide(x: Value, factor: int) -> tuple[Value, Value]:
+    """Return the upper and the lower 64 bits of a product of unsigned numbers."""
+    f, wide = x.function, Type("i128")
+    y = f.emit(f"mul i128 {f.cast('zext', x, wide).text}, {factor}", wide)
+    high = f.emit(f"lshr i128 {y.text}, 64", wide)
+    return f.cast("trunc", high, I64), f.cast("trunc", y, I64)
+
+
+def write_block(key: Value, domain: int, counter: Sequence[Value | int]) -> list[Value]:
+    """Write the four words of a block of Philox for a counter of three words; the fourth is 0."""
+    f = key.function
+    a, b, c = (v if isinstance(v, Value) else f.constant(v, I64) for v in counter)
+    d, other = f.constant(0, I64), f.constant(domain, I64)
+    m, n = philox.MULTIPLIERS
+    for turn in range(philox.ROUNDS):
+        if turn:
+            key, other = key + philox.WEYL[0], other + philox.WEYL[1]
+        (high, low), (up, down) = multiply_wide(c, n), multiply_wide(a, m)
+        a, b, c, d = high ^ b ^ key, low, up ^ d ^ other, down
+    return [a, b, c, d]
+
+
+def stream_function(name: str, element: str, domain: int, law: str) -> Function:
+    """Return the function of streams of words, or of numbers of a law."""
+    f = Function(name, [I64, I64, PTR, PTR], inline=False)
+    count_keys, count, keys, out = f.arguments
+    with f.loop(count_keys) as each:
+        key, begin = f.load(keys, I64, each.index), each.index * count
+        with f.loop(count, step=CHUNK) as chunks:
+            size = (count - chunks.index).intrinsic("smin", f.constant(CHUNK, I64))
+            here = f.place(out, begin + chunks.index, "i64")
+            first = chunks.index.logical_shift(2) + 1
+            with f.loop(size.logical_shift(2)) as whole:
+                for k, word in enumerate(write_block(key, domain, (first + whole.index, 0, 0))):
+                    f.store(word, here, (whole.index << 2) + k)
+            rest, done = size & 3, size & -4
+            with f.when(rest > 0):
+                words = write_block(key, domain, (first + size.logical_shift(2), 0, 0))
+                for k, word in enumerate(words[:3]):
+                    with f.when(rest > k):
+                        f.store(word, here, done + k)
+            if law in LAWS:
+                width = vector_bytes() // 8
+                type = Type("i64", width)
+                with f.loop(size, step=width) as numbers_of:
+                    inside = f.lanes_below(size - numbers_of.index, width)
+                    words_there = f.load_masked(here, inside, type, numbers_of.index)
+                    f.store_masked(LAWS[law](words_there), here, inside, numbers_of.index)
+    return f
+
+
+def write_log_gamma(key: Value, index: Value, a: Value) -> Value:
+    """Write a sample of entry number `index` of a key, as `kernels.sampling` takes it: Marsaglia and Tsang, "A simple
+    method for generating gamma variables" (2000)."""
+    f = key.function
+    usual = (a > 0.0) & (a < numbers.inf)
+    shape = guard(~usual, 1.0, a)
+    boosted = shape < 1.0
+    d = boosted.select(shape + 1.0, shape) - 1 / 3
+    with f.cycle([f.constant(0, I64), f.constant(0.0, F64), f.constant(1, Type("i1"))]) as loop:
+        turn, sample, pending = loop.carry
+        loop.go_on_if(pending)
+        words = write_block(key, philox.DRAW, (index + 1, 0, turn))
+        normal, trial, boost = (LAWS["unit"](word) for word in words[:3])
+        x = math.apply("normal_quantile", normal)
+        y = x / (d * 9.0).intrinsic("sqrt")
+        possible = y > -1.0
+        y = guard(~possible, 0.0, y)
+        log_v = math.apply("log1p", y) * 3.0
+        bound = x * x * 0.5 + d * (log_v - y * (3.0 + y * (3.0 + y)))
+        accepted = possible & (math.apply("log", trial) < bound)
+        small = math.apply("log", guard(~boosted, 1.0, boost)) / shape
+        sample = math.apply("log", d) + log_v + boosted.select(small, 0.0)
+        loop.update(turn + 1, sample, ~accepted)
+    _, sample, _ = loop.carry
+    end = a.equals(0.0).select(-numbers.inf, a.equals(numbers.inf).select(a, numbers.nan))
+    return usual.select(sample, end)
+
+
+def log_gamma_function(name: str, element: str) -> Function:
+    """Return the function of samples of the logarithms of gamma variables."""
+    f = Function(name, [I64, I64, PTR, PTR, PTR], inline=False)
+    count_keys, count, keys, shapes, out = f.arguments
+    with f.loop(count_keys) as each:
+        key = f.load(keys, I64, each.index)
+        with f.loop(count) as entry:
+            at = each.index * count + entry.index
+            f.store(write_log_gamma(key, entry.index, f.load(shapes, F64, at)), out, at)
+    return f
+
+
+def fold_function(name: str, element: str) -> Function:
+    """Return the function of the children of keys."""
+    f = Function(name, [I64, PTR, PTR, PTR], inline=False)
+    count, keys, data, out = f.arguments
+    with f.loop(count) as each:
+        key, number = (f.load(p, I64, each.index) for p in (keys, data))
+        f.store(write_block(key, philox.FOLD, (1, number, 0))[0], out, each.index)
+    return f
+
+
+# -- on arrays ------------------------------------------
+def draw(keys: np.ndarray, domain: int, count: int, law: str | None = None) -> np.ndarray | None:
+    """Return `count` words for each of n keys, or numbers of a law, as [n, count]; None if NumPy is to draw them."""
+    n = len(keys)
+    if not n or not count or engine.mode() == "never":
+        return None
+    cost = min(n * KEY, VECTORS) + n * count * (WORD + NUMBER * (law in LAWS))
+    run = ask_kernel(cost, stream_function, np.dtype(float), domain, law or "bits")
+    if run is None:
+        return None
+    keys = np.ascontiguousarray(keys)
+    out = np.empty((n, count), float if law in LAWS else np.uint64)
+    run(n, count, keys.ctypes.data, out.ctypes.data)
+    return out
+
+
+def fold(keys: np.ndarray, data: np.ndarray) -> np.ndarray | None:
+    """Return the children of keys for as many integers of 64 bits, or None as `draw` does."""
+    if not keys.size or engine.mode() == "never":
+        return None
+    run = ask_kernel(VECTORS + WORD * keys.size, fold_function, np.dtype(float))
+    if run is None:
+        return None
+    keys, data = np.ascontiguousarray(keys), np.ascontiguousarray(data)
+    out = np.empty(keys.shape, np.uint64)
+    run(keys.size, keys.ctypes.data, data.ctypes.data, out.ctypes.data)
+    return out
+
+
+def draw_log_gamma(keys: np.ndarray, shapes: np.ndarray) -> np.ndarray | None:
+    """Return a sample for each entry of `shapes`, whose leading axes are those of the keys, or None as `draw` does."""
+    n = keys.size
+    if not shapes.size or shapes.dtype != np.float64 or engine.mode() == "never":
+        return None
+    run = ask_kernel(VECTORS + shapes.size * ROUND, log_gamma_function, np.dtype(float))
+    if run is None:
+        return None
+    out = np.empty(shapes.shape)
+    keys, shapes = (np.ascontiguousarray(v) for v in (keys, shapes))
+    run(n, shapes.size // n, keys.ctypes.data, shapes.ctypes.data, out.ctypes.data)
+    return out

@@ -1,0 +1,117 @@
+"""References: cells whose value is replaced while a function is transformed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.array_type import Array
+from ..core.errors import ImmutableError
+from ..core.interpreter import EVAL, acting_level, api_boundary, levels
+from .boxes import Root, ensure_same_body, make_writable
+from .composite import operand
+from .entries import entries_at, fit_values, read_key, stretch, unbox
+
+
+class OuterRefError(ImmutableError):
+    """A reference made outside of the body that is being staged: loops and branches take it into what they carry."""
+
+    def __init__(self, message: str, ref: Ref, **options: Any):
+        super().__init__(message, **options)
+        self.ref = ref
+
+
+class Ref:
+    """A cell with an array that is read by `ref[index]` and written by `ref[index] = value`; `ref[...]` is all of it.
+    `new_ref` makes one, `freeze` ends it. What is read is a value, not a view.
+
+    `grad`, `jvp` and `vmap` go through what is written. Functions of `scan`, `fori_loop`, `while_loop`, `cond` and
+    `switch` read and write those made outside as well, from step to step; a function of `jit` those made inside.
+    """
+
+    __slots__ = ("__weakref__", "box")
+
+    def __init__(self, value: Any):
+        self.box: Root | None = Root(value)
+
+    def open_box(self) -> Root:
+        """Return the box with the value, which must be one of the body that is being staged, if there is one."""
+        if self.box is None:
+            raise ImmutableError(
+                "a reference is used after fx.freeze", hint="the array that fx.freeze has returned"
+            )
+        try:
+            ensure_same_body(levels(self.box.cell.context), self.box.aval)
+        except ImmutableError as error:
+            raise OuterRefError(error.args[0], self, hint="make it inside, or hand in its value") from None
+        return self.box
+
+    def renew(self, value: Any) -> None:
+        """Hold a value from here on, which belongs to the body that is being staged."""
+        self.box = Root(value)
+
+    shape = property(lambda self: self.open_box().shape)
+    dtype = property(lambda self: self.open_box().dtype)
+    ndim = property(lambda self: self.open_box().ndim)
+    size = property(lambda self: self.open_box().size)
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self.open_box().value
+        found = value if key is Ellipsis else entries_at(value, read_key(key)[0])
+        if type(found) is np.ndarray and acting_level() is EVAL.interpreter:
+            return found.copy()
+        return make_writable(found)  # ref[0] += x adds in place
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        box = self.open_box()
+        if key is Ellipsis:
+            box.assign(stretch(fit_values(values, box.dtype), box.shape))
+        else:
+            box[key] = values
+
+    def __repr__(self) -> str:
+        return "Ref(frozen)" if self.box is None else f"Ref({self.box.value!r})"
+
+
+@api_boundary
+def new_ref(value: Any) -> Ref:
+    """Make a reference to a copy of a value.
+
+    Args:
+        value: an array or a number, plain or traced, whose shape and dtype the reference keeps.
+
+    Returns:
+        A `Ref`.
+
+    Raises:
+        DTypeError: the value is no array; or, when the reference is written, a derivative would be lost in its dtype.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> def sums(x):
+    ...     total = fx.new_ref(np.zeros(2))
+    ...     for row in x:
+    ...         total[...] += row
+    ...         total[0] *= 2.0
+    ...     return fx.freeze(total)
+    >>> fx.jacobian(sums)(np.ones((2, 2)))[0]
+    array([[4., 0.],
+           [2., 0.]])
+    """
+    value = operand(value)
+    return Ref(value.copy() if type(value) is np.ndarray else value)
+
+
+@api_boundary
+def freeze(ref: Ref) -> Array:
+    """Return the value of a reference, which must not be used any more.
+
+    >>> import fxgrad as fx
+    >>> ref = fx.new_ref(1.0)
+    >>> ref[...] = 3.0
+    >>> float(fx.freeze(ref))
+    3.0
+    """
+    value = unbox(ref[...])
+    ref.box = None
+    return value

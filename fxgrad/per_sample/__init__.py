@@ -1,0 +1,19 @@
+"""`fxgrad.per_sample`: statistics of the gradients of single examples, without these gradients.
+
+    norms = fx.per_sample.norms(loss)(params, inputs, targets)
+    total = fx.per_sample.clipped_sum(loss, 1.0)(params, inputs, targets)
+
+`loss(params, *example)` is the loss of one example, as for `fx.vmap(fx.grad(loss), (None, 0, 0))`.
+"""
+# ruff: noqa: F401, F403
+
+from typing import TYPE_CHECKING
+
+from ..core.face import LazyPackage
+from ..numpy import methods, protocol  # traced values behave like arrays
+
+if TYPE_CHECKING:
+    from .curvature import *
+    from .statistics import *
+
+LazyPackage.of(__name__, parts=("statistics", "curvature"))

@@ -1,0 +1,335 @@
+"""Gradients of many examples with respect to one parameter, as far as they have to be written out.
+
+The gradient of a parameter that meets an activation in a contraction is, for example i, a sum of outer products,
+
+    Gᵢ = Σₚ lᵢₚ rᵢₚᵀ,        l: activations, r: cotangents, p: positions (of a sequence, an image; often one)
+
+so that ‖Gᵢ‖² = Σₚ_q ⟨lᵢₚ, lᵢ_q⟩⟨rᵢₚ, rᵢ_q⟩ and Σᵢ wᵢGᵢ is one product of matrices (Goodfellow, "Efficient per-example
+gradient computations", 2015; Li et al., "Large language models can be strong differentially private learners", 2022;
+Bu et al., "Differentially private optimization on large model at small cost", 2023).
+
+Everything here is made of operations, and so can be differentiated, mapped and staged.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import Aval, aval_of, kind_of
+from ..ops.contraction import parse_spec
+from ..ops.indexing import ARRAY
+from ..ops.shaping import inverse_permutation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+BLOCK = 1 << 22  # entries of gradients that are written out at a time
+ALL = slice(None)
+
+
+def contract(x: Any, y: Any, spec: str) -> Any:
+    """Contract by the specification, without the axes of one entry, which make NumPy's products slow."""
+    left, right, out = parse_spec(spec)
+    sizes = {**dict(zip(left, x.shape)), **dict(zip(right, y.shape))}
+    if 1 not in sizes.values():
+        return ops.contract(x, y, spec=spec)
+
+    def long(letters: str) -> str:
+        return "".join(c for c in letters if sizes[c] != 1)
+
+    def shorten(value: Any, letters: str) -> Any:
+        return ops.reshape(value, shape=tuple(sizes[c] for c in long(letters)))
+
+    short = f"{long(left)},{long(right)}->{long(out)}"
+    result = ops.contract(shorten(x, left), shorten(y, right), spec=short)
+    return ops.reshape(result, shape=tuple(sizes[c] for c in out))
+
+
+def widen(values: Any) -> Any:
+    """Convert what has half precision, in which squares overflow and sums lose their small terms."""
+    dtype = aval_of(values).dtype
+    return ops.convert(values, dtype=np.dtype(np.float32)) if dtype.itemsize == 2 else values
+
+
+def row_norms(values: Any) -> Any:
+    """Return the sum of squares of each entry of the leading axis."""
+    rows = ops.reshape(values, shape=(values.shape[0], prod(values.shape[1:])))
+    if kind_of(rows.dtype) == "c":
+        return ops.add(row_norms(ops.real(rows)), row_norms(ops.imag(rows)))
+    return ops.contract(rows, rows, spec="ij,ij->i")
+
+
+def square(values: Any) -> Any:
+    """Return |x|² of each entry."""
+    return ops.square(ops.absolute(values) if kind_of(values.dtype) == "c" else values)
+
+
+def sum_rows(values: Any, weights: Any) -> Any:
+    """Return the weighted sum of the entries of the leading axis."""
+    count, *shape = values.shape
+    rows = ops.reshape(values, shape=(count, prod(shape)))
+    return ops.reshape(ops.contract(weights, rows, spec="i,ij->j"), shape=tuple(shape))
+
+
+def take_rows(value: Any, start: int, stop: int) -> Any:
+    """Take the examples start…stop of the leading axis."""
+    if (start, stop) == (0, value.shape[0]):
+        return value
+    return ops.getitem(value, index=(slice(start, stop, None),) + (ALL,) * (len(value.shape) - 1))
+
+
+def join_rows(parts: Sequence[Any]) -> Any:
+    """Join arrays along the axis of the examples."""
+    return parts[0] if len(parts) == 1 else ops.concatenate(*parts, axis=0)
+
+
+def blocks(count: int, size: int) -> Iterator[tuple[int, int]]:
+    """Cut the examples, of `size` entries each, into blocks of bounded size."""
+    step = max(1, BLOCK // max(size, 1))
+    for start in range(0, max(count, 1), step):
+        yield start, min(start + step, count)
+
+
+class Gradients:
+    """The gradients of the examples with respect to one leaf of the parameters.
+
+    `count` is the number of examples, `shape` and `dtype` are the leaf's. What is squared has float32 where the leaf
+    has half precision.
+    """
+
+    count: int
+    shape: tuple[int, ...]
+    dtype: Any
+
+    def take(self, start: int, stop: int) -> Any:
+        """Write the gradients of the examples start…stop out, along a leading axis."""
+        raise NotImplementedError
+
+    def squared_norms(self) -> Any:
+        """Return ‖Gᵢ‖² of every example."""
+        raise NotImplementedError
+
+    def weighted_sum(self, weights: Any) -> Any:
+        """Return Σᵢ wᵢGᵢ."""
+        raise NotImplementedError
+
+    def square_sum(self, weights: Any, center: Any = None) -> Any:
+        """Return Σᵢ wᵢ|Gᵢ − center|², entry by entry."""
+        total: Any = None
+        for start, stop in blocks(self.count, prod(self.shape)):
+            values = self.take(start, stop)
+            values = values if center is None else ops.subtract(values, center)
+            part = sum_rows(square(values), take_rows(weights, start, stop))
+            total = part if total is None else ops.add(total, part)
+        return total
+
+    def gram(self) -> Any:
+        """Return ⟨Gᵢ, Gⱼ⟩, for complex gradients its real part, for all pairs of examples."""
+        return row_products(self.take(0, self.count))
+
+
+def row_products(values: Any) -> Any:
+    """Return the inner products of all pairs of entries of the leading axis."""
+    rows = ops.reshape(values, shape=(values.shape[0], prod(values.shape[1:])))
+    if kind_of(rows.dtype) == "c":
+        return ops.add(row_products(ops.real(rows)), row_products(ops.imag(rows)))
+    return ops.contract(rows, rows, spec="ik,jk->ij")
+
+
+class DenseGradients(Gradients):
+    """Gradients that are written out: `values` has a leading axis for the examples."""
+
+    def __init__(self, values: Any, dtype: Any):
+        self.count, *shape = values.shape
+        self.values, self.shape, self.dtype = widen(values), tuple(shape), dtype
+
+    def take(self, start: int, stop: int) -> Any:
+        return take_rows(self.values, start, stop)
+
+    def squared_norms(self) -> Any:
+        return row_norms(self.values)
+
+    def weighted_sum(self, weights: Any) -> Any:
+        return ops.convert(sum_rows(self.values, weights), dtype=self.dtype)
+
+
+class OneHot(NamedTuple):
+    """Rows of the identity matrix of a size, at (example, position): what a lookup multiplies a table with."""
+
+    places: Any
+    size: int
+
+
+class Factors(NamedTuple):
+    """Sums of outer products: (example, stack, position, row) and (example, stack, position, column)."""
+
+    left: Any
+    right: Any
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """The numbers of entries of a stack, of positions, of rows and of columns."""
+        rows = self.left.size if isinstance(self.left, OneHot) else self.left.shape[-1]
+        return (*self.right.shape[1:3], rows, self.right.shape[3])
+
+    def write_out(self, start: int, stop: int) -> Any:
+        """Return the sums of the examples start…stop, (example, stack, row, column)."""
+        right = take_rows(self.right, start, stop)
+        if not isinstance(self.left, OneHot):
+            return contract(take_rows(self.left, start, stop), right, "nbpm,nbpc->nbmc")
+        places = take_rows(self.left.places, start, stop)
+        count, _, positions, columns = right.shape
+        update = ops.reshape(right, shape=(count, positions, columns))
+        shape = (count, self.left.size, columns)
+        examples = np.arange(count)[:, None]
+        total = ops.scatter_add(update, examples, places, index=(ARRAY, ARRAY, ALL), shape=shape)
+        return ops.reshape(total, shape=(count, 1, *shape[1:]))
+
+    def weighted_sum(self, weights: Any) -> Any:
+        """Return Σᵢ wᵢGᵢ, (stack, row, column)."""
+        scale = ops.reshape(weights, shape=(weights.shape[0], 1, 1, 1))
+        left, right = self
+        if isinstance(left, OneHot):
+            count, _, positions, columns = right.shape
+            update = ops.reshape(ops.multiply(right, scale), shape=(count * positions, columns))
+            places = ops.reshape(left.places, shape=(count * positions,))
+            shape = (left.size, columns)
+            total = ops.scatter_add(update, places, index=(ARRAY, ALL), shape=shape)
+            return ops.reshape(total, shape=(1, *shape))
+        if left.shape[-1] < right.shape[-1]:
+            left = ops.multiply(left, scale)
+        else:
+            right = ops.multiply(right, scale)
+        return contract(left, right, "nbpm,nbpc->bmc")
+
+    def merge_repeated(self) -> Any:
+        """Return the entries of `right` such that positions which look up the same row share their sum evenly in
+        squares: Σ over positions of its squares is the sum of squares of the gradient."""
+        places, right = self.left.places, self.right
+        same = same_places(places, places, right.dtype)
+        total = contract(same, right, "nbpq,nbqc->nbpc")
+        number = ops.reduce_sum(same, axes=(3,))
+        return ops.divide(total, ops.sqrt(ops.reshape(number, shape=(*number.shape, 1))))
+
+
+def same_places(places: Any, others: Any, dtype: Any) -> Any:
+    """Return 1 where two positions of an example look up the same row, (example, 1, position, position)."""
+    (count, p), q = places.shape, others.shape[1]
+    a, b = ops.reshape(places, shape=(count, 1, p, 1)), ops.reshape(others, shape=(count, 1, 1, q))
+    return ops.convert(ops.equal(a, b), dtype=dtype)
+
+
+def left_products(a: Factors, b: Factors) -> Any:
+    """Return the inner products of the left factors of an example, (example, stack, position of a, position of b)."""
+    if not isinstance(b.left, OneHot):
+        if isinstance(a.left, OneHot):
+            return ops.permute(left_products(b, a), axes=(0, 1, 3, 2))
+        return contract(a.left, b.left, "nbpm,nbqm->nbpq")
+    places = b.left.places
+    if isinstance(a.left, OneHot):
+        return same_places(a.left.places, places, a.right.dtype)
+    count, _, positions, rows = a.left.shape
+    table = ops.permute(ops.reshape(a.left, shape=(count, positions, rows)), axes=(0, 2, 1))
+    found = ops.getitem(table, np.arange(count)[:, None], places, index=(ARRAY, ARRAY, ALL))
+    return ops.reshape(ops.permute(found, axes=(0, 2, 1)), shape=(count, 1, positions, places.shape[1]))
+
+
+class FactoredGradients(Gradients):
+    """Gradients that are sums of outer products. `parts` are the Factors of each use of the leaf, `arrangement` the
+    steps that lead from the leaf to (stack, row, column)."""
+
+    def __init__(self, parts: Sequence[Factors], arrangement: Arrangement, leaf: Aval):
+        joined = [f for f in parts if not isinstance(f.left, OneHot)]
+        if len(joined) > 1:  # more uses are more positions
+            joined = [Factors(*(ops.concatenate(*factors, axis=2) for factors in zip(*joined)))]
+        self.parts = [*joined, *(f for f in parts if isinstance(f.left, OneHot))]
+        self.arrangement, self.shape, self.dtype = arrangement, leaf.shape, leaf.dtype
+        self.count = self.parts[0].right.shape[0]
+
+    def take(self, start: int, stop: int) -> Any:
+        first, *rest = (part.write_out(start, stop) for part in self.parts)
+        for other in rest:
+            first = ops.add(first, other)
+        return restore(first, self.arrangement, self.shape, 1)
+
+    def squared_norms(self) -> Any:
+        _, positions, rows, columns = self.parts[0].sizes
+        if len(self.parts) == 1 and positions * (rows + columns) > rows * columns:
+            pairs = blocks(self.count, prod(self.shape))
+            return join_rows([row_norms(self.parts[0].write_out(*pair)) for pair in pairs])
+        total: Any = None
+        for i, a in enumerate(self.parts):
+            for j, b in enumerate(self.parts[: i + 1]):
+                products = contract(a.right, b.right, "nbpc,nbqc->nbpq")
+                found = contract(left_products(a, b), products, "nbpq,nbpq->n")
+                found = found if i == j else ops.multiply(found, 2)
+                total = found if total is None else ops.add(total, found)
+        return ops.maximum(total, 0)  # sums of terms of both signs may end below
+
+    def weighted_sum(self, weights: Any) -> Any:
+        first, *rest = (part.weighted_sum(weights) for part in self.parts)
+        for other in rest:
+            first = ops.add(first, other)
+        return ops.convert(restore(first, self.arrangement, self.shape, 0), dtype=self.dtype)
+
+    def square_sum(self, weights: Any, center: Any = None) -> Any:
+        part = self.parts[0]
+        is_lookup = isinstance(part.left, OneHot)
+        if center is not None or len(self.parts) > 1 or not (is_lookup or part.sizes[1] == 1):
+            return super().square_sum(weights, center)
+        if is_lookup:
+            squares = Factors(part.left, ops.square(part.merge_repeated()))
+        else:
+            squares = Factors(ops.square(part.left), ops.square(part.right))
+        return restore(squares.weighted_sum(weights), self.arrangement, self.shape, 0)
+
+    def gram(self) -> Any:
+        part = self.parts[0]
+        _, positions, rows, columns = part.sizes
+        if len(self.parts) > 1 or isinstance(part.left, OneHot):
+            return super().gram()
+        if self.count * positions * positions > rows * columns:
+            return super().gram()
+        left = contract(part.left, part.left, "nbpm,kbqm->nkbpq")
+        right = contract(part.right, part.right, "nbpc,kbqc->nkbpq")
+        return ops.reduce_sum(ops.multiply(left, right), axes=(2, 3, 4))
+
+
+# -- how the axes of a leaf become a stack, rows and columns
+Arrangement = tuple[tuple[str, tuple[int, ...]], ...]  # ("permute", axes) and ("reshape", shape)
+
+
+def simplify(steps: Sequence[tuple[str, tuple[int, ...]]], shape: tuple[int, ...]) -> Arrangement:
+    """Write steps that rearrange an array of this shape in the one way in which they can be compared."""
+    kept: list[tuple[str, tuple[int, ...]]] = []
+    shapes = [shape]  # before each step kept, and after the last
+    for kind, numbers in steps:
+        if kept and kept[-1][0] == kind:
+            _, before = kept.pop()
+            shapes.pop()
+            numbers = tuple(before[a] for a in numbers) if kind == "permute" else numbers
+        have = shapes[-1]
+        if numbers == (tuple(range(len(have))) if kind == "permute" else have):
+            continue
+        kept.append((kind, numbers))
+        shapes.append(tuple(have[a] for a in numbers) if kind == "permute" else numbers)
+    return tuple(kept)
+
+
+def restore(value: Any, arrangement: Arrangement, shape: tuple[int, ...], lead: int) -> Any:
+    """Take steps back to an array of this shape, after `lead` axes."""
+    front = value.shape[:lead]
+    shapes = [shape]
+    for kind, numbers in arrangement:
+        shapes.append(tuple(shapes[-1][a] for a in numbers) if kind == "permute" else numbers)
+    for (kind, numbers), before in zip(reversed(arrangement), reversed(shapes[:-1])):
+        if kind == "permute":
+            axes = (*range(lead), *(a + lead for a in inverse_permutation(numbers)))
+            value = ops.permute(value, axes=axes)
+        else:
+            value = ops.reshape(value, shape=(*front, *before))
+    return value

@@ -1,0 +1,146 @@
+"""Integrals of samples along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as fnp
+from ...core.errors import ShapeError
+from ...core.typing import Array, ArrayLike
+from ...numpy.composite import cast, kind, normalize_axis, operand
+from ..reference import scipy_function
+
+
+def samples_along(y: Any, x: Any, axis: int) -> tuple[Any, Any]:
+    """Return samples with the axis last, and the gaps between their places (None where there are no places)."""
+    y = operand(y)
+    y = cast(y, np.float64) if kind(y) in "biu" else y
+    axis = normalize_axis(axis, y.ndim)
+    y = fnp.moveaxis(y, axis, -1)
+    if x is None:
+        return y, None
+    x = operand(x)
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[-1]:
+            raise ShapeError(
+                "If given, shape of `x` must be the same as `y` or 1-D with the length of the axis."
+            )
+    elif x.ndim != y.ndim:
+        raise ShapeError("If given, shape of `x` must be 1-D or the same as `y`.")
+    else:
+        x = fnp.moveaxis(x, axis, -1)
+    return y, x[..., 1:] - x[..., :-1]
+
+
+@scipy_function("integrate")
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Array:
+    """The integral of samples by the trapezoidal rule; x are their places, or dx the distance between them.
+
+    >>> import fxgrad as fx
+    >>> from fxgrad.scipy import integrate
+    >>> fx.grad(integrate.trapezoid)(fx.numpy.array([0.0, 1.0, 4.0]))
+    array([0.5, 1. , 0.5])
+    """
+    y, gaps = samples_along(y, x, axis)
+    return fnp.sum((dx if gaps is None else gaps) * (y[..., 1:] + y[..., :-1]) / 2.0, -1)
+
+
+@scipy_function("integrate")
+def cumulative_trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1,
+                         initial: Any = None) -> Array:  # fmt: skip
+    """The running integral of samples by the trapezoidal rule; initial=0 puts a zero before it."""
+    y, gaps = samples_along(y, x, axis)
+    if y.shape[-1] == 0:
+        raise ShapeError("At least one point is required along `axis`.")
+    found = fnp.cumsum((dx if gaps is None else gaps) * (y[..., 1:] + y[..., :-1]) / 2.0, -1)
+    if initial is not None:
+        if not np.isscalar(initial) or initial != 0:
+            raise ShapeError("`initial` must be `None` or `0`.")
+        found = fnp.concatenate([fnp.zeros((*found.shape[:-1], 1), found.dtype), found], axis=-1)
+    return fnp.moveaxis(found, -1, axis)
+
+
+def parabola_integrals(y: Any, gaps: Any) -> Any:
+    """The integrals over the first of two gaps of the parabolas through three neighbours."""
+    first, second = gaps[..., :-1], gaps[..., 1:]
+    whole, ratio = first / (first + second), first / second
+    mixed = whole * ratio
+    return first / 6 * ((3 - whole) * y[..., :-2] + (3 + mixed + whole) * y[..., 1:-1] - mixed * y[..., 2:])
+
+
+@scipy_function("integrate")
+def simpson(y: ArrayLike, x: ArrayLike | None = None, *, dx: Any = 1.0, axis: int = -1) -> Array:
+    """The integral of samples by Simpson's rule; where their number is even, the last gap has a parabola of its own.
+
+    K. V. Cartwright, "Simpson's rule cumulative integration with MS Excel and irregularly-spaced data", 2017.
+
+    >>> import fxgrad as fx
+    >>> from fxgrad.scipy import integrate
+    >>> fx.grad(integrate.simpson)(fx.numpy.array([0.0, 1.0, 4.0])).round(4)
+    array([0.3333, 1.3333, 0.3333])
+    """
+    y, gaps = samples_along(y, x, axis)
+    n = y.shape[-1]
+    if gaps is None:
+        gaps = fnp.broadcast_to(operand(dx), (n - 1,))
+    if n == 2:
+        return fnp.sum(gaps * (y[..., 1:] + y[..., :-1]) / 2.0, -1)
+    pairs = (n - 1) // 2 * 2
+    forth = parabola_integrals(y[..., : pairs + 1], gaps[..., :pairs])
+    back = parabola_integrals(y[..., : pairs + 1][..., ::-1], gaps[..., :pairs][..., ::-1])[..., ::-1]
+    total = fnp.sum(forth[..., ::2] + back[..., ::2], -1)
+    if pairs < n - 1:
+        total = total + parabola_integrals(y[..., -3:][..., ::-1], gaps[..., -2:][..., ::-1])[..., 0]
+    return total
+
+
+@scipy_function("integrate")
+def cumulative_simpson(y: ArrayLike, *, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1,
+                       initial: Any = None) -> Array:  # fmt: skip
+    """The running integral of samples by Simpson's rule; `initial` is put before it and added."""
+    samples, gaps = samples_along(y, x, axis)
+    n = samples.shape[-1]
+    if n < 3:
+        found = fnp.moveaxis(cumulative_trapezoid(y, x, dx, axis), axis, -1)
+    else:
+        if gaps is None:
+            gaps = fnp.asarray(dx)
+            gaps = fnp.broadcast_to(gaps[..., None] if gaps.ndim == 0 else fnp.moveaxis(gaps, axis, -1),
+                                    (*samples.shape[:-1], n - 1))  # fmt: skip
+        gaps = fnp.broadcast_to(gaps, (*samples.shape[:-1], n - 1))
+        forth = parabola_integrals(samples, gaps)
+        back = parabola_integrals(samples[..., ::-1], gaps[..., ::-1])[..., ::-1]
+        # Every gap but the last has a parabola with the gap after it, every one but the first with that before it.
+        even = np.arange(n - 1) % 2 == 0
+        even[-1] = False
+        forth = fnp.concatenate([forth, forth[..., :1]], axis=-1)
+        back = fnp.concatenate([back[..., :1], back], axis=-1)
+        found = fnp.cumsum(fnp.where(even, forth, back), -1)
+    if initial is not None:
+        start = fnp.broadcast_to(fnp.moveaxis(operand(initial), axis, -1) if np.ndim(initial) else initial,
+                                 (*found.shape[:-1], 1))  # fmt: skip
+        found = fnp.concatenate([cast(start, found.dtype), found + start], axis=-1)
+    return fnp.moveaxis(found, -1, axis)
+
+
+@scipy_function("integrate")
+def romb(y: ArrayLike, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Array:
+    """The integral of 2ᵏ + 1 samples at equal distances by Romberg's extrapolation of the trapezoidal rule."""
+    y, _ = samples_along(y, None, axis)
+    intervals = y.shape[-1] - 1
+    if intervals < 1 or intervals & (intervals - 1):
+        raise ShapeError("Number of samples must be one plus a non-negative power of 2.")
+    row: list[Any] = []
+    step = intervals
+    while step:
+        rule = dx * step * (fnp.sum(y[..., ::step], -1) - (y[..., 0] + y[..., -1]) / 2.0)
+        new = [rule]
+        for order, coarse in enumerate(row, 1):
+            new.append(new[-1] + (new[-1] - coarse) / (4**order - 1))
+        row, step = new, step // 2
+    return row[-1]
+
+
+__all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]

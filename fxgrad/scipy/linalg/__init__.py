@@ -1,0 +1,40 @@
+"""`fxgrad.scipy.linalg`: linear algebra by the names of scipy.linalg, with derivatives.
+
+Stacks of matrices are in the last two axes. Matrices that are Hermitian by SciPy's convention are read from one
+triangle; the derivative is that of a function of Hermitian matrices, so gradients are Hermitian. Factors that LAPACK
+chooses by values (orders of rows and columns, places of blocks) do not move. `overwrite_a` and its like are accepted:
+nothing traced is overwritten; `check_finite` is honoured where values are known.
+"""
+# ruff: noqa: F401, F403
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.linalg import LinAlgError
+
+from ...core.face import LazyPackage
+
+if TYPE_CHECKING:
+    from .equations import *
+    from .factors import *
+    from .forms import *
+    from .matrix_functions import *
+    from .special_matrices import *
+    from .spectra import *
+    from .systems import *
+
+
+def find_warning(name: str) -> Any:
+    """Return SciPy's class of warnings, which is imported with SciPy."""
+    if name != "LinAlgWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from ..reference import library
+
+    return library("linalg", "LinAlgWarning").LinAlgWarning
+
+
+LazyPackage.of(
+    __name__,
+    parts=("systems", "factors", "spectra", "matrix_functions", "special_matrices", "equations", "forms"),
+    listed=("LinAlgError", "LinAlgWarning"),
+    find_otherwise=find_warning,
+)

@@ -1,0 +1,315 @@
+"""Matrices of a form: SciPy's own where they are constants; those whose entries are entries of the arguments take
+these to the places that SciPy says."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import numpy as fnp
+from ... import ops
+from ...core.errors import ShapeError
+from ...core.typing import Array, ArrayLike
+from ...numpy import contraction
+from ...numpy.composite import cast, dtype_of, kind, operand
+from ..reference import library, scipy_function
+from .arguments import as_array, is_known_true
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# -- entries at places ------------------------------------------
+def arrange(build: Callable[..., Any], *blocks: Any, axes: int = 1) -> Any:
+    """Build a matrix of the entries of arrays, all of the same batch axes before the last `axes`: `build` does so of
+    NumPy's arrays."""
+    blocks = tuple(ops.promote_dtypes(list(blocks)))
+    batch = np.broadcast_shapes(*[x.shape[: x.ndim - axes] for x in blocks])
+    sizes = [prod(x.shape[x.ndim - axes :]) for x in blocks]
+    starts = np.cumsum([1, *sizes])
+    places = [
+        np.arange(start, start + size).reshape(x.shape[x.ndim - axes :])
+        for x, start, size in zip(blocks, starts, sizes)
+    ]
+    table = np.asarray(build(*places)).astype(np.intp)
+    parts = [
+        ops.broadcast_to(ops.reshape(x, shape=(*x.shape[: x.ndim - axes], n)), shape=(*batch, n))
+        for x, n in zip(blocks, sizes)
+    ]
+    entries = fnp.concatenate([fnp.zeros((*batch, 1), dtype_of(blocks[0])), *parts], -1)
+    return fnp.take(entries, table, axis=-1)
+
+
+def scipy_builder(name: str) -> Callable[..., Any]:
+    """Return SciPy's function for a form."""
+    return getattr(library("linalg", f"fxgrad.scipy.linalg.{name}"), name)
+
+
+def at_least_vector(value: Any) -> Any:
+    """Return an argument of one axis or more."""
+    x = operand(value)
+    return ops.reshape(x, shape=(1,)) if x.ndim == 0 else x
+
+
+def as_vector(value: Any, name: str) -> Any:
+    """Return an argument of one axis or more, and of some entries."""
+    x = at_least_vector(value)
+    if not x.shape[-1]:
+        raise ShapeError(f"{name}: a vector without entries, of shape {x.shape}")
+    return x
+
+
+@scipy_function("linalg")
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+    """The Toeplitz matrices (…, m, n) of first columns c (…, m) and first rows r (…, n), whose first entry is not read.
+
+    r is the conjugate of c unless it is given.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda c: linalg.toeplitz(c).sum())(fnp.array([1.0, 2.0, 3.0]))
+    array([3., 4., 2.])
+    """
+    column = at_least_vector(c)
+    return arrange(scipy_builder("toeplitz"), column, fnp.conj(column) if r is None else at_least_vector(r))
+
+
+@scipy_function("linalg")
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+    """The Hankel matrices (…, m, n) of first columns c (…, m) and last rows r (…, n), whose first entry is not read.
+
+    r is zero unless it is given.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda c: linalg.hankel(c).sum())(fnp.array([1.0, 2.0, 3.0]))
+    array([1., 2., 3.])
+    """
+    c = as_vector(c, "hankel")
+    return arrange(scipy_builder("hankel"), c, *([] if r is None else [as_vector(r, "hankel")]))
+
+
+@scipy_function("linalg")
+def circulant(c: ArrayLike) -> Array:
+    """The circulant matrices (…, n, n) of first columns c (…, n).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda c: linalg.circulant(c)[0].sum())(fnp.array([1.0, 2.0, 3.0]))
+    array([1., 1., 1.])
+    """
+    return arrange(scipy_builder("circulant"), as_vector(c, "circulant"))
+
+
+@scipy_function("linalg")
+def leslie(f: ArrayLike, s: ArrayLike) -> Array:
+    """The Leslie matrices of fecundities f (…, n) and survival rates s (…, n − 1).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda s: linalg.leslie(fnp.array([0.1, 2.0]), s)[1, 0])(fnp.array([0.5]))
+    array([1.])
+    """
+    return arrange(scipy_builder("leslie"), as_vector(f, "leslie"), as_vector(s, "leslie"))
+
+
+@scipy_function("linalg")
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
+    """The matrices whose product with v of (n,) is convolve(a, v, mode).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda a: linalg.convolution_matrix(a, 2).sum())(fnp.array([1.0, 2.0, 3.0]))
+    array([2., 2., 2.])
+    """
+    build = scipy_builder("convolution_matrix")
+    return arrange(lambda places: build(places, n, mode), as_vector(a, "convolution_matrix"))
+
+
+@scipy_function("linalg")
+def block_diag(*arrs: ArrayLike) -> Array:
+    """The matrices with blocks (…, mᵢ, nᵢ) on the diagonal; vectors count as rows.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda x: linalg.block_diag(x, x).sum())(fnp.array([1.0, 2.0]))
+    array([2., 2.])
+    """
+    blocks = [fnp.atleast_2d(operand(x)) for x in arrs]
+    return arrange(scipy_builder("block_diag"), *blocks, axes=2)
+
+
+@scipy_function("linalg")
+def diagsvd(s: ArrayLike, M: int, N: int) -> Array:
+    """The matrix (M, N) with singular values on its diagonal.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda s: linalg.diagsvd(s, 2, 3)[1, 1])(fnp.array([2.0, 1.0]))
+    array([0., 1.])
+    """
+    build = scipy_builder("diagsvd")
+    return arrange(lambda places: build(places, M, N), as_vector(s, "diagsvd"))
+
+
+def affine_form(name: str, a: Any) -> Any:
+    """Return the matrix of a monic polynomial, which is affine in its other coefficients: the differences that each of
+    them makes say how."""
+    a = as_array(a)
+    if a.shape[-1] < 2:
+        raise ValueError(f"{name}: at least two coefficients are needed, the operand has shape {a.shape}")
+    if is_known_true(ops.not_equal(ops.stop_gradient(a[..., 0]), 0)) is False:
+        raise ValueError(f"{name}: the first coefficient must not be zero")
+    count, build = a.shape[-1] - 1, scipy_builder(name)
+    constant = build(np.eye(1, count + 1)[0])
+    slopes = np.stack([build(row) - constant for row in np.eye(1, count + 1) + np.eye(count, count + 1, 1)])
+    return cast(constant, dtype_of(a)) + contraction.tensordot(
+        a[..., 1:] / a[..., :1], cast(slopes, dtype_of(a)), 1
+    )
+
+
+@scipy_function("linalg")
+def companion(a: ArrayLike) -> Array:
+    """The companion matrices (…, n − 1, n − 1) of polynomials with coefficients a (…, n), the leading one first.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda a: linalg.companion(a).sum())(fnp.array([1.0, 2.0, 3.0]))
+    array([ 5., -1., -1.])
+    """
+    return affine_form("companion", a)
+
+
+@scipy_function("linalg")
+def fiedler_companion(a: ArrayLike) -> Array:
+    """Fiedler's companion matrices, of five diagonals, of polynomials: see `companion`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda a: linalg.fiedler_companion(a).sum())(fnp.array([1.0, 2.0, 3.0]))
+    array([ 5., -1., -1.])
+    """
+    return affine_form("fiedler_companion", a)
+
+
+@scipy_function("linalg")
+def fiedler(a: ArrayLike) -> Array:
+    """The matrices |aᵢ − aⱼ| of a (…, n); the derivative of |0| is 0.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda a: linalg.fiedler(a).sum())(fnp.array([1.0, 2.0, 4.0]))
+    array([-4.,  0.,  4.])
+    """
+    a = as_vector(a, "fiedler")
+    return fnp.abs(a[..., :, None] - a[..., None, :])
+
+
+@scipy_function("linalg")
+def khatri_rao(a: ArrayLike, b: ArrayLike) -> Array:
+    """The matrices whose columns are the Kronecker products of those of a (…, m, k) and b (…, n, k).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import linalg
+    >>> fx.grad(lambda a: linalg.khatri_rao(a, fnp.ones((3, 2))).sum())(fnp.ones((1, 2)))
+    array([[3., 3.]])
+    """
+    a, b = operand(a), operand(b)
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"The number of columns for both arrays should be equal: shapes {a.shape} and {b.shape}"
+        )
+    product = a[..., :, None, :] * b[..., None, :, :]
+    return ops.reshape(product, shape=(*product.shape[:-3], a.shape[-2] * b.shape[-2], a.shape[-1]))
+
+
+kron, tri = fnp.kron, fnp.tri
+
+
+# -- constants ------------------------------------------
+@scipy_function("linalg")
+def hilbert(n: int) -> Array:
+    """The Hilbert matrix 1/(i + j + 1) of order n."""
+    return scipy_builder("hilbert")(n)
+
+
+@scipy_function("linalg")
+def invhilbert(n: int, exact: bool = False) -> Array:
+    """The inverse of the Hilbert matrix of order n."""
+    return scipy_builder("invhilbert")(n, exact)
+
+
+@scipy_function("linalg")
+def hadamard(n: int, dtype: Any = int) -> Array:
+    """The Hadamard matrix of order n, a power of two."""
+    return scipy_builder("hadamard")(n, dtype)
+
+
+@scipy_function("linalg")
+def pascal(n: int, kind: str = "symmetric", exact: bool = True) -> Array:
+    """The Pascal matrix of binomial coefficients of order n: "symmetric", "lower" or "upper"."""
+    return scipy_builder("pascal")(n, kind, exact)
+
+
+@scipy_function("linalg")
+def invpascal(n: int, kind: str = "symmetric", exact: bool = True) -> Array:
+    """The inverse of the Pascal matrix of order n."""
+    return scipy_builder("invpascal")(n, kind, exact)
+
+
+@scipy_function("linalg")
+def dft(n: int, scale: str | None = None) -> Array:
+    """The matrix of the discrete Fourier transform of order n."""
+    return scipy_builder("dft")(n, scale)
+
+
+@scipy_function("linalg")
+def helmert(n: int, full: bool = False) -> Array:
+    """The Helmert matrix of order n."""
+    return scipy_builder("helmert")(n, full)
+
+
+# -- questions ------------------------------------------
+def is_within(difference: Any, a: Any, atol: float | None, rtol: float | None) -> Any:
+    """Return whether differences from a are zero, up to tolerances if any is given."""
+    size = ops.absolute(difference)
+    return ops.less_equal(size, (atol or 0.0) + (rtol or 0.0) * ops.absolute(a))
+
+
+def matches(a: Any, other: Any, atol: float | None, rtol: float | None) -> Any:
+    """Return whether matrices equal others."""
+    return ops.reduce_all(is_within(a - other, other, atol, rtol), axes=(a.ndim - 2, a.ndim - 1))
+
+
+@scipy_function("linalg")
+def issymmetric(a: ArrayLike, atol: float | None = None, rtol: float | None = None) -> Any:
+    """Whether square matrices equal their transposes, to atol + rtol·|a|. It has no derivative."""
+    a = ops.stop_gradient(operand(a))
+    return matches(a, fnp.matrix_transpose(a), atol, rtol)
+
+
+@scipy_function("linalg")
+def ishermitian(a: ArrayLike, atol: float | None = None, rtol: float | None = None) -> Any:
+    """Whether square matrices equal their adjoints, to atol + rtol·|a|. It has no derivative."""
+    a = ops.stop_gradient(operand(a))
+    other = fnp.matrix_transpose(a)
+    return matches(a, fnp.conj(other) if kind(a) == "c" else other, atol, rtol)
+
+
+@scipy_function("linalg")
+def bandwidth(a: ArrayLike) -> Any:
+    """(the number of diagonals below the main one that are not zero, the number above). It has no derivative."""
+    a = ops.stop_gradient(operand(a))
+    m, n = a.shape[-2:]
+    offset = np.arange(n) - np.arange(m)[:, None]
+    used = ops.not_equal(a, 0)
+    return tuple(fnp.max(ops.where(used, sign * offset, 0), (-2, -1), initial=0) for sign in (-1, 1))
+
+
+__all__ = [
+    "bandwidth", "block_diag", "circulant", "companion", "convolution_matrix", "dft", "diagsvd", "fiedler",
+    "fiedler_companion", "hadamard", "hankel", "helmert", "hilbert", "invhilbert", "invpascal", "ishermitian",
+    "issymmetric", "khatri_rao", "kron", "leslie", "pascal", "toeplitz", "tri",
+]  # fmt: skip

@@ -1,0 +1,12 @@
+"""`fxgrad.scipy.ndimage`: images at other places, and filters, by the names of scipy.ndimage."""
+# ruff: noqa: F403
+
+from typing import TYPE_CHECKING
+
+from ...core.face import LazyPackage
+
+if TYPE_CHECKING:
+    from .filters import *
+    from .geometry import *
+
+LazyPackage.of(__name__, parts=("geometry", "filters"))

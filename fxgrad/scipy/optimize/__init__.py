@@ -1,0 +1,17 @@
+"""`fxgrad.scipy.optimize`: minima, roots and fits by SciPy's own solvers, with derivatives of what they find.
+
+A solver is given gradients, Jacobians and products with Hessians without being asked. What it finds is differentiated
+by the implicit function theorem with respect to everything the user's function reads, in both modes and any order.
+"""
+# ruff: noqa: F403
+
+from typing import TYPE_CHECKING
+
+from ...core.face import LazyPackage
+
+if TYPE_CHECKING:
+    from .fitting import *
+    from .minimization import *
+    from .roots import *
+
+LazyPackage.of(__name__, parts=("minimization", "roots", "fitting"))

@@ -1,0 +1,36 @@
+"""The declaration of functions of arrays: SciPy's own on plain arrays, programs over primitives on all others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..core.library import load_library
+from ..numpy.composite import composite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def library(namespace: str, purpose: str) -> Any:
+    """Import a namespace of SciPy; `purpose` is what needs it."""
+    return load_library(f"scipy.{namespace}", "scipy", purpose)
+
+
+def scipy_function(namespace: str, *, further: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Declare a function of `scipy.<namespace>`: its body is run on traced values, SciPy's function on all others.
+
+    Where a keyword of `further` is given, one that SciPy's function has not, the body serves every value.
+    """
+
+    def declare(body: F) -> F:
+        name = body.__name__
+        body.__doc__ = body.__doc__ or f"As `scipy.{namespace}.{name}`, differentiable."
+
+        def reference(*args: Any, **kwargs: Any) -> Any:
+            return getattr(library(namespace, f"fxgrad.scipy.{namespace}.{name}"), name)(*args, **kwargs)
+
+        return composite(reference, further=further)(body)
+
+    return declare

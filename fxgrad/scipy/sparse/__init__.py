@@ -1,0 +1,16 @@
+"""`fxgrad.scipy.sparse`: sparse matrices whose entries may be traced, and in `linalg` systems of them.
+
+The sparse arrays of scipy.sparse are constants here: `S @ x` and `x @ S` with a traced x are differentiated. Where the
+entries themselves are traced, `coo_array`, `csr_array`, `csc_array` and `diags_array` of this package hold them.
+"""
+# ruff: noqa: F401, F403
+
+from typing import TYPE_CHECKING
+
+from ...core.face import LazyPackage
+
+if TYPE_CHECKING:
+    from . import linalg
+    from .arrays import *
+
+LazyPackage.of(__name__, parts=("arrays",), listed=("linalg",))

@@ -1,0 +1,300 @@
+"""Sparse matrices as pytrees: their entries are a leaf, the places of these are structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as fnp
+from ... import ops
+from ...core.errors import ShapeError
+from ...core.interpreter import api_boundary
+from ...core.typing import Array
+from ...numpy.composite import dtype_of, operand
+from ...tree import register_pytree_node_class
+from ..reference import library
+
+
+class Places:
+    """The rows and columns of entries, and the shape of the matrix; compared by value."""
+
+    __slots__ = ("columns", "digest", "rows", "shape")
+
+    def __init__(self, rows: Any, columns: Any, shape: tuple[int, int]):
+        self.rows, self.columns = (np.array(x, np.intp) for x in (rows, columns))
+        self.rows.flags.writeable = self.columns.flags.writeable = False
+        m, n = shape
+        self.shape: tuple[int, int] = (int(m), int(n))
+        for name, positions, size in (
+            ("row", self.rows, self.shape[0]),
+            ("column", self.columns, self.shape[1]),
+        ):
+            if positions.ndim != 1 or (positions.size and not 0 <= positions.min() <= positions.max() < size):
+                raise ValueError(f"{name} indices must be a vector of numbers from 0 to {size - 1}")
+        self.digest = hash((self.shape, self.rows.tobytes(), self.columns.tobytes()))
+
+    def __hash__(self) -> int:
+        return self.digest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Places) and (
+            self is other
+            or (
+                self.shape == other.shape
+                and np.array_equal(self.rows, other.rows)
+                and np.array_equal(self.columns, other.columns)
+            )
+        )
+
+    def __repr__(self) -> str:
+        return f"{len(self.rows)} places of {self.shape[0]} x {self.shape[1]}"
+
+    def transposed(self) -> Places:
+        """Return the places of the transpose."""
+        m, n = self.shape
+        return Places(self.columns, self.rows, (n, m))
+
+
+@register_pytree_node_class
+class coo_array:
+    """A sparse matrix of entries at rows and columns, which are known numbers; the entries may be traced.
+
+    It is a pytree whose leaf is `data`: arguments and results of transforms may be such matrices, and a gradient is one
+    with the same places. Entries at one place are summed.
+
+    Args:
+        arg1: (data, (row, col)), a sparse array of SciPy, or a dense matrix of known numbers.
+        shape: the shape, if it is not that of `arg1` or of the greatest indices.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import sparse
+    >>> a = sparse.coo_array((fnp.array([2.0, 3.0]), ([0, 1], [1, 0])))
+    >>> a @ fnp.array([1.0, 10.0])
+    array([20.,  3.])
+    >>> fx.grad(lambda a: fnp.sum(a @ fnp.array([1.0, 10.0])))(a).data
+    array([10.,  1.])
+    """
+
+    data: Any
+    places: Places
+    __array_ufunc__ = None  # so that NumPy's arrays leave their operators to it
+
+    def __init__(self, arg1: Any, shape: tuple[int, int] | None = None):
+        if isinstance(arg1, coo_array):
+            self.data, self.places = arg1.data, arg1.places
+            return
+        if not isinstance(arg1, tuple):
+            found = library("sparse", "fxgrad.scipy.sparse").coo_array(arg1)
+            arg1, shape = (found.data, (found.row, found.col)), found.shape
+        data, (row, col) = arg1
+        data, row, col = operand(data), np.asarray(row), np.asarray(col)
+        if shape is None:
+            shape = (int(row.max(initial=-1)) + 1, int(col.max(initial=-1)) + 1)
+        if data.shape != row.shape or row.shape != col.shape:
+            raise ValueError(
+                f"row, column, and data array must all be the same size, not {row.shape}, {col.shape}, {data.shape}"
+            )
+        self.data, self.places = data, Places(row, col, shape)
+
+    @classmethod
+    def made_of(cls, data: Any, places: Places) -> coo_array:
+        """Return the matrix with entries at places."""
+        made = object.__new__(cls)
+        made.data, made.places = data, places
+        return made
+
+    def tree_flatten(self) -> tuple[tuple[Any], Places]:
+        """See `fxgrad.tree.register_pytree_node_class`."""
+        return (self.data,), self.places
+
+    @classmethod
+    def tree_unflatten(cls, places: Places, children: Any) -> coo_array:
+        """See `fxgrad.tree.register_pytree_node_class`."""
+        (data,) = children
+        return cls.made_of(data, places)
+
+    ndim = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self.places.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the entries."""
+        return dtype_of(self.data)
+
+    @property
+    def nnz(self) -> int:
+        """The number of entries."""
+        return len(self.places.rows)
+
+    @property
+    def row(self) -> np.ndarray:
+        """The row of each entry."""
+        return self.places.rows
+
+    @property
+    def col(self) -> np.ndarray:
+        """The column of each entry."""
+        return self.places.columns
+
+    def transpose(self) -> coo_array:
+        """Return the transpose."""
+        return self.made_of(self.data, self.places.transposed())
+
+    @property
+    def T(self) -> coo_array:
+        """The transpose."""
+        return self.transpose()
+
+    def conj(self) -> coo_array:
+        """Return the complex conjugate."""
+        return self.made_of(fnp.conj(self.data), self.places)
+
+    def toarray(self) -> Array:
+        """Return the dense matrix.
+
+        >>> from fxgrad.scipy import sparse
+        >>> sparse.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [1, 1, 0]))).toarray()
+        array([[0., 3.],
+               [4., 0.]])
+        """
+        return fnp.at(fnp.zeros(self.shape, self.dtype))[self.row, self.col].add(self.data)
+
+    todense = toarray
+
+    @api_boundary
+    def __matmul__(self, other: Any) -> Array:
+        return multiply_columns(self, other)
+
+    @api_boundary
+    def __rmatmul__(self, other: Any) -> Array:
+        return multiply_rows(other, self)
+
+    dot = __matmul__
+
+    def __mul__(self, factor: Any) -> coo_array:
+        if np.shape(factor):
+            return NotImplemented
+        return self.made_of(self.data * factor, self.places)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, factor: Any) -> coo_array:
+        return NotImplemented if np.shape(factor) else self.made_of(self.data / factor, self.places)
+
+    def __neg__(self) -> coo_array:
+        return self.made_of(-self.data, self.places)
+
+    def __add__(self, other: Any) -> coo_array:
+        other = coo_array(other)
+        if self.shape != other.shape:
+            raise ShapeError(f"inconsistent shapes {self.shape} and {other.shape} of sparse matrices")
+        row, col = np.append(self.row, other.row), np.append(self.col, other.col)
+        return self.made_of(fnp.concatenate([self.data, other.data]), Places(row, col, self.shape))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> coo_array:
+        return self + -coo_array(other)
+
+    def __repr__(self) -> str:
+        return f"<coo_array of shape {self.shape} and dtype {self.dtype} with {self.nnz} entries>"
+
+
+def issparse(value: Any) -> bool:
+    """Whether a value is a sparse matrix, one of this package or of SciPy."""
+    if isinstance(value, coo_array):
+        return True
+    return type(value).__module__.startswith("scipy.sparse") and library("sparse", "").issparse(value)
+
+
+def multiply_columns(a: Any, x: Any) -> Any:
+    """Multiply a sparse matrix by a vector, or the columns of a dense matrix (…, n, k)."""
+    a, x = coo_array(a), operand(x)
+    n = x.shape[-2 if x.ndim > 1 else 0] if x.ndim else None
+    if n != a.shape[1]:
+        raise ShapeError(f"matmul: a sparse matrix of shape {a.shape} and an operand of shape {x.shape}")
+    front = fnp.moveaxis(x, -2, 0) if x.ndim > 1 else x
+    flat = ops.reshape(front, shape=(n, int(np.prod(front.shape[1:]))))
+    y = ops.sparse_matmul(a.data, a.row, a.col, flat, shape=a.shape)
+    y = ops.reshape(y, shape=(a.shape[0], *front.shape[1:]))
+    return fnp.moveaxis(y, 0, -2) if x.ndim > 1 else y
+
+
+def multiply_rows(x: Any, a: Any) -> Any:
+    """Multiply a vector, or the rows of a dense matrix (…, k, m), by a sparse matrix."""
+    x = operand(x)
+    if x.ndim < 2:
+        return multiply_columns(coo_array(a).T, x)
+    return fnp.matrix_transpose(multiply_columns(coo_array(a).T, fnp.matrix_transpose(x)))
+
+
+def expand_pointers(indptr: Any) -> np.ndarray:
+    """Return the row of each entry, from the places where rows begin."""
+    indptr = np.asarray(indptr)
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
+    """The matrix of (data, indices, indptr): entries row by row, their columns, and where rows begin; or of what
+    `coo_array` takes. The result is a `coo_array`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import sparse
+    >>> def product(data):
+    ...     return sparse.csr_array((data, [1, 0], [0, 1, 2])) @ fnp.array([1.0, 10.0])
+    >>> fx.jacobian(product)(fnp.array([2.0, 3.0]))
+    array([[10.,  0.],
+           [ 0.,  1.]])
+    """
+    if not (isinstance(arg1, tuple) and len(arg1) == 3):
+        return coo_array(arg1, shape)
+    data, indices, indptr = arg1
+    if shape is None:
+        shape = (len(indptr) - 1, int(np.max(indices, initial=-1)) + 1)
+    return coo_array((data, (expand_pointers(indptr), indices)), shape)
+
+
+def csc_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
+    """The matrix of (data, indices, indptr): entries column by column, their rows, and where columns begin; or of what
+    `coo_array` takes. The result is a `coo_array`."""
+    if not (isinstance(arg1, tuple) and len(arg1) == 3):
+        return coo_array(arg1, shape)
+    return csr_array(arg1, None if shape is None else (shape[1], shape[0])).T
+
+
+def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] | None = None) -> coo_array:
+    """The matrix with these diagonals; an offset is positive above the main one. A number fills its diagonal.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> from fxgrad.scipy import sparse
+    >>> def product(d):
+    ...     return sparse.diags_array([d, d[1:]], offsets=[0, 1]) @ fnp.ones(2)
+    >>> fx.jacobian(product)(fnp.array([2.0, 3.0]))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    if np.ndim(offsets) == 0:
+        diagonals, offsets = [diagonals], [offsets]
+    parts, offsets = [operand(d) for d in diagonals], [int(k) for k in np.asarray(offsets)]
+    if len(parts) != len(offsets):
+        raise ValueError(f"{len(parts)} diagonals and {len(offsets)} offsets")
+    if shape is None:
+        shape = (parts[0].size + abs(offsets[0]),) * 2
+    m, n = shape
+    rows, columns, data = [], [], []
+    for part, k in zip(parts, offsets):
+        count = min(m + min(k, 0), n - max(k, 0))
+        if part.size not in (1, count):
+            raise ValueError(f"a diagonal of {part.size} entries at offset {k} of a matrix of shape {shape}")
+        rows.append(np.arange(count) + max(-k, 0))
+        columns.append(np.arange(count) + max(k, 0))
+        data.append(ops.broadcast_to(ops.reshape(part, shape=(part.size,)), shape=(count,)))
+    return coo_array((fnp.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape)
+
+
+__all__ = ["coo_array", "csc_array", "csr_array", "diags_array", "issparse"]

@@ -1,0 +1,386 @@
+"""Bessel functions of both kinds, modified, spherical and scaled; Hankel's, Airy's, Struve's and Kelvin's functions.
+
+Their derivatives are those of https://dlmf.nist.gov/10.6, 10.29, 10.51, 9.2, 11.4 and 10.61. No closed form of a
+derivative with respect to the order is known.
+"""
+# Declarations have no body, and rules name the function that they are declared with.
+# pyright: reportGeneralTypeIssues=false, reportReturnType=false
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ops
+from ...core.errors import NotDifferentiableError
+from ...core.typing import Array, ArrayLike
+from ...numpy.composite import composite, operand
+from ..reference import scipy_function
+from .declare import NO_CLOSED_FORM, is_complex, result_of, special
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REFUSED = NO_CLOSED_FORM
+
+
+def middle_difference(function: Callable[..., Any], v: Any, z: Any) -> Any:
+    """(Cᵥ₋₁ − Cᵥ₊₁)/2, the derivative of J, Y and Hankel's functions."""
+    return 0.5 * (function(v - 1, z) - function(v + 1, z))
+
+
+def middle_sum(function: Callable[..., Any], v: Any, z: Any) -> Any:
+    """(Cᵥ₋₁ + Cᵥ₊₁)/2, the derivative of I, and but for its sign of K."""
+    return 0.5 * (function(v - 1, z) + function(v + 1, z))
+
+
+# -- Bessel functions ------------------------------------------
+@special(REFUSED, lambda t, y, v, z: t * middle_difference(jv, v, z), at=(2, 1.7))
+def jv(v: ArrayLike, z: ArrayLike) -> Array:
+    """The Bessel function of the first kind of real order v, of real or complex z (https://dlmf.nist.gov/10.2.E2)."""
+
+
+jn = jv
+
+
+@special(REFUSED, lambda t, y, v, z: t * middle_difference(yv, v, z), at=(2, 1.7))
+def yv(v: ArrayLike, z: ArrayLike) -> Array:
+    """The Bessel function of the second kind of real order v, of real or complex z (https://dlmf.nist.gov/10.2.E3)."""
+
+
+@special(REFUSED, lambda t, y, n, x: t * middle_difference(yn, n, x), at=(2, 1.7))
+def yn(n: ArrayLike, x: ArrayLike) -> Array:
+    """The Bessel function of the second kind of whole order n, of real x."""
+
+
+@special(REFUSED, lambda t, y, v, z: t * middle_sum(iv, v, z), at=(2, 1.7))
+def iv(v: ArrayLike, z: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind of real order v, of real or complex z
+    (https://dlmf.nist.gov/10.25.E2)."""
+
+
+@special(REFUSED, lambda t, y, v, z: t * -middle_sum(kv, v, z), at=(2, 1.7))
+def kv(v: ArrayLike, z: ArrayLike) -> Array:
+    """The modified Bessel function of the second kind of real order v, of real or complex z
+    (https://dlmf.nist.gov/10.25.E3)."""
+
+
+@special(REFUSED, lambda t, y, n, x: t * -middle_sum(kn, n, x), at=(2, 1.7))
+def kn(n: ArrayLike, x: ArrayLike) -> Array:
+    """The modified Bessel function of the second kind of whole order n, of real x."""
+
+
+@special(REFUSED, lambda t, y, v, z: t * middle_difference(hankel1, v, z), at=(2, 1.7))
+def hankel1(v: ArrayLike, z: ArrayLike) -> Array:
+    """Hankel's function of the first kind J + i·Y, complex."""
+
+
+@special(REFUSED, lambda t, y, v, z: t * middle_difference(hankel2, v, z), at=(2, 1.7))
+def hankel2(v: ArrayLike, z: ArrayLike) -> Array:
+    """Hankel's function of the second kind J − i·Y, complex."""
+
+
+# -- scaled ------------------------------------------
+def real_part_of(t: Any, y: Any, v: Any, z: Any, rule: Any, name: str) -> Any:
+    """Apply the rule of a function that is scaled by an absolute value, which has no complex derivative."""
+    if is_complex(z):
+        raise NotDifferentiableError(
+            f"scipy.special.{name} of complex z has no complex derivative: its scale is the exponential of an "
+            "absolute value",
+            hint=f"scipy.special.{name[:-1]}(v, z), times the scale that you need",
+        )
+    return t * rule(v, z, y)
+
+
+TERMS = 16
+
+
+def far_slope(v: Any, x: Any, slope: Any, first: bool) -> Any:
+    """The derivative `slope` of a scaled modified function of real x, for large x by its asymptotic series
+    (https://dlmf.nist.gov/10.40): the difference of nearly equal terms would lose as many digits as x has.
+
+    The series is c·Σ (±1)ᵏ·aₖ(v)/xᵏ⁺¹ᐟ², of which aₖ₊₁/aₖ is (4v² − (2k + 1)²)/(8(k + 1)).
+    """
+    if is_complex(x):
+        return slope
+    far = ops.greater(x, 50 + 2.0 * v * v)
+    r = 1 / ops.where(far, x, math.inf)
+    coefficient, power, total = 1.0, ops.sqrt(r) * r, 0.0
+    for k in range(TERMS):
+        total = total - (k + 0.5) * coefficient * power
+        coefficient = coefficient * (4.0 * v * v - (2 * k + 1) ** 2) / (8 * (k + 1))
+        power = power * (-r if first else r)
+    scale = 1 / math.sqrt(2 * math.pi) if first else math.sqrt(math.pi / 2)
+    return ops.where(far, scale * total, slope)
+
+
+def jve_slope(v: Any, z: Any, y: Any) -> Any:
+    return middle_difference(jve, v, z)
+
+
+def yve_slope(v: Any, z: Any, y: Any) -> Any:
+    return middle_difference(yve, v, z)
+
+
+def ive_slope(v: Any, z: Any, y: Any) -> Any:
+    return far_slope(v, z, middle_sum(ive, v, z) - ops.sign(z) * y, first=True)
+
+
+@special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, jve_slope, "jve"), at=(2, 1.7))
+def jve(v: ArrayLike, z: ArrayLike) -> Array:
+    """`jv(v, z)·exp(−|Im z|)`, with derivatives for real z."""
+
+
+@special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, yve_slope, "yve"), at=(2, 1.7))
+def yve(v: ArrayLike, z: ArrayLike) -> Array:
+    """`yv(v, z)·exp(−|Im z|)`, with derivatives for real z."""
+
+
+@special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, ive_slope, "ive"), at=(2, 1.7))
+def ive(v: ArrayLike, z: ArrayLike) -> Array:
+    """`iv(v, z)·exp(−|Re z|)`, with derivatives for real z."""
+
+
+@special(REFUSED, lambda t, y, v, z: t * far_slope(v, z, y - middle_sum(kve, v, z), first=False), at=(2, 1.7))
+def kve(v: ArrayLike, z: ArrayLike) -> Array:
+    """`kv(v, z)·exp(z)`."""
+
+
+@special(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel1e, v, z) - 1j * y), at=(2, 1.7))
+def hankel1e(v: ArrayLike, z: ArrayLike) -> Array:
+    """`hankel1(v, z)·exp(−i·z)`."""
+
+
+@special(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel2e, v, z) + 1j * y), at=(2, 1.7))
+def hankel2e(v: ArrayLike, z: ArrayLike) -> Array:
+    """`hankel2(v, z)·exp(i·z)`."""
+
+
+# -- of the orders 0 and 1 ------------------------------------------
+@special(lambda t, y, x: t * -j1(x), at=(1.7,))
+def j0(x: ArrayLike) -> Array:
+    """The Bessel function of the first kind of order 0, of real x."""
+
+
+@special(lambda t, y, x: t * (0.5 * (j0(x) - jv(2.0, x))), at=(1.7,))
+def j1(x: ArrayLike) -> Array:
+    """The Bessel function of the first kind of order 1, of real x."""
+
+
+@special(lambda t, y, x: t * -y1(x), at=(1.7,))
+def y0(x: ArrayLike) -> Array:
+    """The Bessel function of the second kind of order 0, of real x."""
+
+
+@special(lambda t, y, x: t * (0.5 * (y0(x) - yv(2.0, x))), at=(1.7,))
+def y1(x: ArrayLike) -> Array:
+    """The Bessel function of the second kind of order 1, of real x."""
+
+
+@special(lambda t, y, x: t * i1(x), at=(1.7,))
+def i0(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind of order 0, of real x."""
+
+
+@special(lambda t, y, x: t * (0.5 * (i0(x) + iv(2.0, x))), at=(1.7,))
+def i1(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind of order 1, of real x."""
+
+
+def moment_slope(t: Any, x: Any, order: int) -> Any:
+    """The derivative of `ops.bessel_moment`, whose terms do not cancel."""
+    slope = -ops.sign(x) * ops.bessel_moment(x, order=order, power=1, degree=order)
+    return t * (slope + ops.bessel_moment(x, order=order, power=0, degree=0) if order else slope)
+
+
+@special(lambda t, y, x: moment_slope(t, x, 0), at=(1.7,))
+def i0e(x: ArrayLike) -> Array:
+    """`i0(x)·exp(−|x|)`; its derivative at 0, a kink, is 0."""
+
+
+@special(lambda t, y, x: moment_slope(t, x, 1), at=(1.7,))
+def i1e(x: ArrayLike) -> Array:
+    """`i1(x)·exp(−|x|)`."""
+
+
+@special(lambda t, y, x: t * -k1(x), at=(1.7,))
+def k0(x: ArrayLike) -> Array:
+    """The modified Bessel function of the second kind of order 0, of real x."""
+
+
+@special(lambda t, y, x: t * (-0.5 * (k0(x) + kv(2.0, x))), at=(1.7,))
+def k1(x: ArrayLike) -> Array:
+    """The modified Bessel function of the second kind of order 1, of real x."""
+
+
+@special(lambda t, y, x: t * far_slope(0.0, x, y - k1e(x), first=False), at=(1.7,))
+def k0e(x: ArrayLike) -> Array:
+    """`k0(x)·exp(x)`."""
+
+
+@special(lambda t, y, x: t * far_slope(1.0, x, y - 0.5 * (k0e(x) + kve(2.0, x)), first=False), at=(1.7,))
+def k1e(x: ArrayLike) -> Array:
+    """`k1(x)·exp(x)`."""
+
+
+@special(lambda t, y, a, lmb, nu: t * ((jv(nu, 2 * a) - (lmb + 1) * y) / a), REFUSED, REFUSED, at=(0.7, 2, 1))
+def besselpoly(a: ArrayLike, lmb: ArrayLike, nu: ArrayLike) -> Array:
+    """∫₀¹ x^lmb·Jᵥ(2a·x) dx of the order v = nu."""
+
+
+# -- derivatives by name ------------------------------------------
+def alternating(function: Callable[..., Any], v: Any, z: Any, n: int, sign: int) -> Any:
+    """The derivative of order n of a function C with C′ = (Cᵥ₋₁ ± Cᵥ₊₁)/2 (https://dlmf.nist.gov/10.6.E7)."""
+    v, z, total = operand(v), operand(z), 0.0
+    for k in range(n + 1):
+        total = total + math.comb(n, k) * sign**k * function(v - n + 2 * k, z)
+    return total / 2.0**n
+
+
+def check_order(name: str, n: Any) -> int:
+    if not isinstance(n, int) or n < 0:
+        raise ValueError(f"{name}: n is a whole number from 0 on, not {n!r}")
+    return n
+
+
+@scipy_function("special")
+def jvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `jv` with respect to z.
+
+    >>> import fxgrad as fx
+    >>> print(f"{fx.scipy.special.jvp(0, 1.0):.12f}")
+    -0.440050585745
+    """
+    return alternating(jv, v, z, check_order("jvp", n), -1)
+
+
+@composite()
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
+    """The Bessel functions J₀ … Jᵥ of z, along a leading axis: a name of jax.scipy.special's.
+
+    Args:
+        z: real numbers.
+        v: the highest order.
+        n_iter: JAX's number of steps, of no importance here.
+
+    Returns:
+        Array of shape (v + 1, *z.shape).
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.special.bessel_jn(0.0, v=2)
+    array([1., 0., 0.])
+    """
+    z = operand(z)
+    return jv(np.arange(v + 1).reshape(-1, *(1,) * z.ndim), z)
+
+
+@scipy_function("special")
+def yvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `yv` with respect to z."""
+    return alternating(yv, v, z, check_order("yvp", n), -1)
+
+
+@scipy_function("special")
+def ivp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `iv` with respect to z."""
+    return alternating(iv, v, z, check_order("ivp", n), 1)
+
+
+@scipy_function("special")
+def kvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `kv` with respect to z."""
+    return (-1) ** check_order("kvp", n) * alternating(kv, v, z, n, 1)
+
+
+@scipy_function("special")
+def h1vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `hankel1` with respect to z."""
+    return alternating(hankel1, v, z, check_order("h1vp", n), -1)
+
+
+@scipy_function("special")
+def h2vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `hankel2` with respect to z."""
+    return alternating(hankel2, v, z, check_order("h2vp", n), -1)
+
+
+# -- spherical ------------------------------------------
+def spherical_slope(function: Callable[..., Any], n: Any, z: Any, below: float, above: float) -> Any:
+    """(±n·fₙ₋₁ ± (n + 1)·fₙ₊₁)/(2n + 1), where the first term is 0 for n = 0 (https://dlmf.nist.gov/10.51)."""
+    first = n * function(ops.maximum(n - 1, 0), z)
+    return (below * first + above * ((n + 1) * function(n + 1, z))) / (2 * n + 1)
+
+
+def spherical(name: str, below: float, above: float) -> Callable[..., Any]:
+    """Declare a spherical Bessel function by the signs in its derivative."""
+
+    def partial(t: Any, y: Any, n: Any, z: Any) -> Any:
+        return t * spherical_slope(function, n, z, below, above)
+
+    function = result_of(name, None, REFUSED, partial, operands="n z")
+    return function
+
+
+spherical_j, spherical_y = spherical("spherical_jn", 1.0, -1.0), spherical("spherical_yn", 1.0, -1.0)
+spherical_i, spherical_k = spherical("spherical_in", 1.0, 1.0), spherical("spherical_kn", -1.0, -1.0)
+
+
+@scipy_function("special")
+def spherical_jn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+    """The spherical Bessel function of the first kind √(π/2z)·J_(n + ½)(z) (https://dlmf.nist.gov/10.47.E3).
+
+    Args:
+        n: whole numbers from 0 on.
+        z: real or complex numbers.
+        derivative: return the derivative with respect to z instead.
+
+    Returns:
+        Array of the common shape.
+
+    >>> import fxgrad as fx
+    >>> fx.testing.check_grads(fx.scipy.special.spherical_jn, (2, 1.7), order=1)
+    """
+    n, z = operand(n), operand(z)
+    return spherical_slope(spherical_j, n, z, 1.0, -1.0) if derivative else spherical_j(n, z)
+
+
+@scipy_function("special")
+def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+    """The spherical Bessel function of the second kind √(π/2z)·Y_(n + ½)(z); arguments as of `spherical_jn`.
+
+    >>> import fxgrad as fx
+    >>> fx.testing.check_grads(fx.scipy.special.spherical_yn, (2, 1.7), order=1)
+    """
+    n, z = operand(n), operand(z)
+    return spherical_slope(spherical_y, n, z, 1.0, -1.0) if derivative else spherical_y(n, z)
+
+
+@scipy_function("special")
+def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+    """The modified spherical Bessel function of the first kind √(π/2z)·I_(n + ½)(z); arguments as of `spherical_jn`.
+
+    >>> import fxgrad as fx
+    >>> fx.testing.check_grads(fx.scipy.special.spherical_in, (2, 1.7), order=1)
+    """
+    n, z = operand(n), operand(z)
+    return spherical_slope(spherical_i, n, z, 1.0, 1.0) if derivative else spherical_i(n, z)
+
+
+@scipy_function("special")
+def spherical_kn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+    """The modified spherical Bessel function of the second kind √(π/2z)·K_(n + ½)(z); arguments as of `spherical_jn`.
+
+    >>> import fxgrad as fx
+    >>> fx.testing.check_grads(fx.scipy.special.spherical_kn, (2, 1.7), order=1)
+    """
+    n, z = operand(n), operand(z)
+    return spherical_slope(spherical_k, n, z, -1.0, -1.0) if derivative else spherical_k(n, z)
+
+
+__all__ = [
+    "bessel_jn", "besselpoly", "h1vp", "h2vp", "hankel1", "hankel1e", "hankel2", "hankel2e", "i0", "i0e", "i1",
+    "i1e", "iv", "ive", "ivp", "j0", "j1", "jn", "jv", "jve", "jvp", "k0", "k0e", "k1", "k1e", "kn", "kv", "kve",
+    "kvp", "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn", "y0", "y1", "yn", "yv", "yve", "yvp",
+]  # fmt: skip

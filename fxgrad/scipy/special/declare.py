@@ -1,0 +1,173 @@
+"""The declaration of special functions: from one that says the partial derivatives follow the function of the
+namespace, its primitive, what its documentation says of derivatives, and what SciPy's ufunc does with traced values.
+"""
+
+from __future__ import annotations
+
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ... import numpy as fnp
+from ... import ops
+from ...core.aval import PLAIN, aval_of, kind_of
+from ...core.errors import NotDifferentiableError
+from ...core.interpreter import CURRENT
+from ...core.surface import call_on_values, first_object
+from ...ops.library import library_function, library_kernel
+from ...transforms.jvp import jvp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# What stands in the place of a partial derivative that has no closed form.
+NO_CLOSED_FORM = "no closed form"
+
+
+def slope(f: Callable[..., Any], xs: Sequence[Any], i: int) -> Any:
+    """The partial derivative of an elementwise function with respect to its operand i."""
+
+    def of_one(x: Any) -> Any:
+        return f(*xs[:i], x, *xs[i + 1 :])
+
+    return jvp(of_one, (xs[i],), (fnp.ones_like(xs[i]),))[1]
+
+
+def partial_of_formula(formula: Callable[..., Any], i: int) -> Callable[..., Any]:
+    """Return the rule of operand i for a function that equals a formula of others."""
+    return lambda t, y, *xs: t * slope(formula, xs, i)
+
+
+def partial_of_solution(equation: Callable[..., Any], i: int) -> Callable[..., Any]:
+    """Return the rule of operand i for the y with equation(y, *operands) = 0, by the implicit function theorem."""
+    return lambda t, y, *xs: t * ops.negative(slope(equation, (y, *xs), i + 1) / slope(equation, (y, *xs), 0))
+
+
+def refusal(name: str, operand: str) -> Callable[..., Any]:
+    """Return the rule of an operand in which no closed form of the derivative is known."""
+
+    def refuse(t: Any, y: Any, *xs: Any) -> Any:
+        raise NotDifferentiableError(
+            f"scipy.special.{name}: no closed form of the derivative with respect to {operand} is known",
+            hint=f"fx.stop_gradient({operand}) holds it fixed; an integer carries no derivative",
+        )
+
+    return refuse
+
+
+def is_complex(x: Any) -> bool:
+    return kind_of(aval_of(x).dtype) == "c"
+
+
+def operand_names(body: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the parameters of a declaration."""
+    code: Any = body.__code__  # type: ignore[attr-defined]
+    return code.co_varnames[: code.co_argcount]
+
+
+def make_rules(
+    name: str, names: Sequence[str], partials: Sequence[Any], formula: Any, equation: Any
+) -> list[Any]:
+    """Return one rule for each operand of a declaration."""
+    if formula is not None:
+        rules = [partial_of_formula(formula, i) for i in range(len(names))]
+    elif equation is not None:
+        rules = [partial_of_solution(equation, i) for i in range(len(names))]
+    else:
+        rules = list(partials)
+    for i, rule in enumerate(partials):
+        if rule is NO_CLOSED_FORM:
+            rules[i] = refusal(name, names[i])
+        elif rule is not ...:
+            rules[i] = rule
+    return rules
+
+
+def special(
+    *partials: Any,
+    formula: Callable[..., Any] | None = None,
+    equation: Callable[..., Any] | None = None,
+    native: str | None = None,
+    params: dict[str, Any] | None = None,
+    at: tuple = (),
+) -> Callable[[F], F]:
+    """Declare an elementwise function of SciPy's; what is decorated says its name, operands and documentation.
+
+    Args:
+        partials: for each operand the rule (t, y, *operands) → t·∂y/∂operand; None for steps, `NO_CLOSED_FORM`, or
+            `...` for that of the formula or the equation.
+        formula: the function in terms of others, for its derivatives.
+        equation: (y, *operands) → what is 0.
+        native: the primitive, with `params`, by which machine code knows it.
+        at: a point in the domain, for the example and the tests.
+    """
+
+    def declare(body: F) -> F:
+        name, names = body.__name__, operand_names(body)
+        rules = make_rules(name, names, partials, formula, equation)
+        kernel = library_kernel(name, native=native, **(params or {}))
+        call = library_function(f"scipy_{name}", kernel, rules, computes=None if params else native)
+        update_wrapper(call, body)
+        return document(call, without_rule(names, partials), at)  # type: ignore[return-value]
+
+    return declare
+
+
+def without_rule(names: Sequence[str], partials: Sequence[Any]) -> tuple[str, ...]:
+    """The names of the operands in which no closed form of the derivative is known."""
+    return tuple([name for name, rule in zip(names, partials) if rule is NO_CLOSED_FORM])
+
+
+def document(function: Any, fixed: tuple[str, ...], at: tuple) -> Any:
+    """Complete the documentation of a function: operands that are held fixed, and an example, which is a test too."""
+    function.at, function.fixed = at, fixed
+    if function.__doc__ is None:  # python -OO
+        return function
+    lines = [function.__doc__.rstrip(), ""]
+    if fixed:
+        held = " and ".join(fixed)
+        lines += [f"    The derivative with respect to {held} is refused: no closed form is known.", ""]
+    if at:
+        point = ", ".join(map(repr, at))
+        comma = "," if len(at) == 1 else ""
+        lines += [
+            "    >>> import fxgrad as fx",
+            f"    >>> fx.testing.check_grads(fx.scipy.special.{function.__name__}, ({point}{comma}), order=1)",
+        ]
+    function.__doc__ = "\n".join([*lines, "    "])
+    return function
+
+
+def result_of(
+    name: str, output: int | None, *partials: Any, operands: str = "", variant: str = ""
+) -> Callable[..., Any]:
+    """Declare what a function of SciPy's gives, or one of its results, as a primitive for functions written in terms of
+    it. `operands` are their names, where some have no rule; two that call the same function are told apart by a
+    `variant`."""
+    label = "_".join([name, *filter(None, [variant, "" if output is None else str(output)])])
+    rules = make_rules(name, operands.split(), partials, None, None)
+    call: Any = library_function(f"scipy_{label}", library_kernel(name, output), rules)
+    call.fixed = without_rule(operands.split(), partials)
+    return call
+
+
+def tuple_of(*results: Any, at: tuple = ()) -> Callable[[F], F]:
+    """Declare a function of SciPy's whose results are these."""
+
+    def declare(body: F) -> F:
+        kernel = library_kernel(body.__name__)(np)
+
+        def call(*operands: Any) -> tuple[Any, ...]:
+            if all(type(x) in PLAIN for x in operands) and not CURRENT.get().observer:
+                return kernel(*operands)
+            held = first_object(operands)
+            if held is not None:
+                return call_on_values(held, call, operands, {})
+            return tuple([result(*operands) for result in results])
+
+        return document(update_wrapper(call, body), results[0].fixed, at)
+
+    return declare

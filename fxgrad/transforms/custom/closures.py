@@ -1,0 +1,135 @@
+"""Functions and rules that close over traced values of open levels: in a call these become operands.
+
+A call is one operation, of which a level that stages or maps it has the operands only. So what the function and its
+rules use besides is found by staging them, at once: later the levels to which it belongs may be closed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...core.aval import SCALARS, aval_of, is_differentiable
+from ...core.errors import CustomRuleError
+from ...core.interpreter import VALUES
+from ...core.staging import stage
+from ..arguments import zero_tangent
+from ..subgraphs import close_graphs, expand_list, select_list, split_list, tangent_aval
+from .call import RuledCall, instantiate_tangents
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...core.aval import Aval
+    from ...core.graph import Graph
+
+
+def lift_closure(call: RuledCall, values: Sequence[Any]) -> tuple[RuledCall, list[Any]]:
+    """Return a call with a rule for one mode as the call of Graphs whose leading operands are what it closes over, and
+    these. No derivative with respect to them exists, since the rule does not give it."""
+    avals = [aval_of(v) for v in values]
+    function = stage(call.fun, avals, call.name, sites=False)
+    rule = (
+        StagedForwardRule(call, avals) if call.jvp is not None else StagedBackwardRule(call, avals, function)
+    )
+    graphs, captured = close_graphs(function, *rule.graphs)
+    fun, rule.graphs = graphs[0], graphs[1:]
+    rule.count = len(captured)
+    if isinstance(rule, StagedForwardRule):
+        return RuledCall(fun, rule.jvp, name=call.name, symbolic=True), captured
+    return RuledCall(fun, vjp=(rule.forward, rule.backward), name=call.name, symbolic=True), captured
+
+
+class StagedRule:
+    """A rule as Graphs, which take what it closes over, `count` values, first."""
+
+    graphs: list[Graph]
+    count = 0
+    name: str
+
+    def ensure_fixed(self, perturbed: Sequence[bool]) -> None:
+        """Raise where somebody differentiates with respect to what is closed over."""
+        if any(perturbed[: self.count]):
+            raise CustomRuleError(
+                f"{self.name} closes over a value with respect to which it is differentiated, which its rule cannot "
+                "know of",
+                hint="make the value an argument of the function",
+            )
+
+
+class StagedForwardRule(StagedRule):
+    """A rule for forward mode, staged for tangents of all arguments that can have one."""
+
+    def __init__(self, call: RuledCall, avals: Sequence[Aval]):
+        self.name = call.name
+        self.moving = moving = [is_differentiable(a.dtype) for a in avals]
+
+        def both(*given: Any) -> list[Any]:
+            primals, tangents = split_list(given, len(avals))
+            ys, ts = call.jvp(primals, instantiate_tangents(primals, expand_list(tangents, moving)))  # type: ignore[misc]
+            return [*ys, *(zero_tangent(y) if t is None else t for y, t in zip(ys, ts))]
+
+        tangent_avals = [tangent_aval(a) for a in select_list(avals, moving)]
+        self.graphs = [stage(both, [*avals, *tangent_avals], f"rule of {call.name}", sites=False)]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """Apply the rule."""
+        self.ensure_fixed([t is not None for t in tangents])
+        given = instantiate_tangents(primals[self.count :], tangents[self.count :])
+        results = self.graphs[0](*primals, *select_list(given, self.moving))
+        half = len(results) // 2
+        return results[:half], results[half:]
+
+
+class StagedBackwardRule(StagedRule):
+    """A rule for reverse mode, staged as if all arguments were asked for."""
+
+    def __init__(self, call: RuledCall, avals: Sequence[Aval], function: Graph):
+        assert call.vjp is not None
+        self.name = call.name
+        self.results = len(function.out_avals)
+        backward = call.vjp[1]
+        residuals: list[Any] = []
+        self.pulled: list[bool] = []  # arguments that get a cotangent
+
+        def run_forward(*values: Any) -> list[Any]:
+            ys, residuals[:] = call.run_forward(values, [True] * len(values))
+            return [*ys, *select_list(residuals, are_arrays(residuals))]
+
+        forward = stage(run_forward, avals, f"forward rule of {call.name}", sites=False)
+        self.held = are_arrays(residuals)
+        self.others = [None if held else r for held, r in zip(self.held, residuals)]
+
+        def run_backward(*given: Any) -> list[Any]:
+            arrays, cts = split_list(given, sum(self.held))
+            found = backward(self.fill(arrays), cts)
+            self.pulled = [ct is not None for ct in found]
+            return [ct for ct in found if ct is not None]
+
+        cts = [tangent_aval(a) for a in function.out_avals]
+        avals_of_residuals = forward.out_avals[self.results :]
+        back = stage(run_backward, [*avals_of_residuals, *cts], f"backward rule of {call.name}", sites=False)
+        self.graphs = [forward, back]
+
+    def fill(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return the residuals: these arrays, and what is no array as `fwd` returned it."""
+        return [
+            a if held else other
+            for a, held, other in zip(expand_list(arrays, self.held), self.held, self.others)
+        ]
+
+    def forward(self, *values: Any, perturbed: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+        """Apply the forward rule; its residuals begin with what is closed over, which the backward rule needs."""
+        self.ensure_fixed(perturbed)
+        ys, residuals = split_list(self.graphs[0](*values), self.results)
+        return ys, [*values[: self.count], *residuals, *map(zero_tangent, ys)]
+
+    def backward(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        """Apply the backward rule."""
+        held, zeros = split_list(residuals, len(residuals) - self.results)
+        found = self.graphs[1](*held, *(z if ct is None else ct for ct, z in zip(cts, zeros)))
+        return [*[None] * self.count, *expand_list(found, self.pulled)]
+
+
+def are_arrays(residuals: Sequence[Any]) -> list[bool]:
+    """Tell which residuals are values: others are numbers, shapes and the like."""
+    return [type(r) in VALUES and type(r) not in SCALARS for r in residuals]

@@ -1,0 +1,82 @@
+"""Zeros that custom rules are told of instead of being given: `symbolic_zeros=True` of `defjvp` and `defvjp`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...core import pytree
+from ...core.aval import Aval, aval_of
+from ..arguments import tangent_dtype, zero_tangent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class SymbolicZero:
+    """A tangent or cotangent that is zero whatever the values are: of this `aval`, and without data.
+
+    >>> import fxgrad as fx
+    >>> zero = fx.custom_derivatives.zero_from_primal(2.0, symbolic_zeros=True)
+    >>> zero.shape, zero.dtype
+    ((), dtype('float64'))
+    """
+
+    aval: Aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value to which the zero belongs."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the zero: float0 for an integer."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.aval.shape)
+
+
+@dataclass(frozen=True)
+class CustomVJPPrimal:
+    """An argument as `fwd` gets it under `symbolic_zeros=True`: its `value`, and whether it is `perturbed`, that is,
+    whether anybody asks for its cotangent."""
+
+    value: Any
+    perturbed: bool
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """Return a pytree of `CustomVJPPrimal`s as the pytree of their values.
+
+    >>> import fxgrad as fx
+    >>> from fxgrad.custom_derivatives import CustomVJPPrimal, custom_vjp_primal_tree_values
+    >>> custom_vjp_primal_tree_values({"a": CustomVJPPrimal(1.0, True)})
+    {'a': 1.0}
+    """
+    return pytree.map(lambda leaf: leaf.value if type(leaf) is CustomVJPPrimal else leaf, tree)
+
+
+def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
+    """Return the zero tangent of a value: a `SymbolicZero` if `symbolic_zeros`, and else an array.
+
+    >>> import numpy as np, fxgrad as fx
+    >>> fx.custom_derivatives.zero_from_primal(np.ones(2))
+    array([0., 0.])
+    """
+    return symbolic_zero(value) if symbolic_zeros else zero_tangent(value)
+
+
+def symbolic_zero(value: Any) -> SymbolicZero:
+    """Return the zero tangent or cotangent of a value, without data."""
+    aval = aval_of(value)
+    return SymbolicZero(Aval(aval.shape, tangent_dtype(aval.dtype)))
+
+
+def with_symbolic_zeros(parts: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Return tangents or cotangents of values with symbolic zeros in the place of those that are None."""
+    return [symbolic_zero(v) if p is None else p for p, v in zip(parts, values)]

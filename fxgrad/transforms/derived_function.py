@@ -1,0 +1,75 @@
+"""What a transform returns: a function that is called as fast as its body, names what it is made of, and pickles."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial, update_wrapper
+from inspect import unwrap
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class DerivedFunction(partial):
+    """A function made of another by a transform. It has the name, the docstring and the attributes of that function,
+    and is pickled as the transform, the function and the options.
+
+    A partial application of nothing is called in C, which an instance with a `__call__` is not.
+    """
+
+    __slots__ = ("fun", "options", "transform")
+
+    transform: Callable[..., Any]
+    fun: Callable[..., Any]
+    options: dict[str, Any]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        """Attributes that the user has given to the function, and none of `jit`'s, say, if it is jitted."""
+        if name in ("fun", "options", "transform"):  # which are not there yet
+            raise AttributeError(name)
+        return getattr(unwrap(self.fun), name)
+
+    def __repr__(self) -> str:
+        return f"<fx.{self.transform.__name__} of {describe_function(self.fun)}>"
+
+    def __reduce__(self) -> Any:
+        return pickled_form(self, self.transform, self.fun, self.options)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:  # as functions are copied
+        return self
+
+
+def derive(
+    body: Callable[..., Any], transform: Callable[..., Any], fun: Callable[..., Any], **options: Any
+) -> Any:
+    """Return transform(fun, **options), whose body this is."""
+    function = DerivedFunction(body)
+    update_wrapper(function, fun, updated=())
+    function.transform, function.fun, function.options = transform, fun, options
+    return function
+
+
+def describe_function(fun: Any) -> str:
+    """Return a function's name; of one that a transform made, what it was made of."""
+    text = repr(fun)
+    return text[1:-1] if text.startswith("<fx.") else getattr(fun, "__qualname__", None) or text
+
+
+def pickled_form(
+    derived: Any, transform: Callable[..., Any], fun: Callable[..., Any], options: dict[str, Any]
+) -> Any:
+    """Return what `__reduce__` of a derived function returns: its name if it stands in its module under the name of
+    `fun`, as with a decorator, and else how it is made."""
+    name = getattr(fun, "__qualname__", "")
+    found: Any = sys.modules.get(derived.__module__)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return name if found is derived else (partial(transform, **options), (fun,))
