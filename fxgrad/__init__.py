@@ -11,6 +11,7 @@ Names are loaded when first used.
 from __future__ import annotations
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -41,14 +42,20 @@ _HOMES = {
     "profiling.profile": ("profile",),
     "core.array_type": ("Array", "block_until_ready"),
     "numpy.refs": ("Ref", "freeze", "new_ref"),
+    "numpy.placement": ("device_get", "device_put"),
     "core.aval": ("Aval", "float0"),
+    "core.devices": ("Device", "default_device", "devices", "pinned_empty"),
     "core.errors": (
         "ArrayConversionError",
         "AxisError",
         "CheckError",
+        "CheckpointError",
+        "CollectiveMismatchError",
+        "CollectiveTimeoutError",
         "ConcretizationError",
         "CustomRuleError",
         "DTypeError",
+        "DeviceError",
         "EscapedTracerError",
         "FxgradError",
         "GraphError",
@@ -77,6 +84,7 @@ _SUBMODULES = (
     "custom_batching",
     "custom_derivatives",
     "debug",
+    "distributed",
     "experimental",
     "lax",
     "nn",
@@ -97,6 +105,7 @@ if TYPE_CHECKING:
         custom_batching,
         custom_derivatives,
         debug,
+        distributed,
         experimental,
         lax,
         nn,
@@ -111,12 +120,17 @@ if TYPE_CHECKING:
     )
     from .core.array_type import block_until_ready
     from .core.aval import Aval, float0
+    from .core.devices import Device, default_device, devices, pinned_empty
     from .core.errors import (
         ArrayConversionError,
         AxisError,
         CheckError,
+        CheckpointError,
+        CollectiveMismatchError,
+        CollectiveTimeoutError,
         ConcretizationError,
         CustomRuleError,
+        DeviceError,
         DTypeError,
         EscapedTracerError,
         FxgradError,
@@ -139,6 +153,7 @@ if TYPE_CHECKING:
     from .core.interpreter import Interpreter, Tracer, opened
     from .core.source_info import set_traceback_filtering
     from .core.typing import Array
+    from .numpy.placement import device_get, device_put
     from .numpy.refs import Ref, freeze, new_ref
     from .profiling.profile import profile
     from .transforms.callback import io_callback, pure_callback
@@ -171,11 +186,14 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     if name not in _HOME:
         raise AttributeError(f"module 'fxgrad' has no attribute {name!r}")
-    if _HOME[name].startswith("transforms"):
-        # Traced values behave like arrays in the user's code: operators, methods, NumPy's protocols.
-        for module in ("ops.operators", "numpy.methods", "numpy.protocol"):
-            import_module(f".{module}", __name__)
-    value = globals()[name] = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    is_transform = _HOME[name].startswith("transforms")
+    if is_transform:
+        import_module(".transforms.derived_function", __name__).load_methods()
+    home = import_module(f".{_HOME[name]}", __name__)
+    for function in (getattr(home, n) for n in _HOMES[_HOME[name]] if is_transform):
+        if isinstance(function, FunctionType):
+            function.__module__ = __name__  # where pickle finds it, and with it what is loaded here
+    value = globals()[name] = getattr(home, name)
     return value
 
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from fxgrad.core.graph import Graph
 from fxgrad.passes import PASSES
+from tests import cupy_stand_in
 
 TESTS = Path(__file__).parent
 ORACLES = ("jax", "torch")
@@ -49,6 +50,7 @@ def oracles(path):
 
 
 collect_ignore = [str(f) for f in (TESTS / "parity").rglob("*.py") if oracles(f) & set(MISSING)]
+collect_ignore += [str(TESTS / "cupy_stand_in" / name) for name in ("cupy", "cupyx")]  # packages of that name
 
 # The lane `quick` has the first parameters of every test, but of these, which take over a second.
 SLOW = set((TESTS / "slow.txt").read_text(encoding="utf-8").split())
@@ -85,6 +87,13 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(
             f"tests/parity: what needs {names} is left out (pip install 'fxgrad[parity]')"
         )
+
+
+@pytest.fixture
+def stand_in():
+    """CuPy's stand-in, which `import cupy` gives as long as the test runs."""
+    with cupy_stand_in.install() as library:
+        yield library
 
 
 @pytest.fixture(autouse=True, scope="session")

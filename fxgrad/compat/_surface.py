@@ -30,6 +30,7 @@ from .autograd import grad_mode as _grad_mode
 from .autograd import gradients as _gradients
 from .autograd import members as _members
 from .autograd import node as _node
+from .distributed.futures import Future
 from .func import vectorize as _vectorize
 from .ops import _surface as _operations
 from .sparse import dense as _dense_answers
@@ -44,7 +45,6 @@ Event, Stream = (
     _make_absent(f"torch.{_name}", "work on a device is in the stream that CuPy has chosen")
     for _name in ("Event", "Stream")
 )
-Future = _make_absent("torch.Future", "nothing runs asynchronously here")
 Tensor.attach(**SPACES["method"])
 globals().update(SPACES["function"] | PUBLIC)
 
@@ -59,6 +59,7 @@ NAMESPACES = [
     "distributions",
     "fft",
     "func",
+    "futures",
     "jit",
     "library",
     "linalg",

@@ -7,17 +7,23 @@ A primitive's `make_kernel(xp)` is called once for each namespace. NumPy's types
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
+from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .aval import PLAIN, SCALARS, check_dtype
-from .errors import DTypeError, FxgradError, UnsupportedError
+from .cache import Cache
+from .devices import device_of, is_on_cuda
+from .errors import DeviceError, DTypeError, FxgradError, UnsupportedError
 from .interpreter import VALUES
 from .surface import is_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
 # Array type → its namespace, None where that is of no use; filled when a type is first met.
 NAMESPACES: dict[type, Any] = {}
@@ -53,11 +59,25 @@ def usable_namespace(value: Any) -> Any:
     return xp
 
 
+def has_devices(xp: Any) -> bool:
+    """Whether arrays of a namespace are on devices, which work while the host goes on: who looks at an entry waits."""
+    return hasattr(xp, "cuda")
+
+
 def cuda_library(values: Sequence[Any]) -> Any:
     """Return the library of all values but Python's numbers if it compiles CUDA, as CuPy does; or None."""
     spaces = {id(xp): xp for v in values if type(v) not in SCALARS for xp in [namespace_of(v)]}
     [library] = spaces.values() if len(spaces) == 1 else [None]
     return library if hasattr(library, "RawModule") else None
+
+
+# Whether NumPy arrays go where the other operands are, as constants of declared operations do.
+CONSTANTS_FOLLOW: ContextVar[bool] = ContextVar("fxgrad constants follow", default=False)
+
+
+def is_data(value: Any) -> bool:
+    """Whether an operand is a NumPy array of more than positions, truth values, or one number."""
+    return type(value) is np.ndarray and bool(value.ndim) and value.dtype.kind not in "biu"
 
 
 def evaluate(primitive: Any, args: Any, params: dict) -> Any:
@@ -73,21 +93,77 @@ def evaluate(primitive: Any, args: Any, params: dict) -> Any:
     if not foreign:
         return primitive.kernel(*args, **params)
     xp = foreign[0]
-    if len(foreign) > 1 or any(type(a) is np.ndarray and a.ndim and a.dtype.kind not in "biu" for a in args):
+    if len(foreign) > 1 or (not CONSTANTS_FOLLOW.get() and any(map(is_data, args))):
         names = sorted(space.__name__ for space in spaces.values())
         raise DTypeError(
             f"{primitive.name}: operands of different array libraries: {', '.join(names)}",
-            hint="move them to one library first (cupy.asarray, cupy.asnumpy)",
+            hint='move them to one device first: fx.device_put(x, "cuda"), fx.device_get(x)',
         )
-    if np in spaces.values():
-        args = [xp.asarray(a) if type(a) in PLAIN and type(a) not in SCALARS else a for a in args]
     kernels = primitive.__dict__.setdefault("foreign_kernels", {})
     if xp not in kernels:
         kernel = None if primitive.make_kernel is None else primitive.make_kernel(xp)
         if kernel is None:
-            raise UnsupportedError(f"{primitive.name} has no kernel for {xp.__name__}")
+            raise UnsupportedError(
+                f"{primitive.name} has no kernel for {xp.__name__}",
+                hint="compute it from NumPy's arrays: fx.device_get(x)" if has_devices(xp) else None,
+            )
         kernels[xp] = kernel
-    return kernels[xp](*args, **params)
+    with use_device_of(args, primitive.name) if has_devices(xp) else NO_DEVICE:
+        if np in spaces.values():
+            # Programs hand operands on, and numbers of theirs, such as counts of steps, are for the host.
+            programs = primitive.errors_are_users
+            stay, move = (
+                (PLAIN - {np.ndarray}, xp.asarray) if programs else (SCALARS, partial(move_constant, xp))
+            )
+            args = [move(a) if type(a) in PLAIN and type(a) not in stay else a for a in args]
+        return kernels[xp](*args, **params)
+
+
+NO_DEVICE = nullcontext()
+SMALL = 1 << 12  # bytes
+# Small arrays on devices by device, dtype, shape and entries. No operation writes into them or returns one of them.
+MOVED = Cache(1024)
+
+
+def use_device_of(args: Sequence[Any], operation: str) -> AbstractContextManager[Any]:
+    """Return the context in which the device of the operands is the one in use: that of CuPy's arrays among them."""
+    there = {device_of(a): a.device for a in args if is_on_cuda(a)}
+    if len(there) > 1:
+        names = ", ".join(map(str, there))
+        raise DeviceError(
+            f"{operation}: operands on different devices: {names}",
+            hint='move them to one device first: fx.device_put(x, "cuda:0")',
+        )
+    if not there:
+        return NO_DEVICE
+    [device] = there.values()
+    return NO_DEVICE if device.id == sys.modules["cupy"].cuda.runtime.getDevice() else device
+
+
+def move_constant(xp: Any, a: Any) -> Any:
+    """Move a scalar of NumPy's, positions or a mask to the device in use. Rules make the same small ones again and
+    again: these stay there."""
+    if not has_devices(xp) or a.nbytes > SMALL:
+        return xp.asarray(a)
+    key = (xp, xp.cuda.runtime.getDevice(), a.dtype, a.shape, a.tobytes())
+    moved = MOVED.get(key)
+    if moved is None:
+        moved = xp.asarray(a)
+        xp.cuda.get_current_stream().synchronize()  # it may be used in another stream next
+        MOVED[key] = moved
+    return moved
+
+
+def move_beside(primals: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
+    """Return the operands of a rule that is written in operators, which do not move NumPy's arrays beside those of
+    another library as operations do."""
+    if any(type(p) is np.ndarray for p in primals):
+        for v in (*tangents, *primals):
+            xp = NAMESPACES.get(type(v))
+            if xp is not None:
+                with use_device_of([v], "a rule") if has_devices(xp) else NO_DEVICE:
+                    return [move_constant(xp, p) if type(p) is np.ndarray else p for p in primals]
+    return primals
 
 
 PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__array_namespace__")

@@ -449,6 +449,60 @@ class MissingLibraryError(FxgradError, ImportError):
     """
 
 
+class DeviceError(FxgradError, RuntimeError):
+    """A device that is not there, or operands that are on different ones.
+
+    >>> import fxgrad as fx
+    >>> fx.device_put(1.0, "tpu")
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.DeviceError: ...
+
+    >>> fx.device_put(1.0, "cpu")
+    array(1.)
+    """
+
+
+class CollectiveMismatchError(FxgradError, RuntimeError):
+    """Processes that do not meet: they call different collectives, with operands that do not fit together, or one of
+    them has ended while others wait for it.
+
+    >>> import numpy as np, fxgrad as fx
+    >>> alone = fx.distributed.Communicator()
+    >>> alone.recv(np.empty(3))
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.CollectiveMismatchError: ...
+
+    Every message that is awaited must be sent:
+
+    >>> alone.send(np.ones(3), target=0)
+    >>> alone.recv(np.empty(3))
+    array([1., 1., 1.])
+    """
+
+
+class CollectiveTimeoutError(FxgradError, TimeoutError):
+    """Other processes that have not come to a collective in the time that was given (`timeout` of the communicator)."""
+
+
+class CheckpointError(FxgradError, OSError):
+    """Files of a training run that cannot be written, or of which none is whole.
+
+    Every process raises it, whichever of them could not write.
+
+    >>> import fxgrad as fx
+    >>> fx.distributed.Checkpoints("/dev/null/run").save(0, {"w": 1.0})
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.CheckpointError: ...
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fx.distributed.Checkpoints(folder).save(0, {"w": 1.0})
+    """
+
+
 class UnsupportedError(FxgradError, NotImplementedError):
     """Something that is meaningful but that fxgrad does not do. The message says what to use in its place."""
 

@@ -48,13 +48,15 @@ class Interpreter:
     user's own may be one (notebooks/interpreter.ipynb).
 
     `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
-    that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given.
+    that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given, and
+    the `extent` of its axis: how many entries it maps, or the axis of a mesh of processes.
     A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened. One that
     is `transparent` has no tracers and only looks on: what depends on the level that is open depends on the next one.
     """
 
     name: str = "interpreter"
     axis_name: Any = None
+    extent: Any = None
     observes: ClassVar[bool] = False
     permanent: bool = False
     transparent: ClassVar[bool] = False
@@ -204,10 +206,9 @@ def acting_level(context: Context | None = None) -> Interpreter:
     return level
 
 
-def named_axes() -> tuple[tuple[Any, int], ...]:
-    """(name, size) of the mapped axes that are open and have a name, innermost first."""
-    named = [level for level in levels() if level.axis_name is not None]
-    return tuple([(level.axis_name, level.size) for level in named])  # type: ignore[attr-defined]
+def named_axes() -> tuple[tuple[Any, Any], ...]:
+    """(name, extent) of the mapped axes that are open and have a name, innermost first."""
+    return tuple([(level.axis_name, level.extent) for level in levels() if level.axis_name is not None])
 
 
 def describe_chain() -> str:

@@ -59,6 +59,7 @@ class Primitive:
     effectful = False  # does something besides computing: an equation is kept though nobody needs its results
     bound_to_axis = False  # its result depends on the mapped axis that its param `axis_name` names
     identity_params = False  # its params hold functions made for one call: no other equation ever equals it
+    changes_nothing = False  # its result is its operand: what computes values leaves it out
     kernel_shortcut = True  # over plain values a level may run its kernel at once, in its own Context
     errors_are_users = False  # what its kernel raises comes from user code, and is not ours to reword
     rules_run_user_code = False  # its derivative rules call functions of the user's

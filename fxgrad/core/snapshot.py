@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .devices import is_on_cuda
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -25,13 +27,19 @@ class Snapshots(dict[int, tuple[Any, Any]]):
 
     def __call__(self, value: Any) -> Any:
         if type(value) is not np.ndarray:
-            return value.copy() if hasattr(value, "__cuda_array_interface__") else value
+            return copy_on_device(value) if is_on_cuda(value) else value
         found = self.get(id(value))
         if found is not None and has_same_bytes(found[1], value):
             return found[1]
         copy = value.copy()
         self[id(value)] = value, copy
         return copy
+
+
+def copy_on_device(value: Any) -> Any:
+    """Return a copy of an array on its own device; CuPy would make it on the one in use."""
+    with value.device:
+        return value.copy()
 
 
 def has_same_bytes(a: Any, b: Any) -> bool:

@@ -58,6 +58,7 @@ class GraphInterpreter(Interpreter):
         "captured_vars",
         "equations",
         "name",
+        "notes",
         "outer_error_state",
         "sites",
         "snapshot",
@@ -71,6 +72,7 @@ class GraphInterpreter(Interpreter):
         self.name, self.sites, self.stage_effects = name, sites, stage_effects
         self.outer_error_state = ERROR_STATE.get()
         self.equations: list[Equation] = []
+        self.notes: dict[Var, Any] = {}  # what a transform around the staging knows of variables
         self.captured: dict[Var, Any] = {}
         self.snapshot = Snapshots()
         self.captured_vars: dict[int, Var] = {}  # id of a captured value (alive in `captured`) → its variable
@@ -102,6 +104,7 @@ class GraphInterpreter(Interpreter):
         may hold on to tracers, and are not to hold on to themselves."""
         graph = Graph([t.variable for t in inputs], self.equations, outputs, self.captured, name).prune()
         self.equations, self.captured, self.snapshot, self.captured_vars = [], {}, Snapshots(), {}
+        self.notes = {}
         return graph
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:

@@ -11,16 +11,23 @@ Training needs no more than the sum of the clipped gradients, which is there wit
 
     total = fx.per_sample.clipped_sum(loss, 1.0)(params, images, labels)
 
+The same program trains on many processes, `mpirun -n 4 python -m fxgrad.demo`: each adds up its share of a batch, and
+the sums are added up over all of them.
+
+`--device cuda` trains on a GPU, with the same batches and the same noise.
+
 The data are 1797 hand-written digits that come with the package; nothing is downloaded.
 """
 
 import argparse
+import contextlib
 import importlib.util
 import io
 import itertools
+import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -31,11 +38,13 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.demo.data import load_digits
 from fxgrad.demo.privacy import epsilon
+from fxgrad.distributed import Communicator, world
 
 Params = list[dict[str, Any]]
 LAYERS = (64, 32, 10)  # pixels → hidden units → digits
 DELTA = 1e-5  # privacy is stated as (ε, δ); δ must be far below one over the number of samples
 TOLERANCE = 1e-10  # how far vectorised and one-by-one gradients may lie apart
+ALONE = Communicator()  # the group of this process and no other
 
 
 # --------------------------------------------------------------------------- the model, written for one image
@@ -71,14 +80,30 @@ per_sample_gradients = fx.vmap(fx.grad(loss), in_axes=(None, 0, 0))
 
 def gradient_norms(params: Params, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the length of the gradient of each sample, over all the parameters together."""
-    return np.asarray(fx.per_sample.norms(loss)(params, images, labels))
+    return np.asarray(fx.device_get(fx.per_sample.norms(loss)(params, images, labels)))
 
 
-def private_sum(params: Params, images, labels, bound: float, noise: float, rng: np.random.Generator):
+def private_sum(
+    params: Params,
+    images,
+    labels,
+    bound: float,
+    noise: float,
+    rng: np.random.Generator,
+    group: Communicator = ALONE,
+    device: str = "cpu",
+):
     """Return the sum of per-sample gradients, each clipped to the norm `bound`, with Gaussian noise of `noise` times
-    that norm."""
-    total = fx.per_sample.clipped_sum(loss, bound)(params, images, labels)
-    return fx.tree.map(lambda leaf: leaf + rng.normal(0.0, noise * bound, leaf.shape), total)
+    that norm; all of it is on the device. Each process of the group takes its share of the samples, all return the same
+    sum."""
+    share = slice(group.rank, None, group.size)  # one sample more for some than for others
+    total = fx.per_sample.clipped_sum(loss, bound)(params, images[share], labels[share])
+    if group.size > 1:
+        flat, unravel = fx.tree.ravel_pytree(total)
+        total = unravel(group.all_reduce(flat))
+    # Generators of one seed draw the same noise everywhere: it is added once, to the sum over all processes.
+    drawn = fx.tree.map(lambda leaf: rng.normal(0.0, noise * bound, leaf.shape), total)
+    return fx.tree.map(lambda leaf, extra: leaf + extra, total, fx.device_put(drawn, device))
 
 
 class Data(NamedTuple):
@@ -136,23 +161,31 @@ class Run(NamedTuple):
 def evaluate(params: Params, images: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """Return the mean loss and the share of right answers."""
     losses = fx.vmap(loss, in_axes=(None, 0, 0))(params, images, labels)
-    answers = np.argmax(scores(params, images), axis=1)  # `@` takes a stack of images as well as one
-    return float(np.mean(losses)), float(np.mean(answers == labels))
+    answers = fnp.argmax(scores(params, images), axis=1)  # `@` takes a stack of images as well as one
+    return float(fnp.mean(losses)), float(fnp.mean(answers == labels))
 
 
-def train(data: Data, settings: Settings, title: str = "", progress: bool = True) -> Run:
-    """Train by DP-SGD. Runs of one seed start alike and see the same batches, whatever their noise."""
+def train(
+    data: Data,
+    settings: Settings,
+    title: str = "",
+    progress: bool = True,
+    group: Communicator = ALONE,
+    device: str = "cpu",
+) -> Run:
+    """Train by DP-SGD. Runs of one seed start alike and see the same batches, whatever their noise and however many
+    processes share them, and on whatever device the data are: what is random is drawn on the host."""
     rng = np.random.default_rng(settings.seed)
-    params, count = init(rng), len(data.labels)
+    params, count = fx.device_put(init(rng), device), len(data.labels)
     steps, measured, accuracies = settings.steps(count), [], []
     # By the *expected* number of samples: the actual one would tell something about the data.
     rate = settings.lr / settings.batch
     with tqdm(total=steps, desc=title, disable=not progress, unit="step") as bar:
         for step in range(1, steps + 1):
             # Each sample takes part with the same probability, independently: what the privacy bound assumes.
-            chosen = rng.random(count) < settings.batch / count
+            chosen = fx.device_put(np.flatnonzero(rng.random(count) < settings.batch / count), device)
             batch = data.images[chosen], data.labels[chosen]
-            total = private_sum(params, *batch, settings.clip, settings.noise, rng)
+            total = private_sum(params, *batch, settings.clip, settings.noise, rng, group, device)
             params = fx.tree.map(lambda p, g: p - rate * g, params, total)
             if step % 10 == 0 or step == steps:
                 test_loss, accuracy = evaluate(params, data.test_images, data.test_labels)
@@ -178,16 +211,16 @@ def greatest_difference(params: Params, images: np.ndarray, labels: np.ndarray) 
         fx.tree.leaves(per_sample_gradients(params, images, labels)),
         fx.tree.leaves(gradients_by_loop(params, images, labels)),
     )
-    return float(np.max([np.max(np.abs(vectorised - single)) for vectorised, single in pairs]))
+    return float(np.max([float(fnp.max(fnp.abs(vectorised - single))) for vectorised, single in pairs]))
 
 
-def median_seconds(*functions: Callable[[], object], rounds: int) -> list[float]:
+def median_seconds(*functions: Callable[[], Any], rounds: int) -> list[float]:
     """Measure the median time of each function; they take turns, so that what slows the machine slows them
     all."""
 
-    def seconds(function: Callable[[], object]) -> float:
+    def seconds(function: Callable[[], Any]) -> float:
         start = time.perf_counter()
-        function()
+        fx.block_until_ready(function())
         return time.perf_counter() - start
 
     return np.median([[seconds(function) for function in functions] for _ in range(rounds)], axis=0).tolist()
@@ -288,6 +321,7 @@ def parse(arguments: list[str] | None) -> tuple[argparse.Namespace, Settings]:
     option("--clip", type=float, default=default.clip, help="the greatest norm of a gradient")
     option("--lr", type=float, default=default.lr, help="learning rate")
     option("--seed", type=int, default=default.seed)
+    option("--device", default="cpu", help='where to train: "cpu", "cuda", "cuda:1" (needs CuPy)')
     option("--short", action="store_true", help="a few seconds: 5 epochs, fewer gradients compared")
     option("--plot", metavar="FILE", help="save a picture (needs matplotlib)")
     option("--no-progress", action="store_true", help="no progress bar")
@@ -297,31 +331,61 @@ def parse(arguments: list[str] | None) -> tuple[argparse.Namespace, Settings]:
     if options.plot and importlib.util.find_spec("matplotlib") is None:
         parser.error("--plot needs matplotlib: pip install 'fxgrad[plot]'")
     try:
+        fx.device_put(0.0, options.device)
         return options, Settings(**{name: getattr(options, name) for name in asdict(default)})
+    except fx.FxgradError as error:  # of the device; the first line says what is wrong
+        parser.error(f"{str(error).splitlines()[0]}; {error.hint}")
     except ValueError as error:
         parser.error(str(error))
 
 
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Print nothing but what an exception says."""
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        try:
+            yield
+        except SystemExit as exit:
+            code = 1 if isinstance(exit.code, str) else exit.code  # Python prints strings
+            raise SystemExit(code) from None
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Check the gradients, train without and with noise, and report."""
+    """Check the gradients, train without and with noise, and report. Of many processes the first one speaks."""
+    group = world()
+    with silence() if group.rank else contextlib.nullcontext():
+        demonstrate(arguments, group)
+
+
+def demonstrate(arguments: list[str] | None, group: Communicator) -> None:
+    """Carry the demo out as a member of a group."""
     options, settings = parse(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a console without Greek letters shows "?" and goes on
-    data = split_digits(settings.seed)
+    data = fx.device_put(split_digits(settings.seed), options.device)
     count = len(data.labels)
     if settings.batch > count:
         sys.exit(f"fxgrad.demo: --batch {settings.batch} exceeds the {count} images to train on.")
-    start = init(np.random.default_rng(settings.seed))
+    start = fx.device_put(init(np.random.default_rng(settings.seed)), options.device)
     size = sum(leaf.size for leaf in fx.tree.leaves(start))
     print(f"{count} images of digits to train on, {len(data.test_labels)} to test with;")
     print(f"a network {' → '.join(map(str, LAYERS))} with {size} parameters.")
-    report_gradients(data, start, *((32, 3) if options.short else (256, 9)))
+    if group.rank == 0:
+        report_gradients(data, start, *((32, 3) if options.short else (256, 9)))
 
-    print(f"\n{settings.steps(count)} steps, every gradient clipped to norm {settings.clip:g}:", flush=True)
+    by = f" by {group.size} processes" if group.size > 1 else ""
+    print(
+        f"\n{settings.steps(count)} steps{by}, every gradient clipped to norm {settings.clip:g}:", flush=True
+    )
     plans = {"without noise": replace(settings, noise=0.0)}
     if settings.noise:
         plans[f"noise σ = {settings.noise:g}"] = settings
-    runs = {name: train(data, plan, name, not options.no_progress) for name, plan in plans.items()}
+    progress = not options.no_progress
+    runs = {name: train(data, plan, name, progress, group, options.device) for name, plan in plans.items()}
     for name, run in runs.items():
         report_result(name, plans[name], run, count)
 
@@ -329,6 +393,6 @@ def main(arguments: list[str] | None = None) -> None:
     norms = {stage: gradient_norms(params, data.images, data.labels) for stage, params in stages.items()}
     for stage, values in norms.items():
         report_norms(stage, values, settings.clip)
-    if options.plot:
-        save_plot(options.plot, data, runs, norms, settings.clip)
+    if options.plot and group.rank == 0:
+        save_plot(options.plot, *fx.device_get((data, runs)), norms, settings.clip)
         print(f"\nPicture saved: {options.plot}")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .special import chebyshev, mask_index, polynomial, to_float64
+from .special import chebyshev, polynomial, replace_where, to_float64
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 LARGE = 10.0  # where asymptotic series take over from recurrence
@@ -48,16 +48,16 @@ STIRLING = tuple(b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1))
 
 def log_gamma(xp: Any, x: Any) -> Any:
     """log |Γ(x)|; for x ≥ 0 to 1e-15 relative, also near its zeros 1 and 2. ∞ at the poles."""
-    below = mask_index(xp, x < 0)
     size = xp.where(x < 0, 1 - x, x)
     result = (size - 0.5) * (xp.log(size) - 1) + 0.5 * math.log(2 * math.pi / math.e)
     result = result + polynomial(STIRLING, 1 / (size * size)) / size
-    near = mask_index(xp, size < LARGE)
-    result[near] = log_gamma_below_ten(xp, size[near])
-    sine = xp.abs(xp.sin(math.pi * nearest_integer_offset(xp, x[below])))
-    reflected = xp.log(math.pi / sine) - result[below]
-    result[below] = xp.where(x[below] == -math.inf, math.inf, reflected)
-    return result
+    result = replace_where(xp, result, size < LARGE, lambda size: log_gamma_below_ten(xp, size), size)
+
+    def reflect(x: Any, mirrored: Any) -> Any:
+        sine = xp.abs(xp.sin(math.pi * nearest_integer_offset(xp, x)))
+        return xp.where(x == -math.inf, math.inf, xp.log(math.pi / sine) - mirrored)
+
+    return replace_where(xp, result, x < 0, reflect, x, result)
 
 
 def log_gamma_below_ten(xp: Any, x: Any) -> Any:
@@ -79,22 +79,22 @@ PSI_SERIES = tuple(-b / (2 * k) for k, b in enumerate(BERNOULLI, 1))
 def polygamma(xp: Any, x: Any, *, n: int) -> Any:
     """The derivative of order n of the digamma function ψ = Γ′/Γ. At its poles ∞ where n is odd; else NaN, except
     at ±0, where it is ∓∞."""
-    below = mask_index(xp, x < 0)
     size = xp.where(x < 0, 1 - x, x)
     if n == 0:
         result = digamma(xp, size)
     else:
         result = (-1) ** (n + 1) * math.factorial(n) * hurwitz_zeta(xp, n + 1, size)
-    # The reflection formula ψ(1 − x) − ψ(x) = π·cot πx, differentiated.
-    apart = nearest_integer_offset(xp, x[below])
-    rest = xp.where(
-        apart < 0, -0.5 - apart, 0.5 - apart
-    )  # whose tangent is exact where the cotangent is small
-    cot = xp.where(xp.abs(apart) > 0.25, xp.tan(math.pi * rest), 1 / xp.tan(math.pi * apart))
-    cotangent = polynomial(cot_derivative(n), cot)
-    reflected = (-1) ** n * result[below] - math.pi ** (n + 1) * cotangent
-    result[below] = reflected if n % 2 else xp.where(apart == 0, math.nan, reflected)
-    return result
+
+    def reflect(x: Any, mirrored: Any) -> Any:
+        """The reflection formula ψ(1 − x) − ψ(x) = π·cot πx, differentiated."""
+        apart = nearest_integer_offset(xp, x)
+        # The tangent of the rest is exact where the cotangent is small.
+        rest = xp.where(apart < 0, -0.5 - apart, 0.5 - apart)
+        cot = xp.where(xp.abs(apart) > 0.25, xp.tan(math.pi * rest), 1 / xp.tan(math.pi * apart))
+        reflected = (-1) ** n * mirrored - math.pi ** (n + 1) * polynomial(cot_derivative(n), cot)
+        return reflected if n % 2 else xp.where(apart == 0, math.nan, reflected)
+
+    return replace_where(xp, result, x < 0, reflect, x, result)
 
 
 @cache
@@ -110,16 +110,17 @@ def digamma(xp: Any, x: Any) -> Any:
     """ψ(x) for x ≥ 0, to 1e-15 relative, also near its zero."""
     inverse = 1 / x
     result = xp.log(x) - 0.5 * inverse + polynomial(PSI_SERIES, inverse * inverse) * inverse * inverse
-    near = mask_index(xp, x < LARGE)
-    y = x[near]
-    total = xp.where(y < 1, -1 / y, 0 * y)
-    y = xp.where(y < 1, y + 1, y)
-    for _ in range(8):
-        beyond = y > 2
-        y = xp.where(beyond, y - 1, y)
-        total = xp.where(beyond, total + 1 / y, total)
-    result[near] = total + (y - PSI_ZERO[0] - PSI_ZERO[1]) * chebyshev(PSI, 4 * y - 6)
-    return result
+
+    def recur(y: Any) -> Any:
+        total = xp.where(y < 1, -1 / y, 0 * y)
+        y = xp.where(y < 1, y + 1, y)
+        for _ in range(8):
+            beyond = y > 2
+            y = xp.where(beyond, y - 1, y)
+            total = xp.where(beyond, total + 1 / y, total)
+        return total + (y - PSI_ZERO[0] - PSI_ZERO[1]) * chebyshev(PSI, 4 * y - 6)
+
+    return replace_where(xp, result, x < LARGE, recur, x)
 
 
 def hurwitz_zeta(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
@@ -157,8 +158,10 @@ def zeta(xp: Any, s: Any, q: Any, *, power: int) -> Any:
     """A derivative of Σ (q + k)⁻ˢ with respect to s; ∞ for s = 1 and of the sum itself at q = 0, −1, …, NaN for s < 1.
     For other q < 0 the sum has values where s is an integer, and so no derivatives."""
     total = hurwitz_zeta(xp, s, xp.where(q == 0, 0.0, q), power)  # of −0, odd powers would be −∞
-    below = mask_index(xp, q < 0)
-    total[below] = zeta_negative_q(xp, s[below], q[below]) if power == 0 else math.nan
+    if power == 0:
+        total = replace_where(xp, total, q < 0, lambda s, q: zeta_negative_q(xp, s, q), s, q)
+    else:
+        total = xp.where(q < 0, math.nan, total)
     pole = math.inf if power % 2 == 0 else -math.inf
     return xp.where(s < 1, math.nan, xp.where(s == 1, pole, total))
 
@@ -206,20 +209,28 @@ def tail_moment(xp: Any, a: Any, z: Any, upper: Any, *, n: int) -> Any:
     small z by the series of exp(z·e^−s), where z is large by 32 nodes up to where the integrand is e⁻⁴⁰: exact to 1e-13
     for the shorter tail (above for z > a, below for z < a), where its logarithm falls and is concave.
     """
-    sign = 2 * upper - 1
-    small = (sign < 0) & (z <= 1.5)
+    small = (upper < 0.5) & (z <= 1.5)
     result = xp.zeros_like(z)
+    result = replace_where(xp, result, small, lambda a, z: moment_by_series(xp, a, z, n), a, z)
 
-    b, y = a[small], z[small]
-    term = series = math.factorial(n) * xp.exp(y)
-    series = series / b ** (n + 1)
+    def integrate(a: Any, z: Any, sign: Any) -> Any:
+        return moment_by_quadrature(xp, a, z, sign, n)
+
+    return replace_where(xp, result, ~small, integrate, a, z, 2 * upper - 1)
+
+
+def moment_by_series(xp: Any, a: Any, z: Any, n: int) -> Any:
+    """The series of exp(z·e^−s), integrated term by term."""
+    term = series = math.factorial(n) * xp.exp(z)
+    series = series / a ** (n + 1)
     for k in range(1, 30):
-        term = term * (-y / k)
-        series = series + term / (b + k) ** (n + 1)
-    result[small] = series
+        term = term * (-z / k)
+        series = series + term / (a + k) ** (n + 1)
+    return series
 
-    rest = ~small
-    a, z, sign = a[rest], z[rest], sign[rest]
+
+def moment_by_quadrature(xp: Any, a: Any, z: Any, sign: Any, n: int) -> Any:
+    """The integral up to where the integrand is e⁻⁴⁰."""
     slope = sign * (z - a)
 
     def exponent(s: Any) -> Any:
@@ -232,13 +243,17 @@ def tail_moment(xp: Any, a: Any, z: Any, upper: Any, *, n: int) -> Any:
     for _ in range(8):
         end = end - (exponent(end) + 40) / (sign * (a - z - z * xp.expm1(sign * end)))
     total = xp.zeros_like(z)
+    if xp is not np:  # nodes are numbers, which need not be moved to a device
+        for node, weight in zip(*(v[:, 0].tolist() for v in quadrature(NODES))):
+            s = node * end
+            total = total + weight * s**n * xp.exp(exponent(s))
+        return total * end
     count = max(1, BLOCK // max(1, z.shape[0]))
     for start in range(0, NODES, count):
-        nodes, weights = (xp.asarray(v[start : start + count]) for v in quadrature(NODES))
+        nodes, weights = (v[start : start + count] for v in quadrature(NODES))
         s = nodes * end
-        total = total + xp.sum(weights * s**n * xp.exp(exponent(s)), axis=0)
-    result[rest] = total * end
-    return result
+        total = total + np.sum(weights * s**n * np.exp(exponent(s)), axis=0)
+    return total * end
 
 
 def log_density(xp: Any, a: Any, x: Any) -> Any:

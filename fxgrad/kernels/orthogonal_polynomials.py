@@ -55,7 +55,7 @@ def orthogonal_polynomial(xp: Any, x: Any, n: Any, *, family: str, order: int) -
     before = [zero] * (order + 1)  # p₋₁ and its derivatives
     current = [zero + 1, *before[1:]]
     result = xp.where(n < math.inf, zero, math.nan)
-    degree = xp.max(n, initial=-1, where=n < math.inf)
+    degree = float(xp.max(xp.where(n < math.inf, n, -1.0))) if math.prod(n.shape) else -1
     m = 0
     while m <= degree:
         if m == MOST_STEPS:

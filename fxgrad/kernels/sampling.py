@@ -18,7 +18,7 @@ from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from . import philox
 from .gamma import log_gamma
-from .special import map_chunks, mask_index, normal_quantile, open_uniform_from_bits, to_float64
+from .special import map_chunks, normal_quantile, open_uniform_from_bits, replace_where, to_float64
 
 TINY = 1e-20  # probabilities below it end an inversion: uniform numbers are multiples of 2⁻⁵³
 
@@ -76,15 +76,20 @@ def sample_by_rejection(
     xp: Any, keys: Any, index: Any, pending: Any, propose: Callable, *parameters: Any
 ) -> Any:
     """Sample the entries that are pending; the others are 0. propose(uniform numbers, *parameters) → (samples,
-    whether each is accepted)."""
+    whether each is accepted). Other libraries than NumPy propose for all entries: of a device the host asks only
+    whether some are pending."""
     result = xp.zeros(keys.shape, dtype=xp.float64)
     for turn in itertools.count():
         if not xp.any(pending):
             return result
+        if xp is not np:
+            samples, accepted = propose(xp, uniform_block(xp, keys, index, turn), *parameters)
+            result, pending = xp.where(pending, samples, result), pending & ~accepted
+            continue
         uniform = uniform_block(xp, keys[pending], index[pending], turn)
         samples, accepted = propose(xp, uniform, *[p[pending] for p in parameters])
         result[pending] = samples
-        pending = xp.asarray(pending, copy=True)
+        pending = np.array(pending)
         pending[pending] = ~accepted
 
 
@@ -129,10 +134,7 @@ MOST = float(2**63 - 1024)  # the largest number that is float64 and int64
 def accept_with_squeeze(xp: Any, quick: Any, inside: Any, accept: Callable, *operands: Any) -> Any:
     """Return whether proposals are accepted: at once where `quick`, by the exact condition elsewhere `inside` the
     domain."""
-    result, rest = xp.asarray(quick, copy=True), inside & ~quick
-    index = mask_index(xp, rest)
-    result[index] = accept(*[x[index] for x in operands])
-    return result
+    return replace_where(xp, xp.asarray(quick, copy=True), inside & ~quick, accept, *operands)
 
 
 def propose_poisson(xp: Any, uniform: list, mean: Any) -> tuple[Any, Any]:
@@ -158,11 +160,19 @@ def sample_poisson(xp: Any, keys: Any, index: Any, mean: Any) -> Any:
     large = mean >= LARGE
     result = sample_by_rejection(xp, keys, index, large, propose_poisson, xp.where(large, mean, float(LARGE)))
     small = valid & ~large
-    if xp.any(small):
-        rate = mean[small]
-        u = uniform_block(xp, keys[small], index[small], 0)[0]
-        result[small] = sample_by_inversion(xp, u, xp.exp(-rate), lambda k: rate / k)
-    return as_counts(xp, result, valid)
+
+    def invert(keys: Any, index: Any, rate: Any) -> Any:
+        u = uniform_block(xp, keys, index, 0)[0]
+        return sample_by_inversion(xp, u, xp.exp(-rate), lambda k: rate / k)
+
+    return as_counts(
+        xp, replace_small(xp, result, small, invert, keys, index, xp.where(small, mean, 0.0)), valid
+    )
+
+
+def replace_small(xp: Any, result: Any, small: Any, invert: Callable, *operands: Any) -> Any:
+    """Replace what inversion samples, if there is such an entry."""
+    return replace_where(xp, result, small, invert, *operands) if xp.any(small) else result
 
 
 def as_counts(xp: Any, result: Any, valid: Any) -> Any:
@@ -204,10 +214,11 @@ def sample_binomial(xp: Any, keys: Any, index: Any, n: Any, p: Any) -> Any:
         xp, keys, index, large, propose_binomial, xp.where(large, n, 40.0), xp.where(large, rare, 0.5)
     )
     small = valid & ~large
-    if xp.any(small):
-        m, q = n[small], rare[small]
-        u = uniform_block(xp, keys[small], index[small], 0)[0]
-        result[small] = sample_by_inversion(
-            xp, u, xp.exp(m * xp.log1p(-q)), lambda k: (m - k + 1) / k * (q / (1 - q))
-        )
+
+    def invert(keys: Any, index: Any, m: Any, q: Any) -> Any:
+        u = uniform_block(xp, keys, index, 0)[0]
+        return sample_by_inversion(xp, u, xp.exp(m * xp.log1p(-q)), lambda k: (m - k + 1) / k * (q / (1 - q)))
+
+    numbers = xp.where(small, n, 0.0), xp.where(small, rare, 0.0)
+    result = replace_small(xp, result, small, invert, keys, index, *numbers)
     return as_counts(xp, xp.where(turned, n - result, result), valid)

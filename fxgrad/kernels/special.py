@@ -84,9 +84,14 @@ def open_uniform_from_bits(xp: Any, words: Any) -> Any:
     return to_float64(xp, words >> 12) * 2.0**-52 + 2.0**-53
 
 
-def mask_index(xp: Any, mask: Any) -> Any:
-    """Return an index of the entries where a mask holds: with NumPy their positions, which are faster than the mask."""
-    return np.flatnonzero(mask) if xp is np else mask
+def replace_where(xp: Any, result: Any, mask: Any, function: Callable[..., Any], *operands: Any) -> Any:
+    """Replace the entries of a result where a mask holds by function(*operands). NumPy computes only there; on a device
+    to look how many these are would take longer than to compute all."""
+    if xp is not np:
+        return xp.where(mask, function(*operands), result)
+    places = np.flatnonzero(mask)
+    result[places] = function(*[x[places] for x in operands])
+    return result
 
 
 def polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
@@ -133,15 +138,18 @@ def quantile(xp: Any, q: Any, tail: Any) -> Any:
     """The inverse of Φ at ½ + q, given also the smaller one of the probabilities ½ ± q, to 1e-15 relative."""
     central = 0.180625 - q * q
     y = q * (polynomial(CENTRAL[0], central) / polynomial(CENTRAL[1], central))
-    outer = mask_index(xp, ~(xp.abs(q) <= 0.425))
-    q = q[outer]
-    r = xp.sqrt(-xp.log(tail[outer]))
-    size = polynomial(MIDDLE[0], r - 1.6) / polynomial(MIDDLE[1], r - 1.6)
-    far = mask_index(xp, r > 5)
-    size[far] = polynomial(FAR[0], r[far] - 5) / polynomial(FAR[1], r[far] - 5)
-    size = xp.where(r == math.inf, math.inf, size)
-    y[outer] = xp.where(q < 0, -size, size)
-    return y
+
+    def outer(q: Any, tail: Any) -> Any:
+        r = xp.sqrt(-xp.log(tail))
+        size = polynomial(MIDDLE[0], r - 1.6) / polynomial(MIDDLE[1], r - 1.6)
+        size = replace_where(xp, size, r > 5, far, r)
+        size = xp.where(r == math.inf, math.inf, size)
+        return xp.where(q < 0, -size, size)
+
+    def far(r: Any) -> Any:
+        return polynomial(FAR[0], r - 5) / polynomial(FAR[1], r - 5)
+
+    return replace_where(xp, y, ~(xp.abs(q) <= 0.425), outer, q, tail)
 
 
 def normal_quantile(xp: Any, p: Any) -> Any:
@@ -202,18 +210,19 @@ def erf(xp: Any, x: Any) -> Any:
     size = xp.abs(x)
     y = 1 - erfc_positive(xp, size)
     y = xp.where(x < 0, -y, y)
-    near = mask_index(xp, size < NEAR)
-    y[near] = x[near] * polynomial(ERROR_SERIES, x[near] * x[near])
-    return y
+    return replace_where(xp, y, size < NEAR, erf_near_zero, x)
+
+
+def erf_near_zero(x: Any) -> Any:
+    """The power series."""
+    return x * polynomial(ERROR_SERIES, x * x)
 
 
 def erfc(xp: Any, x: Any) -> Any:
     """1 − erf(x), to 1e-15 relative."""
     tail = erfc_positive(xp, xp.abs(x))
     y = xp.where(x < 0, 2 - tail, tail)
-    near = mask_index(xp, xp.abs(x) < NEAR)
-    y[near] = 1 - x[near] * polynomial(ERROR_SERIES, x[near] * x[near])
-    return y
+    return replace_where(xp, y, xp.abs(x) < NEAR, lambda x: 1 - erf_near_zero(x), x)
 
 
 def erfcx(xp: Any, x: Any) -> Any:
@@ -248,12 +257,13 @@ def bessel_moment(xp: Any, x: Any, *, order: int, power: int, degree: int) -> An
         weight = scale * math.pi / NODES * fall**power * math.sin(angle) ** (2 * order)
         result = result + weight * xp.exp(-fall * size)
     result = result * x**degree
-    far = mask_index(xp, size > FAR_OUT)
-    large, top = size[far], power + order + 0.5
+    top = power + order + 0.5
     binomial, series = 2.0 ** (order - 0.5), []
     for k in range(16):
         series.append(scale * binomial * math.gamma(top + k))
         binomial *= (order - 0.5 - k) / (k + 1) * -0.5
-    asymptotic = polynomial(tuple(series), 1 / large) * large ** (degree - top)
-    result[far] = asymptotic * xp.sign(x[far]) ** degree
-    return result
+
+    def asymptotic(x: Any, large: Any) -> Any:
+        return polynomial(tuple(series), 1 / large) * large ** (degree - top) * xp.sign(x) ** degree
+
+    return replace_where(xp, result, size > FAR_OUT, asymptotic, x, size)

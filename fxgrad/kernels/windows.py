@@ -214,29 +214,33 @@ def worst_value(dtype: Any, least: bool) -> Any:
     return np.inf if least else -np.inf
 
 
-@lru_cache(16)
 def place_table(
+    xp: Any,
     shape: tuple[int, ...],
     sizes: tuple[int, ...],
     steps: tuple[int, ...],
     pads: Any,
     dilations: tuple[int, ...],
-) -> np.ndarray:
+) -> Any:
     """Return the places in a flattened image of the taps of windows, as (taps and one, windows): −1 where there is
     none, as in all of the last row."""
     rank, counts = len(shape), window_counts(shape, sizes, steps, dilations, pads)
-    places, outside = np.zeros((), np.int64), np.zeros((), bool)
+    places, outside = xp.zeros((), dtype=xp.int64), xp.zeros((), dtype=xp.bool)
     for i, (n, size, step, (low, _), d, count) in enumerate(
         zip(shape, sizes, steps, pads, dilations, counts)
     ):
-        entries = np.arange(size)[:, None] * d + np.arange(count) * step - low
-        entries = entries.reshape(
-            [size if k == i else count if k == rank + i else 1 for k in range(2 * rank)]
-        )
+        entries = xp.arange(size)[:, None] * d + xp.arange(count)[None, :] * step - low
+        axes = [size if k == i else count if k == rank + i else 1 for k in range(2 * rank)]
+        entries = xp.reshape(entries, tuple(axes))
         places, outside = places * n + entries, outside | (entries < 0) | (entries >= n)
-    table = np.full((prod(sizes) + 1, prod(counts)), -1)
-    table[:-1] = np.where(outside, -1, places).reshape(prod(sizes), -1)
-    return table
+    known = xp.reshape(xp.where(outside, -1, places), (prod(sizes), prod(counts)))
+    return xp.concat([known, xp.full((1, prod(counts)), -1)])
+
+
+@lru_cache(16)
+def numpy_table(*window: Any) -> np.ndarray:
+    """Return the table in NumPy's memory, which is kept."""
+    return place_table(np, *window)
 
 
 def inside(pads: Pads) -> list[slice]:
@@ -257,7 +261,8 @@ def window_places_kernel(xp: Any) -> Callable[..., Any]:
                 return found
         lead, taps = x.ndim - len(sizes), prod(sizes)
         shape = x.shape[lead:]
-        table = place_table(shape, sizes, steps, pads, dilations)
+        window = shape, sizes, steps, pads, dilations
+        table = numpy_table(*window) if xp is np else place_table(xp, *window)
         if xp is np and table.size * prod(x.shape[:lead]) < MANY and table[:-1].min(initial=0) >= 0:
             view = windows(x[(..., *inside(pads))], sizes=sizes, steps=steps, dilations=dilations)
             number = (np.argmin if least else np.argmax)(
@@ -266,7 +271,7 @@ def window_places_kernel(xp: Any) -> Callable[..., Any]:
             return table[number, np.arange(table.shape[1])].reshape(*x.shape[:lead], *view.shape[x.ndim :])
         combine, start = xp.minimum if least else xp.maximum, worst_value(x.dtype, least)
         best = fold_taps(xp, x, combine, start, sizes, steps, pads, dilations)
-        has_nan = bool(xp.any(best != best))
+        has_nan = xp is not np or bool(np.any(best != best))  # a device is not asked
         number = xp.full(best.shape, taps, dtype=xp.uint8 if taps < 256 else xp.int64)
         every = itertools.product(*(one[3] for one in each_axis(lead, shape, sizes, steps, pads, dilations)))
         for k, slices in reversed([*enumerate(every)]):
@@ -278,10 +283,10 @@ def window_places_kernel(xp: Any) -> Callable[..., Any]:
             if xp is np:  # here = k where hit, without a branch: unsigned numbers wrap around
                 here += hit * (number.dtype.type(k) - here)
             else:
-                number[(..., *to)] = xp.where(hit, xp.asarray(k, dtype=number.dtype), here)
+                number[(..., *to)] = xp.where(hit, xp.full((), k, dtype=number.dtype), here)
         columns = xp.reshape(xp.arange(table.shape[1]), best.shape[lead:])
         flat = xp.astype(number, xp.int64) * table.shape[1] + columns
-        return xp.reshape(xp.take(xp.asarray(table.reshape(-1)), xp.reshape(flat, (-1,)), axis=0), best.shape)
+        return xp.reshape(xp.take(xp.reshape(table, (-1,)), xp.reshape(flat, (-1,)), axis=0), best.shape)
 
     return window_places
 
@@ -333,10 +338,10 @@ def deposit_kernel(xp: Any) -> Callable[..., Any]:
 
 def flatten_places(xp: Any, shape: Any, places: Any, rank: int) -> tuple[bool, Any, Any]:
     """Return (whether there are entries, for places in each flattened image those in all images as one row, which
-    places are none, or None)."""
+    places are none, or None where NumPy sees that all are some)."""
     lead, size = shape[: len(shape) - rank], prod(shape[len(shape) - rank :])
     first = xp.reshape(xp.arange(prod(lead)) * size, (*lead, *(1,) * rank))
     absent = xp.logical_or(places < 0, places >= size)
-    absent = absent if bool(xp.any(absent)) else None
+    absent = None if xp is np and not np.any(absent) else absent
     known = places if absent is None else xp.where(absent, xp.zeros((), dtype=places.dtype), places)
     return bool(size and prod(lead)), xp.reshape(known + first, (-1,)), absent

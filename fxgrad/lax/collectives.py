@@ -21,9 +21,9 @@ from ..core import pytree
 from ..core.aval import SCALARS
 from ..core.errors import ShapeError, UnsupportedError
 from ..core.typing import PyTree
-from ..numpy.composite import cast, composite, kind, operand
+from ..numpy.composite import cast, composite, operand
 from ..numpy.composite import normalize_axis as normalized
-from ..ops import collective
+from ..ops import collective, ranks
 
 
 def axis_names(axis_name: Any) -> tuple:
@@ -127,15 +127,20 @@ def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
         if type(x) in SCALARS:
             return x * (axis_size(axis_name) if members is None else members.shape[1])
         x = operand(x)
-        if kind(x) == "b":
+        if x.dtype.kind == "b":
             x = cast(x, int)
         if members is not None:
             return fnp.sum(gather_group(x, members, axis_name), 0, x.dtype)
-        for name in axis_names(axis_name):
+        names = axis_names(axis_name)
+        if len(names) > 1:
+            joined = ranks.joined_axis(list(map(collective.axis_extent, names)))
+            if joined is not None:  # one message instead of several
+                return ranks.sum_ranks(x, axis=joined)
+        for name in names:
             x = collective.psum(x, axis_name=name)
         return x
 
-    return pytree.map(sum_leaf, x)
+    return sum_leaf(x) if type(x) is np.ndarray else pytree.map(sum_leaf, x)  # most often one array
 
 
 @composite()
@@ -152,7 +157,11 @@ def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any, groups: 
         if members is not None:
             return reduce(gather_group(operand(x), members, axis_name), 0)
         for name in axis_names(axis_name):
-            x = reduce(collective.all_gather(operand(x), axis_name=name, axis=0), 0)
+            if type(collective.axis_extent(name)) is int:
+                x = reduce(collective.all_gather(operand(x), axis_name=name, axis=0), 0)
+            else:
+                between_ranks = ranks.max_ranks if reduce is fnp.max else ranks.min_ranks
+                x = between_ranks(operand(x), axis=collective.axis_extent(name))
         return x
 
     return pytree.map(reduce_leaf, x)
@@ -287,6 +296,60 @@ def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> PyTr
 
 
 @composite()
+def pbroadcast(x: PyTree, axis_name: Any, source: int) -> PyTree:
+    """Give all entries along a mapped axis the value of one of them.
+
+    Args:
+        source: the position of that entry.
+
+    Raises:
+        ShapeError: there is no such entry.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: fx.lax.pbroadcast(x, "i", 1), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
+    array([2., 2., 2.])
+    """
+    name = single_axis_name(axis_name, "pbroadcast")
+    extent, size = collective.axis_extent(name), axis_size(name)
+    if not 0 <= source < size:
+        raise ShapeError(f"pbroadcast: source {source} along {name!r}, an axis of size {size}")
+
+    def broadcast_leaf(x: Any) -> Any:
+        if type(extent) is int:
+            return collective.all_gather(operand(x), axis_name=name, axis=0)[source]
+        return ranks.broadcast_ranks(operand(x), axis=extent, root=source)
+
+    return pytree.map(broadcast_leaf, x)
+
+
+@composite()
+def pcast(x: PyTree, axis_name: Any, *, to: str) -> PyTree:
+    """Values that count as different in every entry of a mapped axis, or of several, though they are equal.
+
+    Inside `fx.distributed.shard_map` a derivative with respect to such a value is every process's own; that with
+    respect to a copy is the sum over the processes.
+
+    Args:
+        to: "varying".
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: x + fx.lax.pcast(1.0, "i", to="varying"), axis_name="i")(fnp.zeros(2))
+    array([1., 1.])
+    """
+    if to != "varying":
+        raise UnsupportedError(f"pcast to {to!r}", hint='to="varying"; a collective makes values equal')
+    extents = list(map(collective.axis_extent, axis_names(axis_name)))
+
+    def vary_leaf(x: Any) -> Any:
+        for extent in extents:
+            if type(extent) is not int:
+                x = ranks.vary(operand(x), axis=extent)
+        return x
+
+    return pytree.map(vary_leaf, x)
+
+
+@composite()
 def pshuffle(x: PyTree, axis_name: Any, perm: Sequence[int]) -> PyTree:
     """Put the values into another order: entry i gets that of entry perm[i]."""
     if sorted(perm) != list(range(axis_size(axis_name))):
@@ -351,6 +414,8 @@ __all__ = [
     "all_to_all",
     "axis_index",
     "axis_size",
+    "pbroadcast",
+    "pcast",
     "pmax",
     "pmean",
     "pmin",

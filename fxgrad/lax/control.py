@@ -23,6 +23,7 @@ from ..core.interpreter import api_boundary, as_value, concretize
 from ..core.surface import join_structures
 from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path
+from ..transforms.copies import known_axes, note_axes
 from ..transforms.disable_jit import is_jit_disabled
 from ..transforms.subgraphs import close_graphs
 from ..transforms.vmap import vmap
@@ -150,6 +151,9 @@ def stage_switch_only(
     site = source_info.user_frame()
     leaves, structure = flatten_arguments(place, operands)
     avals = [aval_of(v) for v in leaves]
+    varying = known_axes(leaves)
+    if varying is not None:
+        functions = [note_axes(f, varying) for f in functions]
     branches = [
         StagedFunction(f, structure, avals, f"{place}: {name}", site) for f, name in zip(functions, names)
     ]
@@ -251,6 +255,7 @@ def stage_while_only(
         lambda out: out,
         f"{place}: body_fun",
         site,
+        known_axes(leaves),
     )
     decide = StagedFunction(cond_fun, structure, avals, f"{place}: cond_fun", site)
     outs = decide.graph.out_avals
@@ -403,7 +408,9 @@ def stage_scan_only(
             raise StructureError(f"{place} must return a pair (carry, y), not {out}", site=site)
         return children[0]
 
-    body, avals, _ = stage_loop_body(f, structure, avals, carry_structure, carry_of, place, site)
+    body, avals, _ = stage_loop_body(
+        f, structure, avals, carry_structure, carry_of, place, site, known_axes(leaves)
+    )
     (graph,), consts = close_graphs(body.graph)
     values = [*consts, *(cast_to_aval(v, a) for v, a in zip(leaves, avals[:count])), *leaves[count:]]
     results = run_scan(

@@ -14,8 +14,10 @@ from ..core.staging import stage
 from ..core.surface import join_structures, object_kinds, release_all, with_object_kinds
 from ..ops.shaping import result_dtype
 from ..transforms.arguments import admit_arguments, leaf_path, unshare_results
+from ..transforms.copies import note_axes
 from ..transforms.flat_function import FlatFunction
 from ..transforms.jit import function_name
+from ..transforms.varying_graphs import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,15 +97,20 @@ def stage_loop_body(
     carry_of: Callable[[Any], Any],
     place: str,
     site: Any,
+    varying: Sequence[Any] | None = None,
 ) -> tuple[StagedFunction, list[Aval], Any]:
     """Stage the body of a loop until its carry, of structure `carry`, is the same before and after a step (a
     Python number takes the dtype that the body gives it, an array becomes the object that the body makes of it); return
     it, and the avals and the structure of its arguments.
-    `carry_of` finds the carry's structure in that of the results."""
+    `carry_of` finds the carry's structure in that of the results; `varying` are the axes along which the arguments
+    differ between processes, where that is known."""
     count = carry.num_leaves
     avals = list(avals)
+    varying = None if varying is None else list(varying)
     while True:
-        body = StagedFunction(fun, structure, avals, place, site)
+        body = StagedFunction(
+            fun if varying is None else note_axes(fun, varying), structure, avals, place, site
+        )
         after = carry_of(body.out_structure)
         if after != carry:
             joined = join_structures([carry, after])
@@ -124,6 +131,11 @@ def stage_loop_body(
                     f"{place}: the carry", carry, i, ("before a step", "after it"), (a, b), site
                 )
             common.append(both)
+        if varying is not None:
+            grown = [a | b for a, b in zip(varying, follow(body.graph, varying)[:count])]
+            if grown != varying[:count]:
+                varying[:count] = grown
+                continue
         if common == before:
             body = body.restage([*before, *outs[count:]])
             if after != carry:

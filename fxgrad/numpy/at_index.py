@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import SCALARS, aval_of, kind_of
+from ..core.devices import CPU, put_array
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
 from ..core.interpreter import as_value, concretize
 from ..core.surface import is_object
@@ -217,6 +218,7 @@ def disjoint_rounds(targets: Any, count: int) -> list[Any]:
         targets = concretize(targets, "indexing")
     except ConcretizationError:
         return list(np.arange(count).reshape(count, 1))
+    targets = put_array(targets, CPU)
     order = np.argsort(targets, kind="stable")
     ordered = targets[order]
     occurrence = np.empty(count, np.intp)
@@ -274,11 +276,13 @@ def missing_entry_value(dtype: Any) -> Any:
 def broadcast_values(values: Any, x: Any, arrays: Any, index: tuple) -> Any:
     """Broadcast values to the shape of x[index]; Python scalars take the precision of x."""
     values = as_operand(values)
-    aval = aval_of(values)
+    aval, entries = aval_of(values), ops.getitem(x, *arrays, index=index)
     if aval.weak:
         dtype = ops.result_dtype([x, values])
-        values = np.asarray(values, dtype) if type(values) in SCALARS else ops.convert(values, dtype=dtype)
-    shape = aval_of(ops.getitem(x, *arrays, index=index)).shape
+        if type(values) in SCALARS:  # an array where x is, on a device perhaps
+            return ops.full_like(ops.convert(entries, dtype=dtype), value=values)
+        values = ops.convert(values, dtype=dtype)
+    shape = aval_of(entries).shape
     extra = aval.ndim - len(shape)
     if extra > 0 and set(aval.shape[:extra]) == {1}:
         values = ops.reshape(values, shape=aval.shape[extra:])

@@ -26,15 +26,17 @@ from .composite import (
 from .dtypes import ndim
 from .elementwise import log10, power, sign
 from .manipulation import broadcast_arrays, concatenate, expand_dims
+from .placement import on_default_device
 
-empty, eye, identity, indices = np.empty, np.eye, np.identity, np.indices
-ones, tri, zeros = np.ones, np.tri, np.zeros
+empty, eye, identity = on_default_device(np.empty), on_default_device(np.eye), on_default_device(np.identity)
+indices, ones = on_default_device(np.indices), on_default_device(np.ones)
+tri, zeros = on_default_device(np.tri), on_default_device(np.zeros)
 frombuffer, fromiter, fromstring = np.frombuffer, np.fromiter, np.fromstring
 mgrid, ogrid = np.mgrid, np.ogrid
 
 
 # -- from values ------------------------------------------
-@composite(np.asarray)
+@composite(on_default_device(np.asarray))
 def asarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any = None, copy: Any = None,
             like: Any = None) -> Array:  # fmt: skip
     """An array from numbers, arrays, traced values and nested sequences of them.
@@ -46,7 +48,7 @@ def asarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any
     return cast(operand(a), dtype)
 
 
-@composite(np.array)
+@composite(on_default_device(np.array))
 def array(
     object: ArrayLike,
     dtype: DType = None,
@@ -63,7 +65,7 @@ def array(
     return x if x.ndim >= ndmin else ops.reshape(x, shape=(*(1,) * (ndmin - x.ndim), *x.shape))
 
 
-@composite(np.asanyarray)
+@composite(on_default_device(np.asanyarray))
 def asanyarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any = None, copy: Any = None,
                like: Any = None) -> Array:  # fmt: skip
     return asarray(a, dtype)
@@ -91,7 +93,7 @@ def astype(x: ArrayLike, dtype: DType, /, *, copy: bool = True, device: Any = No
 
 
 # -- filled ------------------------------------------
-@composite(np.full)
+@composite(on_default_device(np.full))
 def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None, order: Any = "C", *, device: Any = None,
          like: Any = None) -> Array:  # fmt: skip
     """An array of one value, which may be traced.
@@ -151,7 +153,7 @@ def empty_like(
 
 
 # -- ranges ------------------------------------------
-@composite(np.arange)
+@composite(on_default_device(np.arange))
 def arange(
     start_or_stop: ArrayLike,
     /,
@@ -172,7 +174,7 @@ def arange(
     return np.arange(*[v.__index__() for v in bounds], dtype=dtype)
 
 
-@composite(np.linspace)
+@composite(on_default_device(np.linspace))
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -207,7 +209,7 @@ def linspace(
     return (result, step) if retstep else result
 
 
-@composite(np.logspace)
+@composite(on_default_device(np.logspace))
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -223,7 +225,7 @@ def logspace(
     return cast(power(expand_dims(base, axis), linspace(start, stop, num, endpoint, axis=axis)), dtype)
 
 
-@composite(np.geomspace)
+@composite(on_default_device(np.geomspace))
 def geomspace(
     start: ArrayLike,
     stop: ArrayLike,

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import numpy as fnp
+from ..core.devices import CPU, device_of
 from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
 from ..core.interpreter import VALUES, Tracer, concretize, levels
 from ..core.snapshot import SINGLE_REFCOUNT
 from ..core.surface import is_object
 from .at_index import At
 from .composite import remember_shown
+from .placement import device_put
 from .protocol import counterpart
 
 if TYPE_CHECKING:
@@ -47,8 +49,6 @@ INPLACE_METHODS = {
     "setflags": "nothing: x = x.copy() can be written into",
     "__delitem__": "x = fnp.delete(x, index)",
 }
-# Where the namespace makes arrays, whatever library a traced value is of.
-DEVICE = "cpu"
 # Methods that look at memory, which a traced value has none of.
 MEMORY_METHODS = (
     "__dlpack__",
@@ -202,13 +202,14 @@ def astype(
 
 
 def to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Any:
-    """The value itself: the namespace makes arrays of NumPy, which are all on one device."""
-    if device != DEVICE:
-        raise UnsupportedError(
-            f"x.to_device({device!r}) of a traced value",
-            hint=f'"{DEVICE}"; move the arguments of the transformed function before it is called',
-        )
-    return self
+    """The value on a device: `fx.device_put`."""
+    return device_put(self, device)
+
+
+def device(self: Tracer) -> str:
+    """The name of the device of what is inside; "cpu", as NumPy's arrays say, while that is not known."""
+    place = device_of(self)
+    return "cpu" if place is None or place == CPU else str(place)
 
 
 def item(self: Tracer, *index: Any) -> Any:
@@ -304,7 +305,7 @@ Tracer.attach(
     base=property(lambda self: getattr(self, "shown", None)),
     flags=property(lambda self: np.empty(self.shape, self.dtype).flags),
     strides=property(lambda self: np.empty(self.shape, self.dtype).strides),
-    device=DEVICE,
+    device=property(device),
     to_device=to_device,
     reshape=reshape,
     transpose=transpose,

@@ -143,7 +143,9 @@ DISCRETE: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
 def interpolate_weighted(a: Any, b: Any, weight: Any) -> Any:
     """Return a + (b − a)·weight, monotonic in the weight."""
     difference = ops.subtract(b, a)
-    return ops.where(ops.less(weight, 0.5), a + difference * weight, b - difference * (1 - weight))
+    from_a = ops.add(a, ops.multiply(difference, weight))
+    from_b = ops.subtract(b, ops.multiply(difference, ops.subtract(1, weight)))
+    return ops.where(ops.less(weight, 0.5), from_a, from_b)
 
 
 def quantiles_by_rank(rows: Any, q: Any, method: str, count: Any, weak: bool) -> Any:
@@ -165,6 +167,8 @@ def quantiles_by_rank(rows: Any, q: Any, method: str, count: Any, weak: bool) ->
         weight = cast(weight, dtype_of(rows) if kind(rows) == "f" else float)
     elif kind(q) == "f":
         weight = cast(weight, dtype_of(q))
+    if weight.size == 1:
+        weight = ops.reshape(weight, shape=())  # a number goes where the rows are, a device perhaps
     return interpolate_weighted(take_entries(low), take_entries(low + 1), weight)
 
 

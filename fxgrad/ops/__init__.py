@@ -169,6 +169,7 @@ if TYPE_CHECKING:
     from .special import *
     from .spectral import *
     from .systems import *
+    from .transfer import *
     from .trigonometric import *
     from .unitary import *
 
@@ -196,6 +197,7 @@ _RARE = {
     "spectral": "eig eigh eigvalsh singular_quotient spectral_perturbation svd svdvals",
     "systems": "factorization factors_of inv lstsq singular_factors_of solve triangular_solve",
     "unitary": "hessenberg polar_unitary schur space_basis",
+    "transfer": "location transfer",
     "trigonometric": "trigonometric_transform",
 }
 _FAMILY = {name: family for family, names in _RARE.items() for name in names.split()}

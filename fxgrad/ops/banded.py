@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
-from .kinds import on_numpy
 from .linalg import compute_dtype, row_matrix, sum_terms
 from .systems import lapack, solver
 from .vocabulary import ops
@@ -74,10 +75,27 @@ def banded_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return banded_solve(ab, sum_terms(tb, moved), **params)
 
 
+def banded_kernel(xp: Any) -> Any:
+    """Other libraries than NumPy have no routine for bands: they solve with the whole matrix."""
+    if xp is np:
+        return lambda ab, b, *, lower, upper: lapack().solve_banded(ab, b, lower, upper)
+
+    def solve_whole(ab: Any, b: Any, *, lower: int, upper: int) -> Any:
+        i = xp.arange(ab.shape[-1])
+        row = upper + i[:, None] - i[None, :]
+        inside = (row >= 0) & (row <= upper + lower)
+        a = xp.zeros((*ab.shape[:-1][:-1], *row.shape), dtype=ab.dtype)
+        for r in range(ab.shape[-2]):
+            a = xp.where(inside & (row == r), ab[..., r, :][..., None, :], a)
+        return xp.linalg.solve(a, b)
+
+    return solve_whole
+
+
 # A⁻¹b for a banded matrix.
 banded_solve = solver(
     "banded_solve",
-    on_numpy(lambda ab, b, *, lower, upper: lapack().solve_banded(ab, b, lower, upper)),
+    banded_kernel,
     abstract_rule=banded_aval,
     tangent_rule=banded_tangent,
     transpose_rule=lambda ct, ab, b, *, lower, upper: [

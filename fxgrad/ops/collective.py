@@ -1,4 +1,5 @@
-"""Collectives: operations among the entries of a mapped axis, which `vmap(f, axis_name=…)` has given a name.
+"""Collectives: operations among the entries of a mapped axis, which `vmap(f, axis_name=…)` has given a name. Where the
+axis is that of a mesh of processes, they are operations of `ranks`.
 
 To the level whose axis it is, a collective is an operation on whole batches (`collect_rule`); to every other level it
 is a linear operation like any other. Its transpose is a collective over the same axis, as in JAX: each entry's
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.errors import UnboundAxisError
-from ..core.interpreter import named_axes
+from ..core.interpreter import CURRENT, named_axes
 from ..core.primitive import Primitive, bind
 from .indexing import ARRAY, move_axis
 from .kinds import Linear, ensure_batched
@@ -23,29 +24,44 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def axis_size(name: Any) -> int:
-    """The size of a mapped axis; raises `UnboundAxisError` where there is none of this name."""
-    found = named_axes()
-    for open_name, size in found:
-        if open_name == name:
-            return size
-    there = ", ".join(f"{n!r} of size {size}" for n, size in found) or "none"
+def axis_extent(name: Any) -> Any:
+    """The size of a mapped axis, or the axis of a mesh; raises `UnboundAxisError` where there is none of this name."""
+    level = CURRENT.get().interpreter
+    while level.outer is not None:
+        if level.axis_name == name and name is not None:
+            return level.extent
+        level = level.outer.interpreter
+    there = ", ".join(f"{n!r} of size {size_of(extent)}" for n, extent in named_axes()) or "none"
     raise UnboundAxisError(
         f"no mapped axis is named {name!r}; open are: {there}",
-        hint=f"call it inside fx.vmap(f, axis_name={name!r})",
+        hint=f"call it inside fx.vmap(f, axis_name={name!r}), or `with mesh:` where its axes are between processes",
     )
+
+
+def size_of(extent: Any) -> int:
+    """The number of entries along an axis."""
+    return extent if type(extent) is int else extent.size
+
+
+def axis_size(name: Any) -> int:
+    """The size of an axis; raises `UnboundAxisError` where there is none of this name."""
+    return size_of(axis_extent(name))
 
 
 class AxisPrimitive(Primitive):
     """An operation that is bound wherever its axis is open, whatever its operands are: plain values too differ, or are
-    as many as the axis is long. collect(values, batched, size, params) → (result, whether it is batched)."""
+    as many as the axis is long. collect(values, batched, size, params) → (result, whether it is batched).
+    between_ranks(*operands, axis of the mesh, **params) binds it where the axis is between processes."""
 
     bound_to_axis = True
     kernel_shortcut = False
+    between_ranks: Callable[..., Any]  # see `ranks`, without which there is no such axis
 
     def make_call(self) -> Callable[..., Any]:
         def call(*args: Any, axis_name: Any, **params: Any) -> Any:
-            axis_size(axis_name)
+            extent = axis_extent(axis_name)
+            if type(extent) is not int:
+                return self.between_ranks(*args, extent, **params)
             return bind(self, args, {"axis_name": axis_name, **params})
 
         return call

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.aval import aval_of
-from ..core.errors import NotDifferentiableError
+from ..core.errors import NotDifferentiableError, UnsupportedError
 from ..kernels.power import real_power
 from ..kernels.selection import where_kernel
 from .kinds import elementwise, namespace_function
@@ -307,7 +307,17 @@ rint = elementwise("rint", None, kernel=namespace_function("rint", "round"))
 heaviside = elementwise("heaviside", None, None)
 nextafter = elementwise("nextafter", None, None)
 ldexp = elementwise("ldexp", lambda t, y, x, i: ldexp(t, i), None, linear=(0,))
-spacing = elementwise("spacing", None)
+
+
+def spacing_kernel(xp: Any) -> Any:
+    if hasattr(xp, "spacing"):
+        return xp.spacing
+    if not hasattr(xp, "nextafter"):
+        raise UnsupportedError(f"spacing has no kernel for {xp.__name__}")
+    return lambda x: xp.copysign(xp.nextafter(xp.abs(x), xp.full_like(x, math.inf)) - xp.abs(x), x)
+
+
+spacing = elementwise("spacing", None, kernel=spacing_kernel)
 
 
 def round_kernel(xp: Any) -> Any:

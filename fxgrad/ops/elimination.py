@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.aval import Aval, aval_of
 from ..core.library import load_library
+from ..kernels import elimination
 from .kinds import general, on_numpy
 from .linalg import (
     adjoint,
@@ -30,10 +32,18 @@ if TYPE_CHECKING:
 INFO = np.dtype(np.int32)
 
 
-def lu_kernel(a: Any) -> list[np.ndarray]:
+def lu_kernel(xp: Any) -> Callable[..., Any]:
     """L and U in one matrix, the rows swapped with rows 0, 1, …, the order of rows that results."""
-    packed, pivots, _ = lapack().factor_matrix(a)
-    return [np.ascontiguousarray(packed), pivots.astype(INFO), lapack().order_rows(pivots, a.shape[-2])]
+
+    def lu_by_lapack(a: Any) -> list[np.ndarray]:
+        packed, pivots, _ = lapack().factor_matrix(a)
+        return [np.ascontiguousarray(packed), pivots.astype(INFO), lapack().order_rows(pivots, a.shape[-2])]
+
+    def lu_by_steps(a: Any) -> list[Any]:
+        packed, pivots = elimination.factor_matrix(xp, a)
+        return [packed, xp.astype(pivots, xp.int32), elimination.order_rows(xp, pivots, a.shape[-2])]
+
+    return lu_by_lapack if xp is np else lu_by_steps
 
 
 def slice_rows(a: Any, start: int | None, stop: int | None) -> Any:
@@ -98,14 +108,15 @@ def lu_aval(self: Any, a: Aval) -> list[Aval]:
 
 
 # PA = LU: (L below the diagonal and U, pivots counted from 0, the row of A for each row of PA).
-lu = matrix_function("lu", on_numpy(lu_kernel), abstract_rule=lu_aval, tangent_rule=lu_tangent, multiple=True)
+lu = matrix_function("lu", lu_kernel, abstract_rule=lu_aval, tangent_rule=lu_tangent, multiple=True)
 
 
-def diagnosis(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare an operation without derivative that gives a number for each matrix."""
+def diagnosis(name: str, kernel: Callable[..., Any], portable: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare an operation without derivative that gives a number for each matrix; portable(xp, a) is for other
+    libraries than NumPy."""
     call = general(
         name,
-        linalg_kernel(name, on_numpy(kernel)),
+        linalg_kernel(name, lambda xp: kernel if xp is np else partial(portable, xp)),
         abstract_rule=lambda self, a: Aval(a.shape[:-2], INFO),
         tangent_rule=None,
         batch_rule=lambda a, *, size: call(a),
@@ -114,14 +125,22 @@ def diagnosis(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # The first pivot that is zero, and the order of the first leading minor that is not positive; 0 where there is none.
-zero_pivot = diagnosis("zero_pivot", lambda a: lapack().factor_matrix(a)[2])
-indefinite_minor = diagnosis("indefinite_minor", lambda a: lapack().find_indefinite(a))
+zero_pivot = diagnosis("zero_pivot", lambda a: lapack().factor_matrix(a)[2], elimination.find_zero_pivot)
+indefinite_minor = diagnosis(
+    "indefinite_minor", lambda a: lapack().find_indefinite(a), elimination.find_indefinite
+)
+
+
+def row_order_kernel(xp: Any) -> Callable[..., Any]:
+    if xp is np:
+        return lambda pivots, *, rows: lapack().order_rows(pivots.astype(np.intp), rows)
+    return lambda pivots, *, rows: elimination.order_rows(xp, xp.astype(pivots, xp.int64), rows)
 
 
 # The row of A for each row of PA, after the exchanges that pivots, counted from 0, describe.
 row_order = general(
     "row_order",
-    on_numpy(lambda pivots, *, rows: lapack().order_rows(pivots.astype(np.intp), rows)),
+    row_order_kernel,
     abstract_rule=lambda self, pivots, *, rows: Aval((*pivots.shape[:-1], rows), np.dtype(np.intp)),
     tangent_rule=None,
     batch_rule=lambda pivots, *, size, rows: row_order(pivots, rows=rows),

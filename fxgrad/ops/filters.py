@@ -41,7 +41,7 @@ def delayed_sum(a: Any, y: Any) -> Any:
     rank = aval_of(y).ndim
     a = ops.reshape(a, shape=(*lead, *(1,) * (rank - len(lead) - 1), order))
     full = ops.convolve(ops.pad(y, widths=((0, 0),) * (rank - 1) + ((1, 0),)), a)
-    return ops.getitem(full, index=(..., slice(0, count, None)))
+    return ops.getitem(full, index=(*(slice(None),) * (rank - 1), slice(0, count, None)))
 
 
 def all_pole_aval(self: Any, a: Aval, x: Aval) -> Aval:

@@ -7,10 +7,12 @@ NumPy accepts between brackets.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ..core import arrays as arrays_module
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import as_value, concretize
@@ -118,7 +120,7 @@ def mask_to_indices(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, 
 def fill_template(index: tuple, arrays: Any, xp: Any = np) -> tuple:
     """Put the arrays in their places in the template. The Array API wants the axes that are left over marked."""
     if not arrays:
-        return index if xp is np else (*index, ...)
+        return index if xp is np or Ellipsis in index else (*index, ...)
     rest = iter(arrays)
     return tuple(xp.asarray(next(rest)) if e is ARRAY else e for e in index)
 
@@ -259,18 +261,31 @@ scatter_add = linear(
 def update_kernel(xp: Any) -> Any:
     def update(x: Any, u: Any, *arrays: Any, index: tuple) -> Any:
         out = xp.array(x, copy=True) if hasattr(xp, "array") else xp.asarray(x, copy=True)
-        out[fill_template(index, arrays, xp)] = u
+        at = fill_template(index, arrays, xp)
+        out[at] = last_of_entry(xp, x, u, at) if arrays and arrays_module.has_devices(xp) else u
         return out
 
     return update
 
 
+def last_of_entry(xp: Any, x: Any, u: Any, at: tuple) -> Any:
+    """Return u with the last of several updates of one entry in place of all of them, since a device writes them in any
+    order."""
+    places = xp.reshape(xp.arange(math.prod(x.shape)), x.shape)[at]
+    if 0 in places.shape:
+        return u
+    serial = xp.reshape(xp.arange(math.prod(places.shape)), places.shape)
+    last = xp.zeros(math.prod(x.shape), dtype=xp.int64)
+    xp.maximum.at(last, places, serial)
+    return xp.take(xp.broadcast_to(u, places.shape), last[places])
+
+
 def update_transpose(ct: Any, x: Aval, u: Aval, *arrays: Any, index: tuple) -> list[Any]:
     """Where several updates meet in one entry the last one wins, and gets the cotangent."""
-    zero = np.zeros(u.shape, ct.dtype)
+    to_u = getitem(ct, *arrays, index=index)
+    zero = ops.zeros_like(to_u)
     kept = Support(lambda: ops.not_equal(update(ops.full_like(ct, value=1), zero, *arrays, index=index), 0))
     to_x = Masked(update(ct, zero, *arrays, index=index), kept, True)
-    to_u = getitem(ct, *arrays, index=index)
     if arrays:
         to_u = Masked(to_u, last_update_mask(x, u, arrays, index))
     return [to_x, to_u]

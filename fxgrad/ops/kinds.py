@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ..core.arrays import move_beside
 from ..core.aval import (
     PLAIN,
     SCALARS,
@@ -185,6 +186,8 @@ class Elementwise(Primitive):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         y = self.call(*primals, **params)
         aval = aval_of(y)
+        if type(y) not in PLAIN:
+            primals = move_beside(primals, tangents)
         total = None
         if is_differentiable(aval.dtype):
             with np.errstate(all="ignore"):  # entries that a mask discards may divide by zero

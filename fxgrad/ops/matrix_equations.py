@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..core.aval import Aval
-from ..core.errors import ShapeError
+from ..core.errors import ShapeError, UnsupportedError
 from ..core.library import load_library
 from .kinds import on_numpy
 from .linalg import (
@@ -43,6 +44,24 @@ def sylvester_kernel(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> np.ndarray:
     return x
 
 
+LARGEST = 4096  # the most unknowns of one system
+
+
+def solve_as_system(xp: Any, a: Any, b: Any, q: Any) -> Any:
+    """Solve as a linear system of all entries of X, (A ⊗ 1 + 1 ⊗ Bᵀ)·vec X = vec Q, for libraries without Schur's form:
+    of small matrices only."""
+    *batch, m, n = q.shape
+    if m * n > LARGEST:
+        raise UnsupportedError(
+            f"sylvester: for {xp.__name__} a system with {m * n} unknowns, of which {LARGEST} are the most",
+            hint="compute it from NumPy's arrays: fx.device_get(x)",
+        )
+    left = a[..., :, None, :, None] * xp.eye(n, dtype=a.dtype)[:, None, :]
+    right = xp.eye(m, dtype=b.dtype)[:, None, :, None] * xp.matrix_transpose(b)[..., None, :, None, :]
+    system = xp.reshape(left + right, (*batch, m * n, m * n))
+    return xp.reshape(xp.linalg.solve(system, xp.reshape(q, (*batch, m * n, 1))), (*batch, m, n))
+
+
 def sylvester_aval(self: Any, a: Aval, b: Aval, q: Aval) -> Aval:
     require_square("sylvester", a)
     require_square("sylvester", b)
@@ -65,7 +84,7 @@ def sylvester_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
 # X with AX + XB = Q.
 sylvester = matrix_function(
     "sylvester",
-    on_numpy(sylvester_kernel),
+    lambda xp: sylvester_kernel if xp is np else partial(solve_as_system, xp),
     abstract_rule=sylvester_aval,
     tangent_rule=sylvester_tangent,
     transpose_rule=lambda ct, a, b, q: [None, None, sylvester(matrix_transpose(a), matrix_transpose(b), ct)],

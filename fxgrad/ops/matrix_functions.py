@@ -11,6 +11,7 @@ logarithms, square roots and powers are SciPy's.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,21 +45,29 @@ def top_right_block(x: Any) -> Any:
 # -- declaring ------------------------------------------
 def function_of_matrices(
     name: str,
-    kernel: Callable[..., np.ndarray],
-    slope_kernel: Callable[..., np.ndarray] | None = None,
+    make_kernel: Callable[[Any], Any],
+    slope_kernel: Callable[..., Any] | None = None,
     is_singular: Callable[..., bool] = lambda **params: False,
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Declare a function of square matrices and its derivative along T, linear in T. kernel(a, **params) → values;
-    slope_kernel(a, t) may compute the derivative in fewer steps than the doubled matrix; is_singular(**params) says
-    whether there is none where a matrix is singular."""
+    """Declare a function of square matrices and its derivative along T, linear in T. make_kernel(xp) gives
+    kernel(a, **params) → values, or None; slope_kernel(xp, a, t) may compute the derivative in fewer steps than the
+    doubled matrix; is_singular(**params) says whether there is none where a matrix is singular."""
 
-    def slope_by_blocks(a: Any, t: Any, **params: Any) -> Any:
-        slope = top_right_block(kernel(block_triangle(a, t, np.zeros_like(a)), **params))
-        if is_singular(**params) and a.size:
-            slope = np.where((np.linalg.slogdet(a)[0] == 0)[..., None, None], np.nan, slope).astype(
-                slope.dtype
-            )
-        return slope
+    def make_slope(xp: Any) -> Any:
+        kernel = make_kernel(xp)
+        if kernel is None:
+            return None
+        if slope_kernel is not None:
+            return partial(slope_kernel, xp)
+
+        def slope_by_blocks(a: Any, t: Any, **params: Any) -> Any:
+            slope = top_right_block(kernel(block_triangle(a, t, xp.zeros_like(a)), **params))
+            if is_singular(**params) and 0 not in a.shape:
+                singular = (xp.linalg.slogdet(a)[0] == 0)[..., None, None]
+                slope = xp.astype(xp.where(singular, xp.nan, slope), slope.dtype)
+            return slope
+
+        return slope_by_blocks
 
     def slope_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
         """The tangent rule: along A it is the slope of the doubled matrix along diag(Ȧ, Ȧ)."""
@@ -77,14 +86,14 @@ def function_of_matrices(
 
     slope = matrix_function(
         f"{name}_slope",
-        on_numpy(slope_kernel or slope_by_blocks),
+        make_slope,
         abstract_rule=slope_aval,
         tangent_rule=slope_tangent,
         transpose_rule=lambda ct, a, t, **params: [None, slope(matrix_transpose(a), ct, **params)],
     )
     function = matrix_function(
         name,
-        on_numpy(kernel),
+        make_kernel,
         abstract_rule=matrix_aval,
         tangent_rule=lambda y, primals, tangents, params: slope(primals[0], tangents[0], **params),
     )
@@ -92,7 +101,7 @@ def function_of_matrices(
 
 
 # -- kernels ------------------------------------------
-def numpy_kernels() -> Any:
+def array_kernels() -> Any:
     """Return the kernels of functions of matrices."""
     from ..kernels import matrix_functions  # when one is first computed: see `systems.lapack`
 
@@ -133,21 +142,28 @@ def power_kernel(a: np.ndarray, *, exponent: float) -> np.ndarray:
 # -- the functions ------------------------------------------
 matrix_exp, matrix_exp_slope = function_of_matrices(
     "matrix_exp",
-    lambda a: numpy_kernels().exponential(a),
-    lambda a, t: numpy_kernels().exponential_slope(a, t),
+    lambda xp: lambda a: array_kernels().exponential(xp, a),
+    lambda xp, a, t: array_kernels().exponential_slope(xp, a, t),
 )
-matrix_sign, matrix_sign_slope = function_of_matrices("matrix_sign", lambda a: numpy_kernels().sign(a))
+matrix_sign, matrix_sign_slope = function_of_matrices(
+    "matrix_sign", lambda xp: lambda a: array_kernels().sign(xp, a)
+)
 matrix_log, matrix_log_slope = function_of_matrices(
-    "matrix_log", scipy_kernel("logm"), is_singular=lambda: True
+    "matrix_log", on_numpy(scipy_kernel("logm")), is_singular=lambda: True
 )
 fractional_power, fractional_power_slope = function_of_matrices(
-    "fractional_power", power_kernel, is_singular=lambda *, exponent: exponent < 1
+    "fractional_power", on_numpy(power_kernel), is_singular=lambda *, exponent: exponent < 1
 )
+
+
+def square_root_kernel(xp: Any) -> Any:
+    return scipy_kernel("sqrtm") if xp is np else lambda a: array_kernels().square_root(xp, a)
+
 
 # The derivative X of the root along T solves √A·X + X·√A = T: N. J. Higham, Functions of Matrices, section 6.1.
 matrix_sqrt = matrix_function(
     "matrix_sqrt",
-    on_numpy(scipy_kernel("sqrtm")),
+    square_root_kernel,
     abstract_rule=matrix_aval,
     tangent_rule=lambda y, primals, tangents, params: sylvester(y, y, tangents[0]),
 )

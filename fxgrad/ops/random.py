@@ -74,6 +74,8 @@ random_real = general(
 
 def fold_in_kernel(xp: Any) -> Any:
     def words(x: Any, shape: tuple[int, ...]) -> Any:
+        if type(x) is int and xp is not np:
+            x = xp.full((), x % 2**64, dtype=xp.uint64)
         x = xp.astype(xp.asarray(x), xp.uint64)
         return xp.reshape(x if x.shape == shape else xp.broadcast_to(x, shape), (-1,))
 

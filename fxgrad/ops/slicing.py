@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.arrays import has_devices
 from ..core.aval import Aval, aval_of
 from .indexing import ARRAY, getitem, update
 from .kinds import linear
@@ -37,8 +38,25 @@ def zeros_of_shape(like: Any, shape: tuple[int, ...]) -> Any:
     return ops.broadcast_to(ops.zeros_like(total), shape=shape)
 
 
+def window_positions(xp: Any, starts: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
+    """Return index arrays of a window whose starts are on a device, where the host does not look at them."""
+    rank = len(sizes)
+    return tuple(
+        start + xp.reshape(xp.arange(n), (n,) + (1,) * (rank - i - 1))
+        for i, (start, n) in enumerate(zip(starts, sizes))
+    )
+
+
+def window_index(xp: Any, starts: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
+    """Return an index of a window: slices, unless its starts are on a device."""
+    is_known = not has_devices(xp) or all(type(start) is int for start in starts)
+    return window_slices(starts, sizes) if is_known else window_positions(xp, starts, sizes)
+
+
 def dynamic_slice_kernel(xp: Any) -> Callable:
-    return lambda x, *starts, sizes: x[window_slices(starts, sizes)]
+    if xp is np:
+        return lambda x, *starts, sizes: x[window_slices(starts, sizes)]
+    return lambda x, *starts, sizes: x[window_index(xp, starts, sizes)]
 
 
 def dynamic_slice_transpose(ct: Any, x: Aval, *starts: Any, sizes: tuple[int, ...]) -> Masked:
@@ -70,7 +88,7 @@ dynamic_slice = linear(
 def dynamic_update_kernel(xp: Any) -> Callable:
     def dynamic_update_slice(x: Any, u: Any, *starts: Any) -> Any:
         out = xp.asarray(x, copy=True)
-        out[window_slices(starts, u.shape)] = u
+        out[window_index(xp, starts, u.shape)] = u
         return out
 
     return dynamic_update_slice

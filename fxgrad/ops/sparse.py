@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of
-from ..core.errors import ShapeError
+from ..core.errors import ShapeError, UnsupportedError
 from ..core.library import load_library
 from .kinds import General, ensure_batched, linear, on_numpy, register
 from .linalg import compute_dtype, linalg_kernel, sum_terms
@@ -36,8 +36,8 @@ class SparseOperation(General):
         first, count, k = np.arange(size)[:, None], size * aval_of(data).shape[-1], aval_of(x).shape[-1]
         y = self.call(
             ops.reshape(data, shape=(count,)),
-            ops.reshape(rows + first * m, shape=(count,)),
-            ops.reshape(columns + first * n, shape=(count,)),
+            ops.reshape(ops.add(rows, first * m), shape=(count,)),
+            ops.reshape(ops.add(columns, first * n), shape=(count,)),
             ops.reshape(x, shape=(size * n, k)),
             **{**params, "shape": (size * m, size * n)},
         )
@@ -54,16 +54,26 @@ def sparse_aval(self: Any, data: Aval, rows: Aval, columns: Aval, x: Aval, *, sh
     return Aval((m, x.shape[-1]), compute_dtype(self.name, data, x))
 
 
-def sparse_operation(name: str, kernel: Callable[..., Any], **rules: Any) -> Callable[..., Any]:
-    """Declare a `SparseOperation`."""
+def sparse_operation(
+    name: str, kernel: Callable[..., Any], portable: Callable[..., Any], **rules: Any
+) -> Callable[..., Any]:
+    """Declare a `SparseOperation`: kernel(matrix of SciPy's, x) for NumPy's arrays, portable(xp, data, rows, columns,
+    x, shape) for those of other libraries."""
 
     def compute(data: Any, rows: Any, columns: Any, x: Any, *, shape: tuple[int, int]) -> Any:
         sparse = load_library("scipy.sparse", "scipy", name)
         dtype = compute_dtype(name, data, x)
         return kernel(sparse.coo_array((data.astype(dtype), (rows, columns)), shape=shape), x.astype(dtype))
 
+    def make_kernel(xp: Any) -> Callable[..., Any]:
+        if xp is np:
+            return compute
+        if not hasattr(xp.add, "at"):
+            raise UnsupportedError(f"{name} has no kernel for {xp.__name__}")
+        return lambda data, rows, columns, x, *, shape: portable(xp, data, rows, columns, x, shape)
+
     return register(
-        SparseOperation(name, on_numpy(compute), abstract_rule=sparse_aval, batch_rule=None, **rules)
+        SparseOperation(name, make_kernel, abstract_rule=sparse_aval, batch_rule=None, **rules)
     ).call
 
 
@@ -91,9 +101,21 @@ def product_transpose(ct: Any, data: Any, rows: Any, columns: Any, x: Any, *, sh
     return [entries_of_product(ct, x, rows, columns), None, None, None]
 
 
+def add_products(xp: Any, data: Any, rows: Any, columns: Any, x: Any, shape: tuple[int, int]) -> Any:
+    """Add to each row what its entries give."""
+    terms = data[:, None] * x[columns, :]
+    y = xp.zeros((shape[0], x.shape[-1]), dtype=terms.dtype)
+    xp.add.at(y, rows, terms)
+    return y
+
+
 # Ax.
 sparse_matmul = sparse_operation(
-    "sparse_matmul", lambda a, x: a @ x, tangent_rule=product_tangent, transpose_rule=product_transpose
+    "sparse_matmul",
+    lambda a, x: a @ x,
+    add_products,
+    tangent_rule=product_tangent,
+    transpose_rule=product_transpose,
 )
 
 
@@ -108,6 +130,13 @@ def solve_kernel(a: Any, b: np.ndarray) -> np.ndarray:
         raise np.linalg.LinAlgError(str(error)) from None
 
 
+def solve_dense(xp: Any, data: Any, rows: Any, columns: Any, b: Any, shape: tuple[int, int]) -> Any:
+    """Solve with the whole matrix."""
+    a = xp.zeros(shape, dtype=data.dtype)
+    xp.add.at(a, (rows, columns), data)
+    return xp.linalg.solve(a, b)
+
+
 def solve_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
     """A⁻¹(ḃ − Ȧx)."""
     (data, rows, columns, _), (tdata, _, _, tb) = primals, tangents
@@ -119,6 +148,7 @@ def solve_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
 sparse_solve = sparse_operation(
     "sparse_solve",
     solve_kernel,
+    solve_dense,
     tangent_rule=solve_tangent,
     transpose_rule=lambda ct, data, rows, columns, b, *, shape: [
         None,

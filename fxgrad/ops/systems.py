@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.arrays import has_devices
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ShapeError
+from ..core.library import load_library
 from .kinds import General, general, register
 from .linalg import (
     LAPACK_DTYPES,
@@ -153,13 +155,16 @@ solve = solver(
 
 
 def triangular_kernel(xp: Any) -> Any:
-    """A zero on the diagonal gives NaN. Other namespaces have no triangular solver: theirs is the general one."""
+    """A zero on the diagonal gives NaN. The standard has no triangular solver: there it is the general one."""
 
     def triangular_solve(a: Any, b: Any, *, lower: bool, unit_diagonal: bool) -> Any:
         if xp is np:
             return lapack().solve_triangular(a, b, lower, unit_diagonal)
         a, pivots = xp.tril(a) if lower else xp.triu(a), diagonal_mask(xp, a)
         a = xp.where(pivots, 1, a) if unit_diagonal else xp.where(pivots & (a == 0), xp.nan, a)
+        if has_devices(xp):
+            linalg = load_library("cupyx.scipy.linalg", "cuda12", "a triangular system on a GPU")
+            return linalg.solve_triangular(a, b, lower=lower)
         return xp.linalg.solve(a, b)
 
     return triangular_solve

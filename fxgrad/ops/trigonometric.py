@@ -14,6 +14,7 @@ from ..core.aval import Aval
 from ..core.library import load_library
 from .kinds import linear
 from .projection import project
+from .vocabulary import ops
 
 
 def transform_arrays(x: Any, wave: str, form: int, axis: int) -> Any:
@@ -28,8 +29,9 @@ def trigonometric_kernel(xp: Any) -> Any:
     def transform(x: Any, *, wave: str, form: int, axis: int) -> Any:
         if xp is np:
             return transform_arrays(x, wave, form, axis)
-        matrix = transform_arrays(np.eye(x.shape[axis]), wave, form, 0)
-        return xp.moveaxis(xp.tensordot(xp.asarray(matrix, dtype=x.dtype), x, axes=((1,), (axis,))), 0, axis)
+        matrix = xp.asarray(transform_arrays(np.eye(x.shape[axis]), wave, form, 0))
+        matrix = xp.astype(matrix, x.dtype)
+        return xp.moveaxis(xp.tensordot(matrix, x, axes=((1,), (axis,))), 0, axis)
 
     return transform
 
@@ -40,11 +42,10 @@ def trigonometric_aval(self: Any, x: Aval, *, wave: str, form: int, axis: int) -
 
 def scale_ends(x: Any, axis: int, first: float, last: float) -> Any:
     """Multiply the first and the last entry along an axis."""
-    n = x.shape[axis]
-    weights = np.ones((n,) + (1,) * (x.ndim - axis - 1), x.dtype)
-    weights[0] *= first
-    weights[-1] *= last
-    return x * weights
+    place = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+    for weight, end in ((first, 0), (last, len(place) - 1)):
+        x = x if weight == 1 else ops.where(place == end, x * weight, x)
+    return x
 
 
 def trigonometric_transpose(ct: Any, x: Aval, *, wave: str, form: int, axis: int) -> Any:

@@ -29,6 +29,8 @@ def simplify_algebra(graph: Graph) -> Graph:
 
 def apply_law(equation: Equation, draft: Draft) -> Found:
     """Apply the law of a primitive, and again to what it has become."""
+    if equation.primitive.changes_nothing:
+        return as_result(equation.inputs[0], equation)
     changed = None
     while is_ours(equation):
         law = LAWS.get(equation.primitive.name)

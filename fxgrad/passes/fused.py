@@ -3,10 +3,11 @@ put it; to every transform it is the Graph of its equations."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core.arrays import cuda_library
-from ..core.interpreter import is_plain
+from ..core.interpreter import CURRENT, is_plain
 from ..core.primitive import Primitive
 from ..kernels.group import Group
 
@@ -50,7 +51,11 @@ class Fused(Primitive):
             if is_plain(args):
                 return self.kernel(*args, **params)
             library = cuda_library(args)
-            return params["graph"](*args) if library is None else self.cuda_group(**params)(library, *args)
+            if library is None:
+                return params["graph"](*args)
+            run = partial(self.cuda_group(**params), library, *args)
+            observer = CURRENT.get().observer
+            return run() if observer is None else observer.observe("primitive", self.name, args, run)
 
         return call
 

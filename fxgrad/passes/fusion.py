@@ -39,11 +39,30 @@ REPEATS = frozenset({"broadcast_to", "full_like"})  # what only repeats entries
 FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product and a sum in one rounding
 
 
-def fuse(graph: Graph) -> Graph:
-    """Return the Graph with its groups as single equations."""
-    if not is_worth_fusing([e for e in graph.equations if is_candidate(e) or e.primitive.name in REDUCTIONS]):
-        return graph
-    return Fusion(graph).run()
+class Target(NamedTuple):
+    """A machine that carries out groups, by what can be asked about equations.
+
+    is_candidate    whether one computes the entries of its result one by one, and may be in a group
+    is_native       whether machine code can be made of it
+    makes_code      of none: whether machine code is made at all
+    suits_tiles     whether it can be computed in tiles
+    fits_in         whether a group of a kind can reduce as it does
+    pays            of those of a group: whether they are carried out faster as one
+    """
+
+    is_candidate: Callable[[Equation], bool]
+    is_native: Callable[[Equation], bool]
+    makes_code: Callable[[], bool]
+    suits_tiles: Callable[[Equation], bool]
+    fits_in: Callable[[Equation, Any], bool]
+    pays: Callable[[Sequence[Equation]], bool]
+
+
+def fuse(graph: Graph, target: Target | None = None) -> Graph:
+    """Return the Graph with its groups as single equations, for this processor or another target."""
+    target = target or PROCESSOR
+    candidates = [e for e in graph.equations if target.is_candidate(e) or e.primitive.name in REDUCTIONS]
+    return Fusion(graph, target).run() if target.pays(candidates) else graph
 
 
 def gather_groups(graph: Graph, least: int = 2) -> Graph:
@@ -54,7 +73,7 @@ def gather_groups(graph: Graph, least: int = 2) -> Graph:
         elementwise = [e for e in group if e.primitive.name not in REDUCTIONS]
         return max((v.aval.size for e in elementwise for v in (*e.inputs, *e.outputs)), default=0) >= least
 
-    return Fusion(graph, pays).run()
+    return Fusion(graph, PROCESSOR._replace(pays=pays)).run()
 
 
 def relax(graph: Graph) -> Graph:
@@ -116,11 +135,10 @@ class Kind(NamedTuple):
 
 class Fusion:
     """A Graph on its way to another. `open` are the groups that may still grow, by their kind; `waiting` the equations
-    that need one of them, in their order; `blockers` tells for a variable which groups it is made in or waits for.
-    `pays` says of the equations of a group whether they become one."""
+    that need one of them, in their order; `blockers` tells for a variable which groups it is made in or waits for."""
 
-    def __init__(self, graph: Graph, pays: Callable[[Sequence[Equation]], bool] | None = None):
-        self.graph, self.pays = graph, pays or is_worth_fusing
+    def __init__(self, graph: Graph, target: Target):
+        self.graph, self.target = graph, target
         self.equations: list[Equation] = []
         self.open: dict[Kind, list[Equation]] = {}
         self.waiting: list[Equation] = []
@@ -165,22 +183,21 @@ class Fusion:
         """Return the kind of group into which an equation fits, or None where it fits into none."""
         rows = next((self.numbers[v] for v in sources(e) if v in self.numbers), None)
         if rows is not None and len(e.outputs) == 1 and e.outputs[0].aval.size < prod(rows.shape):
-            known = e.primitive.name in MOVES or (is_candidate(e) and is_native(e))
+            known = e.primitive.name in MOVES or (self.target.is_candidate(e) and self.target.is_native(e))
             return rows if known else None
-        if is_candidate(e):
-            native = is_native(e)
-            return Kind(e.outputs[0].aval.shape, native) if native or suits_tiles(e) else None
+        if self.target.is_candidate(e):
+            native = self.target.is_native(e)
+            return Kind(e.outputs[0].aval.shape, native) if native or self.target.suits_tiles(e) else None
         if e.primitive.name not in REDUCTIONS or not admits_reduction(e):
             return None
         kind = self.member.get(e.inputs[0])
         size = e.inputs[0].aval.size
         if (
-            kind is None and size > 1 and engine.mode() != "never"
+            kind is None and size > 1 and self.target.makes_code()
         ):  # what follows may read rows, or reduce as well
             kind = Kind(e.inputs[0].aval.shape, True)
-        return (
-            kind if kind is not None and kind.shape == e.inputs[0].aval.shape and fits_in(e, kind) else None
-        )
+        fits = kind is not None and kind.shape == e.inputs[0].aval.shape and self.target.fits_in(e, kind)
+        return kind if fits else None
 
     def keeps_rules(self, e: Equation, kind: Kind) -> bool:
         """Whether the group of a kind can be carried out with one more equation: if somebody in it reads what others
@@ -237,7 +254,7 @@ class Fusion:
 
     def settle(self, group: Sequence[Equation], native: bool) -> Sequence[Equation]:
         """Return a group as one equation, or its equations as they are where that is better."""
-        if not self.pays(group):
+        if not self.target.pays(group):
             return group
         inside = Counter(v for e in group for v in sources(e))
         made = dict.fromkeys(e.outputs[0] for e in group)
@@ -279,6 +296,11 @@ def reduces_columns(e: Equation) -> bool:
     return (
         e.primitive.name in REDUCTIONS and not row_axes(e) and e.outputs[0].aval.size <= NARROW < prod(shape)
     )
+
+
+PROCESSOR = Target(
+    is_candidate, is_native, lambda: engine.mode() != "never", suits_tiles, fits_in, is_worth_fusing
+)
 
 
 def components(group: Sequence[Equation]) -> list[list[Equation]]:

@@ -14,7 +14,7 @@ from ..numpy import linalg
 from ..ops.indexing import ARRAY
 from ..transforms.arguments import leaf_path
 from ..transforms.derived_function import derive
-from ..transforms.jacobian import hessian
+from ..transforms.jacobian import hessian, put_beside
 from ..transforms.vmap import vmap
 from .gradients import FactoredGradients, Gradients, OneHot, contract
 from .problem import Problem
@@ -177,7 +177,9 @@ def kronecker_factors(gradients: Gradients) -> KroneckerFactors:
         rows = gradients.take(0, gradients.count)
         rows = ops.reshape(rows, shape=(gradients.count, int(np.prod(gradients.shape))))
         outputs = contract(rows, rows, "ni,nj->ij")
-        return KroneckerFactors(np.ones((1, 1), outputs.dtype), scale(outputs, 1 / count))
+        return KroneckerFactors(
+            put_beside(np.ones((1, 1), outputs.dtype), outputs), scale(outputs, 1 / count)
+        )
     (part, *others) = gradients.parts
     if others:
         raise UnsupportedError("per_sample.kfac: a parameter is looked up as a table and multiplied as well")
@@ -186,7 +188,7 @@ def kronecker_factors(gradients: Gradients) -> KroneckerFactors:
     outputs = scale(contract(part.right, part.right, "nbpi,nbpj->bij"), 1 / count)
     if isinstance(part.left, OneHot):
         places = ops.reshape(part.left.places, shape=(gradients.count * positions,))
-        ones = np.full(gradients.count * positions, share, outputs.dtype)
+        ones = put_beside(np.full(gradients.count * positions, share, outputs.dtype), outputs)
         inputs = ops.scatter_add(ones, places, index=(ARRAY,), shape=(part.left.size,))
     else:
         inputs = scale(contract(part.left, part.left, "nbpi,nbpj->bij"), share)

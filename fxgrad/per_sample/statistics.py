@@ -19,6 +19,7 @@ from ..core.interpreter import api_boundary
 from ..core.surface import release_all
 from ..transforms.arguments import admit, admit_tangents
 from ..transforms.derived_function import derive
+from ..transforms.jacobian import put_beside
 from .gradients import Gradients, square, take_rows
 from .problem import Problem
 
@@ -268,8 +269,10 @@ def mean_weights(problem: Problem) -> Any:
 
 
 def even_weights(problem: Problem, weight: float = 1.0) -> Any:
-    """Return one weight for all examples."""
-    return np.full(problem.size, weight).astype(problem.graph.out_avals[0].dtype)
+    """Return one weight for all examples, where these are."""
+    weights = np.full(problem.size, weight).astype(problem.graph.out_avals[0].dtype)
+    mapped = [x for x, m in zip([*problem.params, *problem.examples], problem.is_mapped) if m]
+    return put_beside(weights, mapped[0])
 
 
 def variance(

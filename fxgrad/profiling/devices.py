@@ -1,36 +1,49 @@
-"""Clocks of the devices on which arrays are: CUDA's events, by CuPy."""
+"""Clocks of the devices on which arrays are, CUDA's events by CuPy, and whose arrays these are."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 class CudaClock:
-    """The time between two events in the stream in use."""
+    """The time between two events in the stream in use on a device."""
 
-    __slots__ = ("begin", "end")
+    __slots__ = ("begin", "cuda", "device", "end")
 
-    def __init__(self, cuda: Any):
-        self.begin, self.end = cuda.Event(), cuda.Event()
-        self.begin.record()
+    def __init__(self, cuda: Any, device: Any):
+        self.cuda, self.device = cuda, device
+        with device:
+            self.begin, self.end = cuda.Event(), cuda.Event()
+            self.begin.record()
 
     def stop(self) -> None:
         """Set the second event."""
-        self.end.record()
+        with self.device:
+            self.end.record()
 
     def elapsed(self) -> int:
         """Wait for the device, and return the nanoseconds between the events."""
         self.end.synchronize()
-        return int(sys.modules["cupy"].cuda.get_elapsed_time(self.begin, self.end) * 1e6)
+        return int(self.cuda.get_elapsed_time(self.begin, self.end) * 1e6)
 
 
 def device_clock(operands: Sequence[Any]) -> CudaClock | None:
     """Start a clock if some operand is an array of CuPy's."""
     cupy = sys.modules.get("cupy")
-    if cupy is None or not any(isinstance(x, cupy.ndarray) for x in operands):
+    if cupy is None:
         return None
-    return CudaClock(cupy.cuda)
+    arrays = (getattr(x, "value", x) for x in operands)  # of objects that have one
+    device = next((x.device for x in arrays if isinstance(x, cupy.ndarray)), None)
+    return None if device is None else CudaClock(cupy.cuda, device)
+
+
+def array_types() -> tuple[type, ...]:
+    """The types of arrays whose memory is counted: NumPy's, and CuPy's where that is in use."""
+    cupy = sys.modules.get("cupy")
+    return (np.ndarray,) if cupy is None else (np.ndarray, cupy.ndarray)

@@ -25,7 +25,8 @@ class profile:
     It sees operations on plain and traced values, functions of `fxgrad.numpy`, the forward and backward steps of
     transforms, every equation of code that `jit` compiled, with the user's line, and operations on the Tensors of
     `fxgrad.compat`. What runs is what runs otherwise: code stays compiled, results and errors are the same. NumPy's
-    own functions on plain arrays are not seen: write `fnp.log` for `np.log`.
+    own functions on plain arrays are not seen: write `fnp.log` for `np.log`. Where arrays are CuPy's, the
+    device is timed as well, by events in the stream in use.
 
     It belongs to the context in which it was entered, as transforms do: async tasks started inside are measured; a
     thread started inside is if it runs in `contextvars.copy_context()`. Profiles may be nested, and used with
@@ -48,7 +49,7 @@ class profile:
         self.make_recording = partial(
             Recording, shapes=shapes or flops, lines=lines, memory=memory, flops=flops
         )
-        self.memory, self.recording = memory, self.make_recording()
+        self.recording = self.make_recording()
 
     def __enter__(self) -> profile:
         self.recording = self.make_recording(clock=device_clock if "cupy" in sys.modules else None)
@@ -76,14 +77,27 @@ class profile:
         """The operations as a table, those that take the most time first.
 
         Args:
-            sort_by: "self" (the time without that of inner operations), "total", "calls", "flops" or "memory".
+            sort_by: "self" (the time without that of inner operations), "total", "calls", "flops", "memory" or
+                "device" (the time of the device, where arrays are on one).
             limit: the number of rows.
             by_line: keep apart what stands on different lines of the program.
 
         Raises:
             StructureError: `sort_by` is none of these.
         """
-        return format_rows(summarize(self.events, by_line), sort_by, limit, self.memory)
+        return format_rows(summarize(self.events, by_line), sort_by, limit, self.peak_memory)
+
+    @property
+    def peak_memory(self) -> int | None:
+        """The most bytes that results of operations took at a time; None without `memory=True`.
+
+        >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+        >>> with fx.profile(memory=True) as p:
+        ...     y = fnp.sin(np.ones(1000))
+        >>> p.peak_memory
+        8000
+        """
+        return None if self.recording.memory is None else self.recording.memory.peak()
 
     def picture(self) -> FlameGraph:
         """A flame graph, which notebooks show: each operation is a bar as wide as its time, inside that which called

@@ -41,12 +41,13 @@ class Event:
     number          by which a forward step and its backward step belong together, or None
     flops           floating-point operations, where they are known
     allocated       bytes that were allocated less those that were freed, in this step itself
+    device_allocated  the same of a device's memory
     device_time     nanoseconds of the device, where it is timed
     note            what `Recording.take_note` says
     """
 
     # Defaults of the class, so that an Event is made with no more than it has.
-    end = flops = allocated = device_time = 0
+    end = flops = allocated = device_allocated = device_time = 0
     operands: Sequence[Any] = ()
     site: Site | None = None
     stack: Sequence[Site] = ()

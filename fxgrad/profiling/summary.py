@@ -20,13 +20,14 @@ COLUMNS = {
     "calls": "calls",
     "flops": "flops",
     "memory": "allocated",
+    "device": "device_time",
 }
 
 
 @dataclass
 class Row:
     """Events of one name, and one line of the program where these are kept apart: times are in nanoseconds, and those
-    of inner Events of the same Row count once."""
+    of inner Events of the same Row count once. The device's is without that of inner Events."""
 
     name: str
     line: str = ""
@@ -35,6 +36,7 @@ class Row:
     total_time: int = 0
     flops: int = 0
     allocated: int = 0
+    device_time: int = 0
 
 
 def summarize(events: Sequence[Event], by_line: bool) -> list[Row]:
@@ -48,7 +50,8 @@ def summarize(events: Sequence[Event], by_line: bool) -> list[Row]:
         row.calls += 1
         row.own_time += event.duration - sum(e.duration for e in inside.get(event, ()))
         row.flops += event.flops
-        row.allocated += event.allocated
+        row.allocated += event.allocated + event.device_allocated
+        row.device_time += event.device_time - sum(e.device_time for e in inside.get(event, ()))
         if not is_inside_alike(event, by_line):
             row.total_time += event.duration
     return list(rows.values())
@@ -80,19 +83,32 @@ def format_count(count: int) -> str:
     return str(count) if count else ""
 
 
-def format_rows(rows: Sequence[Row], sort_by: str, limit: int, memory: bool) -> str:
-    """Format rows as a table."""
+def format_rows(rows: Sequence[Row], sort_by: str, limit: int, peak: int | None) -> str:
+    """Format rows as a table: with a column of the device where one was timed, and one of memory where the most bytes
+    that were in use are given."""
     if sort_by not in COLUMNS:
         raise StructureError(f"profile: no column {sort_by!r}", hint=", ".join(map(repr, COLUMNS)))
-    total = sum(row.own_time for row in rows)
+    total, device = sum(row.own_time for row in rows), sum(row.device_time for row in rows)
+    timed, memory = device > 0, peak is not None
     shown = sorted(rows, key=lambda row: -getattr(row, COLUMNS[sort_by]))[:limit]
-    head = ["self", "", "total", "calls", "FLOPs", *["memory"] * memory, "operation", "line"]
+    head = [
+        "self",
+        "",
+        "total",
+        "calls",
+        *["device"] * timed,
+        "FLOPs",
+        *["memory"] * memory,
+        "operation",
+        "line",
+    ]
     cells = [
         [
             format_time(r.own_time),
             f"{100 * r.own_time / total:.0f} %" if total else "",
             format_time(r.total_time),
             str(r.calls),
+            *[format_time(r.device_time)] * timed,
             format_count(r.flops),
             *[format_count(r.allocated)] * memory,
             r.name,
@@ -109,4 +125,7 @@ def format_rows(rows: Sequence[Row], sort_by: str, limit: int, memory: bool) -> 
         for row in (head, *cells)
     ]
     more = f"… and {len(rows) - limit} more\n" if len(rows) > limit else ""
-    return "\n".join(lines) + f"\n{more}{format_time(total)} in {sum(r.calls for r in rows)} operations"
+    end = f"{format_time(total)} in {sum(r.calls for r in rows)} operations"
+    end += f", {format_time(device)} of the device" if timed else ""
+    end += f", {format_count(peak) or 0} bytes at most" if peak is not None else ""
+    return "\n".join(lines) + f"\n{more}{end}"

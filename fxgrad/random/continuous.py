@@ -238,7 +238,8 @@ def wald(key: Key, mean: ArrayLike, shape: Shape = None, dtype: DType = None) ->
 
 def positive_or_nan(value: Any) -> Any:
     """Return a parameter that must be positive: NaN where it is not."""
-    return ops.where(ops.greater(value, 0), value, math.nan)
+    found = ops.where(ops.greater(value, 0), value, math.nan)
+    return found[()] if type(found) is np.ndarray else found  # a number, which meets arrays of any library
 
 
 __all__ = [

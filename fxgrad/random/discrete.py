@@ -77,12 +77,12 @@ def randint(key: Key, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype:
     shape = common_shape(as_shape(shape, "randint"), "randint", aval_of(low).shape, aval_of(high).shape)
     low = ops.convert(low, dtype=UINT64)
     # Modulo 2⁶⁴, where differences and sums of either sign come out right; 0 stands for 2⁶⁴ itself.
-    span = ops.convert(high, dtype=UINT64) - low + ops.convert(beyond, dtype=UINT64)
+    span = ops.add(ops.subtract(ops.convert(high, dtype=UINT64), low), ops.convert(beyond, dtype=UINT64))
     random = random_words(check_one_key(key, "randint"), shape)
     offset = ops.where(ops.equal(span, np.uint64(0)), random, ops.multiply_high(random, span))
     empty = ops.logical_not(ops.logical_or(beyond, ops.greater(high, clip_bound(minval, limits)[0])))
     offset = ops.where(empty, np.uint64(0), offset)
-    return broadcast_if_needed(ops.convert(low + offset, dtype=dtype), shape)
+    return broadcast_if_needed(ops.convert(ops.add(low, offset), dtype=dtype), shape)
 
 
 def clip_bound(value: Any, limits: Any) -> tuple[Any, Any]:

@@ -15,9 +15,11 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import aval_of, kind_of
+from ..core.devices import CPU, DEFAULT_DEVICE
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
 from ..core.typing import Array, DType, Key, Shape
+from ..numpy.placement import device_put
 from ..ops.random import DRAW, SPLIT
 
 UINT64 = np.dtype(np.uint64)
@@ -65,7 +67,7 @@ def key(seed: Any) -> Key:
         seed: an integer from −2⁶³ to 2⁶⁴ − 1; different ones give different keys.
 
     Returns:
-        The key, a uint64.
+        The key, a uint64, on the default device. What is drawn with it is where it is, and the same numbers everywhere.
 
     Raises:
         DTypeError: the seed is no integer.
@@ -79,7 +81,8 @@ def key(seed: Any) -> Key:
     if type(value) is int:
         if not -(2**63) <= value < 2**64:
             raise ShapeError(f"key: the seed {value} does not fit into 64 bits")
-        return np.uint64(value % 2**64)
+        found = np.uint64(value % 2**64)
+        return found if DEFAULT_DEVICE.get() is CPU else device_put(found)
     aval = aval_of(value)
     if kind_of(aval.dtype) not in "iu":
         raise DTypeError(f"key: a seed is an integer, not {aval!r}")

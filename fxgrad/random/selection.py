@@ -68,7 +68,7 @@ def categorical(
     if count == 0 and math.prod(shape):
         raise ShapeError("categorical: there are no categories to draw from")
     if replace:
-        scores = gumbel(key, (*shape, count)) + logits
+        scores = ops.add(gumbel(key, (*shape, count)), logits)
         return ops.argmax(scores, axis=len(shape))
     draws = shape[: len(shape) - len(batch)]
     if shape[len(draws) :] != tuple(batch) or math.prod(draws) > count:

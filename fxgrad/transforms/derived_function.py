@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial, update_wrapper
+from importlib import import_module
 from inspect import unwrap
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Self
@@ -55,6 +56,15 @@ def derive(
     update_wrapper(function, fun, updated=())
     function.transform, function.fun, function.options = transform, fun, options
     return function
+
+
+def load_methods() -> None:
+    """Load what makes traced values behave like arrays in the user's code: operators, methods, NumPy's protocols.
+
+    It stands above the transforms and is loaded when one is first used, in whatever process that is.
+    """
+    for module in ("ops.operators", "numpy.methods", "numpy.protocol"):
+        import_module(f"fxgrad.{module}")
 
 
 def describe_function(fun: Any) -> str:

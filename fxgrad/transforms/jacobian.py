@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree
-from ..core.arrays import namespace_of
+from ..core.arrays import dtype_in, has_devices, namespace_of, use_device_of
 from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.errors import ConcretizationError, DTypeError, FxgradError, StructureError
 from ..core.interpreter import api_boundary, concretize
@@ -251,29 +252,37 @@ def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holom
 
 def standard_basis(values: Sequence[Any]) -> list[Any]:
     """Return the standard basis of the space of these values: arrays with a leading axis over all entries, of
-    the libraries of the values."""
-    vectors = unit_vectors([aval_of(v) for v in values])
-    return [array_library(value).asarray(vector) for value, vector in zip(values, vectors)]
+    the libraries of the values, on their devices."""
+    return unit_vectors([aval_of(v) for v in values], [known_array(v) for v in values])
 
 
-def unit_vectors(avals: Sequence[Aval]) -> list[np.ndarray]:
+def unit_vectors(avals: Sequence[Aval], beside: Sequence[Any] | None = None) -> list[Any]:
     """Return the standard basis of the space of values of these shapes: for each of them an array with a leading axis
-    over all entries."""
+    over all entries, where the arrays `beside` are."""
     total, start, vectors = sum([a.size for a in avals]), 0, []
-    for aval in avals:
-        vector = np.zeros((total, aval.size), aval.dtype)
-        vector[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-        vectors.append(vector.reshape(total, *aval.shape))
+    for aval, array in zip(avals, beside or [None] * len(avals)):
+        xp = namespace_of(array) or np
+        with use_device_of([array], "a basis") if has_devices(xp) else nullcontext():
+            rows = xp.eye(total, aval.size, k=-start, dtype=dtype_in(xp, aval.dtype))
+            vectors.append(xp.reshape(rows, (total, *aval.shape)))
         start += aval.size
     return vectors
 
 
-def array_library(value: Any) -> Any:
-    """Return the array namespace of a value below all levels, NumPy where it is not known."""
+def known_array(value: Any) -> Any:
+    """Return a value below all levels, or None where it is not known."""
     try:
-        return namespace_of(concretize(value, "jacobian"))
+        return concretize(value, "jacobian")
     except ConcretizationError:
-        return np
+        return None
+
+
+def put_beside(vector: np.ndarray, value: Any) -> Any:
+    """Return an array in the library of a value and on its device, as far as these are known."""
+    array = known_array(value)
+    xp = namespace_of(array) or np
+    with use_device_of([array], "a basis") if has_devices(xp) else nullcontext():
+        return xp.asarray(vector)
 
 
 def split_leading(array: Any, avals: Sequence[Aval]) -> list[Any]:

@@ -13,6 +13,7 @@ from ..core import pytree, source_info
 from ..core.arrays import cuda_library, namespace_of
 from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ..core.cache import Cache
+from ..core.devices import CPU, DEFAULT_DEVICE
 from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Tracer, api_boundary, is_plain, leave_library, named_axes
@@ -26,7 +27,8 @@ from ..kernels.codegen.source import compile_graph, failing_equation
 from ..passes import optimize
 from ..passes.fusion import fuse, relax
 from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
-from .derived_function import describe_function, pickled_form
+from .copies import copy_level
+from .derived_function import describe_function, load_methods, pickled_form
 from .flat_function import FlatFunction
 from .guard import make_guard
 from .shape_struct import ShapeDtypeStruct, lacks_data
@@ -166,6 +168,10 @@ class jit(Generic[P, R]):
         fastmath: let machine code add in any order, and round a product and a sum once instead of twice, where
             elementwise operations on large arrays are compiled to it (`fxgrad[native]`). Otherwise arithmetic is
             IEEE's, step by step, and results are those of NumPy's functions to rounding.
+        cuda_graph: for arrays on a GPU, capture what a call launches into a CUDA graph, and launch that from the third
+            call with arguments of these shapes on: where many small kernels follow one another, launching them takes
+            most of the time. Arguments have to be arrays, and the host must not need to know values
+            (`fx.lax.while_loop`). Arrays on the processor are computed with as otherwise.
         donate_argnums, donate_argnames, keep_unused, inline, device, backend: for programs written for JAX. Nothing
             depends on them: arguments are never overwritten, and arrays are computed with where they are.
 
@@ -197,6 +203,7 @@ class jit(Generic[P, R]):
         static_argnums: int | Sequence[int] | None = None,
         static_argnames: str | Sequence[str] | None = None,
         fastmath: bool = False,
+        cuda_graph: bool = False,
         donate_argnums: int | Sequence[int] | None = None,
         donate_argnames: str | Sequence[str] | None = None,
         keep_unused: bool = False,
@@ -211,11 +218,13 @@ class jit(Generic[P, R]):
                 f"jit takes a function that returns its result, {function_name(fun)} yields it",
                 hint="return a list",
             )
-        self.fun, self.fastmath = fun, fastmath
+        load_methods()  # a function that was pickled finds jit here, not in the package
+        self.fun, self.fastmath, self.cuda_graph = fun, fastmath, cuda_graph
         self.options = {
             "static_argnums": static_argnums,
             "static_argnames": static_argnames,
             "fastmath": fastmath,
+            "cuda_graph": cuda_graph,
         }
         self.names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames or ())
         self.static = as_argnums(static_argnums)
@@ -252,9 +261,11 @@ class jit(Generic[P, R]):
         try:
             if outer.observer is not None:
                 return self.call_observed(outer.observer, args, kwargs)
-            entry = self.last
+            entry = self.last if DEFAULT_DEVICE.get() is CPU else None
             leaves = None if entry is None else entry.guard(args, kwargs)
             if entry is None or leaves is None:
+                if copy_level() is not None:  # which follows values: a derivative inside asks it
+                    return self.fun(*args, **kwargs)
                 leaves, entry = self.lookup(args, kwargs, source_info.user_frame)
                 if entry.plain is None or not is_plain(leaves):
                     return pytree.unflatten(entry.structure, release_all(entry.code_for(leaves)(*leaves)))
@@ -305,6 +316,8 @@ class jit(Generic[P, R]):
             tuple([argument_key(leaves, i, structure) for i in range(len(leaves))]),
             *[(place, key_of(value)) for place, value in fixed],
         )
+        if DEFAULT_DEVICE.get() is not CPU:  # on which the Graph has what the function makes
+            key = (*key, DEFAULT_DEVICE.get())
         try:
             entry = self.cache.get(key)
         except TypeError:
@@ -342,7 +355,8 @@ class jit(Generic[P, R]):
         name = function_name(self.fun)
 
         def run() -> CompiledGraph:
-            return CompiledGraph(*stage_call(fun, args, kwargs, "jit", name, site()), self.fastmath)
+            staged = stage_call(fun, args, kwargs, "jit", name, site())
+            return CompiledGraph(*staged, self.fastmath, self.cuda_graph)
 
         observer = CURRENT.get().observer
         return run() if observer is None else observer.observe("jit", f"staging of {name}", (), run)
@@ -392,11 +406,11 @@ class CompiledGraph:
     """
 
     __slots__ = (
-        *("fastmath", "graph", "grouped_code", "guard", "optimized", "plain", "results_may_share"),
-        *("structure", "traced_code"),
+        *("captured_code", "cuda_graph", "fastmath", "graph", "grouped_code", "guard", "optimized", "plain"),
+        *("results_may_share", "structure", "traced_code"),
     )
 
-    def __init__(self, graph: Graph, structure: Any, fastmath: bool = False):
+    def __init__(self, graph: Graph, structure: Any, fastmath: bool = False, cuda_graph: bool = False):
         self.graph, self.structure = graph, structure
         self.guard: Any = None
         self.plain: Any
@@ -407,7 +421,8 @@ class CompiledGraph:
         self.plain = compile_graph(self.optimized, True) if only_numpy else None
         self.traced_code: Any = None
         self.grouped_code: Any = None
-        self.fastmath = fastmath
+        self.captured_code: Any = None
+        self.fastmath, self.cuda_graph = fastmath, cuda_graph
         fresh = {v for e in self.optimized.equations if makes_memory(e) for v in e.outputs}
         outputs = self.optimized.outputs
         self.results_may_share = len({*outputs}) < len(outputs) or not fresh.issuperset(outputs)
@@ -419,19 +434,30 @@ class CompiledGraph:
             self.traced_code = compile_graph(self.graph, False)
         return self.traced_code
 
-    def code_for(self, leaves: Sequence[Any]) -> Any:
-        """The code for values that are no plain ones. For arrays on a GPU groups of operations are kernels in it."""
-        if cuda_library(leaves) is None:
+    def code_for(self, leaves: Sequence[Any], captured: bool = True) -> Any:
+        """The code for values that are no plain ones. For arrays on a GPU groups of operations are kernels in it, and
+        with `cuda_graph` it is a CUDA graph, unless it is not to be `captured`."""
+        library = cuda_library(leaves)
+        if library is None:
             return self.traced
         if self.grouped_code is None:
-            fused = fuse(self.graph)
+            from ..passes.cuda import CUDA  # for whoever has a GPU
+
+            fused = fuse(self.graph, CUDA)
             self.grouped_code = compile_graph(relax(fused) if self.fastmath else fused, False)
-        return self.grouped_code
+        if not (self.cuda_graph and captured):
+            return self.grouped_code
+        if self.captured_code is None:
+            from ..kernels.cuda.capture import CapturedFunction
+
+            self.captured_code = CapturedFunction(self.grouped_code, library)
+        return self.captured_code
 
     def run(self, leaves: Sequence[Any], observe: Callable[[Any], Any] = lambda code: code) -> Any:
         """Return the result for flat arguments of this kind, of code that `observe` makes of the code for NumPy."""
         if self.plain is None or not is_plain(leaves):
-            return pytree.unflatten(self.structure, release_all(self.code_for(leaves)(*leaves)))
+            code = self.code_for(leaves, captured=False)  # whose steps can be seen
+            return pytree.unflatten(self.structure, release_all(code(*leaves)))
         code = observe(self.plain)
         try:
             results = code(*leaves)

@@ -25,7 +25,7 @@ from ..core.surface import release
 from ..ops.masked import Masked, add_cotangents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 LARGE = 100_000  # entries of an array from which on elementwise work is deferred (see `deferral`)
@@ -175,6 +175,52 @@ class Tap(PullbackRule):
 
 
 TAP = Tap()
+
+
+class Completion(PullbackRule):
+    """The rule of a leaf whose cotangent is handed over as soon as it is complete."""
+
+    def __init__(self, index: int, hand_over: Callable[[int, Any], None]):
+        self.index, self.hand_over = index, hand_over
+
+    def pull(self, ct: Any) -> tuple[()]:
+        """Hand the cotangent over; there is nothing further back."""
+        self.hand_over(self.index, ct)
+        return ()
+
+
+def watch_leaves(
+    result: list | None, leaves: Sequence[list | None], hand_over: Callable[[int, Any], None]
+) -> None:
+    """Have `hand_over(index, cotangent)` called for each leaf during the next `backward` from `result`, as soon as its
+    cotangent is complete; it is then no result of `backward`.
+
+    Leaves are made before everything else, and the walk would come to them last. Nothing is to be added to a cotangent
+    after the first operation that uses its leaf: the leaf takes its place right behind that.
+    """
+    first_uses: dict[int, int] = {}  # of leaves by their ids
+    seen: set[int] = set()
+    todo = [] if result is None else [result]
+    while todo:
+        node = todo.pop()
+        order: int = node[0]
+        if order in seen or node[4] is None:
+            continue
+        seen.add(order)
+        for parent in node[3]:
+            if parent is None:
+                continue
+            if parent[4] is None:
+                use = first_uses.get(id(parent), order)
+                first_uses[id(parent)] = max(order, use)
+            else:
+                todo.append(parent)
+    for index, leaf in enumerate(leaves):
+        if leaf is not None:
+            use = first_uses.get(id(leaf))
+            if use is not None:
+                leaf[0] = use + (index + 1) / (len(leaves) + 1)  # between two operations, and no other leaf's
+            leaf[2:] = (), (), Completion(index, hand_over)
 
 
 def accumulate_cotangent(a: Any, b: Any) -> Any:

@@ -19,6 +19,7 @@ from ..core.errors import ConcretizationError, ShapeError, StructureError
 from ..core.key import key_of
 from .coloring import UNCOLORED, Coloring, color
 from .flat_function import FlatFunction
+from .jacobian import put_beside
 from .jit import eval_shape
 from .jvp import linearize
 from .linear_map import map_rows
@@ -83,17 +84,16 @@ class SparseBlocks:
         check: Callable[[Sequence[Any], bool, str], None],
     ) -> tuple:
         leaves, structure = pytree.flatten(chosen)
-        avals = [aval_of(v) for v in leaves]
         recipe = self.find_recipe(fun, structure, leaves, has_aux, holomorphic)
         coloring, products = recipe.coloring, []
         if coloring.column_products or not coloring.row_products:
             out, push, *aux = linearize(fun, *chosen, has_aux=has_aux)
             results, out_structure = self.admit_results(out, holomorphic, "fwd", check)
-            products += multiply_columns(push, coloring, structure, avals, results, chunks)
+            products += multiply_columns(push, coloring, structure, leaves, results, chunks)
         if coloring.row_products:
             out, pull, *aux = vjp(fun, *chosen, has_aux=has_aux)
             results, out_structure = self.admit_results(out, holomorphic, "rev", check)
-            products += multiply_rows(pull, coloring, out_structure, avals, results, chunks)
+            products += multiply_rows(pull, coloring, out_structure, leaves, results, chunks)
         entries = products[0] if len(products) == 1 else concatenate(products)
         blocks = [[take_block(entries, block, r) for block in row] for row, r in zip(recipe.blocks, results)]
         return blocks, out_structure, aux[0] if has_aux else None
@@ -163,13 +163,14 @@ def shapes_of(fun: Callable[..., Sequence[Any]], values: Sequence[Any]) -> list[
 
 
 def multiply_columns(
-    push: Any, coloring: Coloring, structure: Any, avals: Sequence[Aval], results: Sequence[Aval], chunks: Any
+    push: Any, coloring: Coloring, structure: Any, leaves: Sequence[Any], results: Sequence[Aval], chunks: Any
 ) -> list[Any]:
     """Return the products with the columns of each color, flat, for each leaf of the result."""
     count = coloring.column_products
     if not count:
         return []
-    seeds = seed_vectors(coloring.column_colors, count, avals)
+    seeds = seed_vectors(coloring.column_colors, count, [aval_of(v) for v in leaves])
+    seeds = [put_beside(seed, v) for seed, v in zip(seeds, leaves)]
     found = map_rows(push.graph, seeds) if not any(chunks) else None
     if found is None:
 
@@ -184,17 +185,17 @@ def multiply_columns(
 
 
 def multiply_rows(
-    pull: Any, coloring: Coloring, structure: Any, avals: Sequence[Aval], results: Sequence[Aval], chunks: Any
+    pull: Any, coloring: Coloring, structure: Any, leaves: Sequence[Any], results: Sequence[Aval], chunks: Any
 ) -> list[Any]:
     """Return the products with the rows of each color, flat, for each leaf of the arguments."""
     count = coloring.row_products
-    seeds = seed_vectors(coloring.row_colors, count, results)
+    seeds = [put_beside(s, leaves[0]) for s in seed_vectors(coloring.row_colors, count, results)]
 
     def product(*cts: Any) -> list[Any]:
         return pytree.leaves(pull(pytree.unflatten(structure, cts)))
 
     found = vmap(product, **chunks._asdict())(*seeds)
-    return [ops.reshape(p, shape=(count * a.size,)) for p, a in zip(found, avals)]
+    return [ops.reshape(p, shape=(count * aval_of(v).size,)) for p, v in zip(found, leaves)]
 
 
 def seed_vectors(colors: np.ndarray, count: int, avals: Sequence[Aval]) -> list[np.ndarray]:

@@ -18,7 +18,7 @@ from ..ops.random import DRAW
 from .arguments import LeafName, admit, path_at_positions, restrict_arguments, unshare_results, zero_tangent
 from .derived_function import derive
 from .flat_function import FlatFunction
-from .jacobian import Chunks, array_library, check_results
+from .jacobian import Chunks, check_results, put_beside
 from .jvp import linearize
 from .laplacian import push_laplacian
 from .vjp import grad
@@ -252,7 +252,7 @@ def unit_directions(leaves: Sequence[Any], start: int, stop: int) -> list[Any]:
         rows = np.zeros((stop - start, aval.size), aval.dtype)
         here = np.arange(max(start, first), min(stop, first + aval.size))
         rows[here - start, here - first] = 1
-        found.append(array_library(leaf).asarray(rows.reshape(stop - start, *aval.shape)))
+        found.append(put_beside(rows.reshape(stop - start, *aval.shape), leaf))
         first += aval.size
     return found
 

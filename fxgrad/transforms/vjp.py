@@ -40,6 +40,7 @@ from .arguments import (
     path_in_arguments,
     zero_tangent,
 )
+from .copies import copy_level, spread_copies, unite_value
 from .derived_function import derive
 from .flat_function import FlatFunction, split_aux, strip_tracers
 from .linear_function import LinearFunction
@@ -127,11 +128,15 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     inputs = [interpreter.new(v) for v in values]
     aux = None
     with opened(interpreter):
-        result = fun(*pytree.unflatten(structure, inputs))
+        level = copy_level()
+        arguments = inputs if level is None else [spread_copies(t, level) for t in inputs]
+        result = fun(*pytree.unflatten(structure, arguments))
         if has_aux:
             result, aux = split_aux(result, "vjp")
         results, out_structure = pytree.flatten(result)
         results = [as_value(r) if holds_objects(r) else r for r in results]
+        if level is not None:
+            results = [unite_value(r, level) for r in results]
     pairs = [primal_and_node(interpreter, r) for r in results]
     interpreter.snapshots.clear()
     ys = [admit_or_float0(y, "vjp: a result") for y, _ in pairs]
@@ -261,8 +266,12 @@ def differentiator(
     allow_int: bool,
     name: str,
     check: bool,
+    pull: Callable[..., tuple[Any, list[Any]]] | None = None,
 ) -> Callable[..., tuple]:
-    """Return a function (args, kwargs) → (value, gradients, aux), which `grad` and `value_and_grad` share."""
+    """Return a function (args, kwargs) → (value, gradients, aux), which `grad` and `value_and_grad` share.
+
+    `pull(value, node, seed, inputs)` replaces the way back, and returns the value and the gradients.
+    """
     single = isinstance(argnums, int | np.integer)
     if not callable(fun):
         raise StructureError(f"{name} takes a function, not a {type(fun).__name__}")
@@ -296,18 +305,26 @@ def differentiator(
         traced_args = list(args)
         token = CURRENT.set(Context(interpreter, interpreter.outer.observer))
         try:
-            traced = structure.unflatten(inputs)
+            level = None if interpreter.outer.interpreter.outer is None else copy_level()
+            traced = structure.unflatten(
+                inputs if level is None else [spread_copies(t, level) for t in inputs]
+            )
             for place, t in zip(chosen, (traced,) if single else traced):
                 traced_args[place] = t
             result = fun(*traced_args, **kwargs)
+            result, aux = split_aux(result, name) if has_aux else (result, None)
+            if level is not None:
+                result = unite_value(result, level)
         finally:
             CURRENT.reset(token)
-        result, aux = split_aux(result, name) if has_aux else (result, None)
         kind = type(result)
         value, node = primal_and_node(interpreter, result.__fxgrad_value__() if kind in OBJECTS else result)
         seed = ONE if type(value) is np.float64 and not holomorphic else scalar_seed(value, holomorphic, name)
         interpreter.snapshots.clear()
-        gradients = input_cotangents([node], [seed], inputs, True)
+        if pull is None:
+            gradients = input_cotangents([node], [seed], inputs, True)
+        else:
+            value, gradients = pull(value, node, seed, inputs)
         if type(value) not in PLAIN or kind in OBJECTS:
             value = make_object(kind, value) if kind in OBJECTS else release(value)
         return value, structure.unflatten(gradients), strip_tracers(aux, interpreter) if has_aux else None

@@ -72,6 +72,8 @@ class BatchInterpreter(Interpreter):
         super().__init__(site)
         self.size, self.axis_name = size, axis_name
 
+    extent = property(lambda self: self.size)
+
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
         values, is_batched, plain = [], [], self.outer.observer is None
         for a in args:

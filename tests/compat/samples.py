@@ -17,7 +17,6 @@ import scipy.special
 
 import fxgrad.compat._surface  # noqa: F401 - which declares them
 from fxgrad.compat._core.primitives import PRIMITIVES
-from fxgrad.compat._make.devices import CPU
 from fxgrad.core.primitive import REGISTRY
 from tests.sample import DOMAINS, Sample, drawn, written
 from tests.samples import SAMPLES as REGISTERED
@@ -128,7 +127,6 @@ STRIDES = [
         )
         for shape, strides, shift in [((2, 2), (4, 1), 0), ((3, 3), (2, 1), 1), ((2, 3), (0, 5), 1)]
     ),
-    made("place", ("real", (2, 3)), target=CPU, source=CPU, reference=np.copy),
     made("stack", ("real", (2, 3)), ("real", (2, 3)), axis=1, reference=lambda a, b: np.stack([a, b], 1)),
     made("stack", *[("complex", (3,))] * 3, axis=0, reference=lambda *xs: np.stack(xs)),
 ]

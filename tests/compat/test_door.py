@@ -159,9 +159,9 @@ from torch.nn.parallel import DistributedDataParallel
 class MyTracer(Tracer):
     '''Derived before anybody knows.'''
 
-def reduce(x, op=dist.ReduceOp.SUM) -> "torch.distributed.ProcessGroup": ...
+def reduce(x, options=dist.ReduceOptions.timeout) -> "torch.distributed.ProcessGroup": ...
 
-assert not isinstance(3, GraphModule) and not dist.is_available() and not dist.is_initialized()
+assert not isinstance(3, GraphModule) and dist.is_available() and not dist.is_initialized()
 def message(function, *args):
     try:
         function(*args)
@@ -175,14 +175,14 @@ message(lambda: torch.nn.Nonsense)
 message(torch._C._nn.gelu, 3)
 assert not hasattr(torch, "nonsense")
 assert not hasattr(torch._C, "_jit_set_profiling_executor") and not hasattr(torch.fx, "GraphModule")
-assert getattr(torch.fx, "Tracer", None) is None and not hasattr(dist, "all_reduce") and hasattr(dist, "is_available")
-assert not hasattr(dist.ReduceOp, "SUM") and not hasattr(fxgrad.compat.distributed, "all_reduce")
+assert getattr(torch.fx, "Tracer", None) is None and not hasattr(dist, "shrink_group") and hasattr(dist, "all_reduce")
+assert not hasattr(dist.ReduceOptions, "timeout") and not hasattr(fxgrad.compat.distributed, "rpc")
 assert torch.fx.GraphModule is GraphModule  # an annotation, say
 from torch.fx import Node  # as if nobody had asked
 message(getattr, torch._C, "_nonsense")
 from torch.distributed.fsdp.wrap import enable_wrap  # any name, at any depth
 assert torch.fx.wrap(len) is len and torch.onnx.is_in_onnx_export() is False
-assert fxgrad.compat.distributed.ReduceOp.SUM and fxgrad.compat.onnx.is_in_onnx_export() is False
+assert fxgrad.compat.distributed.ReduceOptions.timeout and fxgrad.compat.onnx.is_in_onnx_export() is False
 """
     lines = output(program).splitlines()
     assert [line.split(" ", 1)[0] for line in lines] == [

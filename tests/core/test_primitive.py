@@ -11,6 +11,7 @@ from fxgrad.compat.autograd import custom  # noqa: F401 (which declares one)
 from fxgrad.core.graph import iter_subgraphs
 from fxgrad.core.primitive import REGISTRY, HigherOrder, Primitive
 from fxgrad.ops.collective import AxisPrimitive
+from fxgrad.ops.ranks import BetweenRanks
 
 X = np.arange(1.0, 4.0)
 
@@ -58,13 +59,14 @@ def test_the_base_says_it_once(cls):
 
 
 def test_each_trait_has_one_meaning():
-    collectives = set(classes(AxisPrimitive))
+    collectives, between_ranks = set(classes(AxisPrimitive)), {BetweenRanks, *classes(BetweenRanks)}
     for cls in {type(p) for p in REGISTRY.values()} | set(classes(Primitive)) - {AxisPrimitive}:
         higher = issubclass(cls, HigherOrder)
         assert cls.bound_to_axis == (cls in collectives)
         assert cls.errors_are_users == higher
-        assert cls.kernel_shortcut == (not higher and cls not in collectives)
-        assert higher or not (cls.effectful or cls.identity_params or cls.rules_run_user_code)
+        assert cls.kernel_shortcut == (not higher and cls not in collectives | between_ranks)
+        assert higher or cls in between_ranks or not cls.effectful
+        assert higher or not (cls.identity_params or cls.rules_run_user_code)
 
 
 def test_only_bodies_show_their_traits():

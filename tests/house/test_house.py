@@ -41,7 +41,7 @@ FLOORS = [
         "custom_derivatives",
         "tree_util",
     },
-    {"optim", "custom_batching", "experimental", "per_sample"},
+    {"optim", "custom_batching", "distributed", "experimental", "per_sample"},
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
 KERNELS_MAY_IMPORT = {
@@ -55,18 +55,18 @@ FACES = {"__init__", "compat"} | PROGRAMS
 # The same for the rooms of the torch surface, which may import the whole house. Its other modules are torch's own
 # names: faces, which nothing imports but what `_surface` fills, and what has Tensors with all their methods.
 COMPAT_FLOORS = [
-    "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "sparse", "nn", "optim", "amp", "utils",
-    "testing", "cuda", "door", "serialization", "distributions",
+    "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "distributed", "sparse", "nn", "optim", "amp",
+    "utils", "testing", "cuda", "door", "serialization", "distributions",
 ]  # fmt: skip
 COMPAT_FACES = {
-    "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "distributed", "fft",
-    "functorch", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "random", "return_types",
-    "signal", "special", "storage", "types", "version",
+    "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "fft",
+    "functorch", "futures", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "random",
+    "return_types", "signal", "special", "storage", "types", "version",
 }  # fmt: skip
 
 LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}
 DEPENDENCIES = {"attrs", "ml_dtypes", "opt_einsum", "tqdm"}
-IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite", "safetensors"}
+IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite", "mpi4py", "safetensors"}
 FORBIDDEN = {"pickle", "marshal", "socket", "ssl", "urllib", "http", "requests"}
 # Classes of errors, by which users catch what a broken file raises.
 ERRORS_OF_PICKLE = {"pickle.PicklingError", "pickle.UnpicklingError"}
@@ -247,7 +247,7 @@ def test_a_module_is_what_its_name_gives():
 def test_tests_lie_in_the_rooms_of_what_they_test():
     rooms = {path.name for path in PACKAGE.iterdir()}
     folders = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
-    assert folders - rooms == {"benchmarks", "house", "parity", "samples"}
+    assert folders - rooms == {"benchmarks", "cupy_stand_in", "gpu", "house", "parity", "samples"}
 
 
 def test_every_program_of_the_benchmarks_is_listed():

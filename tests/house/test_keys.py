@@ -38,7 +38,6 @@ MAKERS = {"Cache", "cache", "lru_cache", "WeakKeyDictionary", "WeakValueDictiona
 # Every place that remembers, and under what. A new one enters here, and its programs below.
 MEMORIES = {
     "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
-    "compat/_make/devices.py": "CuPy itself",
     "compat/_core/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",
     "compat/_declare/entry.py": "code objects by their text",
     "compat/_core/tape.py": "classes of nodes by their names",
@@ -53,6 +52,7 @@ MEMORIES = {
     "compat/serialization/builders.py": "the table",
     "compat/ops/nn/recurrent.py": "bodies of scans by kinds and avals",
     "compat/ops/overloads.py": "operations by their names, and these names",
+    "core/arrays.py": "constants on devices: namespace, device, dtype, shape, entries",
     "core/fp_errors.py": "dicts of names of treatments",
     "core/pytree.py": "the structure of a leaf, and of a tuple by its length",
     "kernels/contraction.py": "plans by the text of the specification",
@@ -87,6 +87,9 @@ MEMORIES = {
     "transforms/custom/jvp_vjp.py": "structure and avals of results, to be compared with the function's: key_of",
     "transforms/sparse_jacobian.py": "recipes: the Graph of tangents, what it closes over: graph_key, key_of",
     "transforms/jit.py": "programs: key_of, tree_key",
+    "distributed/communicator.py": "the group of all processes",
+    "distributed/mpi.py": "operations of MPI by names and dtypes",
+    "distributed/requests.py": "the library",
     "scipy/ndimage/geometry.py": "matrices of prefilters by size, degree and mode",
 }
 

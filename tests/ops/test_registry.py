@@ -40,7 +40,7 @@ NO_DERIVATIVE = {
         ["floor", "ceil", "trunc", "rint", "round", "sign", "heaviside", "floor_divide"], "steps: 0 between jumps"),
     "spacing": "the distance to the neighbouring number: steps",
     "nextafter": "moves by one spacing, a property of the representation",
-    "full_like": "does not depend on the values",
+    **dict.fromkeys(["full_like", "location"], "does not depend on the values"),
     **dict.fromkeys(["random_bits", "random_real", "fold_in", "multiply_high"], "random bits are a hash of the key"),
     **dict.fromkeys(["random_poisson", "random_binomial"], "the result is a count"),
     "bitcast": "reads the bits, not the number",

@@ -6,11 +6,9 @@ import asyncio
 import contextvars
 import gc
 import json
-import sys
 import threading
 import weakref
 import xml.etree.ElementTree as ET
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -320,7 +318,7 @@ def test_the_table():
     assert lines[0].split() == ["self", "total", "calls", "FLOPs", "memory", "operation", "line"]
     row = next(line for line in lines if " sin " in line)
     assert row.endswith("in f:  y = fnp.sin(x) * x")
-    assert lines[-1].endswith(f"in {len(p.events)} operations")
+    assert f"in {len(p.events)} operations, " in lines[-1] and lines[-1].endswith(" bytes at most")
     assert len(p.table(limit=2).splitlines()) == 5  # with the head, what is left out, and the sum
     whole = p.table(sort_by="calls", by_line=False).splitlines()
     assert sum(line.endswith(" multiply") for line in whole) == 2  # the operation, and its pullback
@@ -376,20 +374,30 @@ def test_the_trace_is_in_the_trace_event_format(tmp_path):
     assert [e["name"] for e in complete] == [e.name for e in p.events]
 
 
-def test_times_of_a_device(monkeypatch):
-    """By events like those of CuPy; here all arrays are on the device."""
-    clock = iter(range(1000))
-
-    class DeviceEvent:
-        def record(self):
-            self.time = next(clock)
-
-        def synchronize(self):
-            pass
-
-    cuda = SimpleNamespace(Event=DeviceEvent, get_elapsed_time=lambda a, b: float(b.time - a.time))
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(ndarray=np.ndarray, cuda=cuda, __name__="cupy"))
+def test_times_of_a_device(stand_in):
+    """By events of CuPy's, of whose stand-in these are."""
+    there = stand_in.asarray(X)
+    with fx.profile() as p:
+        fnp.sin(there)
+        fnp.sin(1.0)
+        with stand_in.cuda.Device(1):
+            other = stand_in.asarray(X)
+    assert [e.device_time > 0 for e in p.events] == [True, False]
+    head, *_, end = p.table(sort_by="device").splitlines()
+    assert "device" in head and end.endswith("of the device")
+    with fx.profile() as p:
+        fx.jit(lambda x: x * x + 1.0)(other)
+    assert max(e.device_time for e in p.events) > 0
     with fx.profile() as p:
         fnp.sin(X)
-        fnp.sin(1.0)
-    assert [e.device_time for e in p.events] == [1_000_000, 0]
+    assert "device" not in p.table().splitlines()[0]
+
+
+def test_memory_of_a_device(stand_in):
+    there = stand_in.zeros(1000)
+    with fx.profile(memory=True) as p:
+        y = fnp.sin(fnp.cos(there))
+        del y
+    assert p.peak_memory == 16000
+    assert p.table().endswith("16 k bytes at most")
+    assert sum(e.device_allocated for e in p.events) == 16000  # they are freed in no step

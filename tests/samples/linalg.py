@@ -163,7 +163,9 @@ def of_eigenvalues(function: Callable, a: np.ndarray) -> np.ndarray:
 # -- what does not depend on the choice of vectors ------------------------------------------
 def composed(left: Any, right: Any) -> Any:
     """L·diag(1, 2, …)·Rᴴ."""
-    return fnp.matmul(left * np.arange(1.0, left.shape[-1] + 1), fnp.conj(fnp.matrix_transpose(right)))
+    return fnp.matmul(
+        fnp.multiply(left, np.arange(1, left.shape[-1] + 1)), fnp.conj(fnp.matrix_transpose(right))
+    )
 
 
 def of_hermitian(w: Any, v: Any) -> Any:
@@ -195,7 +197,7 @@ def projection(q: Any) -> Any:
 
 def without_phases(values: Any, turn: Any) -> Any:
     """A cotangent along the phases of vectors, the diagonal, is refused."""
-    return flattened(values, turn * (1 - np.eye(3)))
+    return flattened(values, fnp.where(np.eye(3, dtype=bool), 0, turn))
 
 
 def spectral(name: str, domain: str, shape: tuple[int, ...], joined: Callable, **params: Any) -> Sample:

@@ -111,7 +111,8 @@ def test_a_limit_holds():
     peaks = []
     for extra in (3_000_000, 30_000_000):
         limited = fx.vmap(gradients, in_axes=(None, 0), memory_limit=results + extra)
-        np.testing.assert_allclose(limited(W, rows), want, rtol=1e-12, atol=1e-14)
+        # Products of other sizes are summed in another order: the entries are sums of 200 terms of order one.
+        np.testing.assert_allclose(limited(W, rows), want, rtol=1e-12, atol=1e-12)
         peaks.append(measured_peak(limited, W, rows) - results)
         assert peaks[-1] <= 1.5 * extra
     assert peaks[1] > 2 * peaks[0]  # and is made use of

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from .errors import NotSupportedError
 
 
-def is_asked() -> bool:
+def is_asked(depth: int = 2) -> bool:
     """Whether the `__getattr__` that calls this was reached by a call, as of `hasattr` or `getattr` with a default,
-    and not by an attribute in the program's text or an import.
+    and not by an attribute in the program's text or an import. The program is `depth` frames further out.
 
     Programs that ask take what they are given for a feature that works; programs that write `torch.fx.GraphModule` in
     an annotation, or import it, only name it. Python's attribute protocol does not tell the two apart; the instruction
@@ -18,7 +18,7 @@ def is_asked() -> bool:
     """
     from opcode import opname  # half a millisecond, seldom needed
 
-    frame = sys._getframe(2)
+    frame = sys._getframe(depth)
     code = frame.f_code
     if code.co_filename.startswith("<frozen importlib"):  # which asks for the names of `from … import …`
         return False

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .memory import copy_with_strides
+from ...core.arrays import use_device_of
+from .memory import copy_with_strides, is_array, write_array
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -20,19 +21,21 @@ CONJ, NEG = 1, 2
 
 def apply_bits(array, bits: int) -> Any:
     """Compute the conjugates or negatives for which the bits stand. Either is its own inverse."""
-    if bits & CONJ:
-        array = np.conjugate(array)
-    if bits & NEG:
-        array = np.negative(array)
+    with use_device_of([array], "conj"):
+        if bits & CONJ:
+            array = np.conjugate(array)
+        if bits & NEG:
+            array = np.negative(array)
     return np.asarray(array) if isinstance(array, np.generic) else array
 
 
 def read_with_bits(memory, bits: int) -> Any:
     """Return the entries that an array in memory has with these bits, as a read-only array of the same strides."""
     value = apply_bits(memory, bits)
-    if type(value) is np.ndarray:
+    if is_array(value):
         value = copy_with_strides(value, memory.strides) if value.strides != memory.strides else value
-        value.flags.writeable = False
+        if type(value) is np.ndarray:
+            value.flags.writeable = False
     return value
 
 
@@ -51,4 +54,4 @@ def memory_array(tensor: Tensor) -> Any:
 def write_memory(tensor: Tensor, value) -> None:
     """Write these entries into the memory of a Tensor, as its bits require."""
     memory = memory_array(tensor)
-    memory[...] = apply_bits(value, tensor.view_meta.bits) if has_bit(tensor) else value
+    write_array(memory, apply_bits(value, tensor.view_meta.bits) if has_bit(tensor) else value)

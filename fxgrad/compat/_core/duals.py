@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from ... import ops
+from ...core.arrays import CONSTANTS_FOLLOW
 from ...core.aval import aval_of, is_differentiable
 from ...core.fp_errors import ERROR_STATE, IGNORE
 from ...core.interpreter import Context, levels, use_context
 from ...core.pullback import PullbackRule
 from ...transforms.jvp import JVPInterpreter, JVPTracer
 from . import views
+from .device_level import hide, show
 from .errors import ArgumentValueError, TensorError
-from .memory import is_array, memory_owner
+from .memory import is_array, is_writable, memory_owner
 from .modes import current_modes
 from .tape import Edge, TapeTracer, current_tape
 from .tensor import Tensor, gradient_edge, make_tensor, to_outer, to_tracer, wrap
@@ -181,12 +183,14 @@ def jvp_results(
         primals.append(value if parent is None else TapeTracer(tape, value, parent))
     given = [None if cell is None else value_of(cell.tensor) for cell in cells]
     ys = [r.value if r.node is None else TapeTracer(tape, r.value, gradient_edge(r)) for r in results]
-    silence = ERROR_STATE.set(IGNORE)
+    silence, staying = ERROR_STATE.set(IGNORE), CONSTANTS_FOLLOW.set(True)
     try:
-        found = primitive.tangent_rule(ys if primitive.multiple_results else ys[0], primals, given, params)
+        whole = show(ys if primitive.multiple_results else ys[0])
+        found = hide(primitive.tangent_rule(whole, show(primals), show(given), params))
         found = list(found) if primitive.multiple_results else [found]
     finally:
         ERROR_STATE.reset(silence)
+        CONSTANTS_FOLLOW.reset(staying)
     owners = [memory_owner(to_outer(x, tape)) for x in flat if isinstance(x, Tensor)]
     owners += [memory_owner(cell.tensor.value) for cell in cells if cell is not None]
     return [make_tangent(t, r, owners) for t, r in zip(found, results)]
@@ -209,9 +213,7 @@ def make_tangent(tangent, result: Tensor, owners: Sequence[Any]) -> Tensor:
         tangent = ops.convert(tangent, dtype=dtype)
     made = wrap(tangent, tape)
     value = made.value
-    if is_array(value) and (
-        not value.flags.writeable or any(memory_owner(value) is owner for owner in owners)
-    ):
+    if is_array(value) and (not is_writable(value) or any(memory_owner(value) is owner for owner in owners)):
         return made.clone()
     return made
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core import errors, source_info
 from ...core.aval import aval_of
+from ...core.devices import CPU, device_of
 from .dtypes import can_cast, from_numpy_dtype, short_name
 from .errors import ArgumentError, DimensionError, NotSupportedError, TensorError
 from .tensor import Tensor
@@ -16,10 +17,33 @@ from .tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...core.devices import Device
+
 # What an operation may have raised that is to be reworded.
 REWORDED_ERRORS = (ValueError, TypeError, IndexError)
 BROADCAST = re.compile("broadcast|different shapes")
 UNSUPPORTED = re.compile("not supported for the input types|did not contain a loop|No loop matching")
+
+
+def common_device(values: Sequence[Any]) -> Device | None:
+    """Return the device of values, None for those that have none.
+
+    Raises:
+        TensorError: they are on different ones. A number without dimensions on the CPU goes with all of them.
+    """
+    found = None
+    for value in values:
+        place = device_of(value)
+        if place is None or (place == CPU and not aval_of(value).shape):
+            continue
+        if found is not None and place != found:
+            names = " and ".join(p.kind if p == CPU else str(p) for p in (found, place))
+            raise TensorError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {names}!",
+                hint="x.to(y.device)",
+            )
+        found = place
+    return found
 
 
 def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Exception:

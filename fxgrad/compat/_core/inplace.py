@@ -27,6 +27,7 @@ from .errors import TensorError
 from .layout import layout_array, order_of
 from .memory import (
     VERSIONS,
+    copy_array,
     copy_with_strides,
     ensure_no_overlap,
     is_array,
@@ -34,6 +35,7 @@ from .memory import (
     memory_owner,
     restride,
     shares_memory,
+    write_array,
 )
 from .meta import is_meta, refuse_entries, without_entries
 from .modes import DEFAULT_MODES, with_modes
@@ -270,12 +272,12 @@ def write_value(target: Tensor, result: Tensor, name: str) -> None:
     if bits:
         memory = memory_array(target)
     if not is_array(memory) or not is_array(value):
-        views.rebind_value(target, value.copy() if is_array(value) else value)
+        views.rebind_value(target, copy_array(value) if is_array(value) else value)
         return
     node = None if result.node is None else recorded_node(result)
     if node is not None:
         protect_residuals(node, memory, value, as_result=not bits)
-    memory[...] = apply_bits(value, bits) if bits else value
+    write_array(memory, apply_bits(value, bits) if bits else value)
     VERSIONS.record_change(memory, name, source_info.user_frame())
     if bits:
         refresh(target)
@@ -291,7 +293,7 @@ def protect_residuals(node: Node, memory, value, as_result: bool) -> None:
     owner = memory_owner(memory)
     node.residuals = node.rule.map_residuals(
         node.residuals,
-        lambda i, v: v.copy() if is_array(v) and memory_owner(v) is owner else v,
+        lambda i, v: copy_array(v) if is_array(v) and memory_owner(v) is owner else v,
         lambda i, v: memory if v is value and as_result else v,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.interpreter import CURRENT, PrimalTracer, use_context
 from ...transforms.vmap import BatchTracer
 from .bits import memory_array
-from .memory import is_array
+from .memory import copy_rows, is_array, strides_only
 from .modes import with_modes
 from .tensor import Tensor, make_tensor, refresh
 
@@ -99,7 +99,7 @@ def can_view_as(array, shape: Sequence[int]) -> bool:
     if not array.size:
         return True
     try:
-        np.reshape(array, shape, copy=False)
+        np.reshape(array if type(array) is np.ndarray else strides_only(array), shape, copy=False)
     except ValueError:
         return False
     return True
@@ -141,8 +141,8 @@ def order_of(strides: Sequence[int]) -> tuple[int, ...]:
 def copy_in_order(array: np.ndarray, order: Sequence[int] | None) -> np.ndarray:
     """Copy an array so that its entries are contiguous, with the last dimension of `order` fastest."""
     if order is None:
-        return np.array(array, order="C")
-    return np.array(array.transpose(order), order="C").transpose(inverse_order(order))
+        return copy_rows(array)
+    return copy_rows(array.transpose(order)).transpose(inverse_order(order))
 
 
 def inverse_order(order: Sequence[int]) -> list[int]:

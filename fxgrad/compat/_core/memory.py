@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.arrays import namespace_of, use_device_of
+from ...core.devices import CPU, device_of, is_on_cuda, put_array
 from ...core.interpreter import Tracer
 from .dtypes import type_name
 from .errors import TensorError
@@ -119,7 +121,47 @@ VERSIONS = VersionCounters()
 
 def is_array(value) -> bool:
     """Whether a value has memory: arrays do, traced values do not."""
-    return type(value) is np.ndarray or hasattr(value, "__cuda_array_interface__")
+    return type(value) is np.ndarray or is_on_cuda(value)
+
+
+def is_writable(array) -> bool:
+    """Whether an array may be written into: all on a device may."""
+    return type(array) is not np.ndarray or array.flags.writeable
+
+
+def copy_rows(value) -> Any:
+    """Return a row-major copy of an array."""
+    return np.array(value, order="C") if type(value) is np.ndarray else copy_array(value)
+
+
+def copy_array(value, order: Any = "C") -> Any:
+    """Return a copy of an array, on its device."""
+    if type(value) is np.ndarray:
+        return value.copy(order)
+    with use_device_of([value], "copy"):
+        return value.copy(order=order)
+
+
+def write_array(memory, value) -> None:
+    """Write a number or an array, which may be on another device, into an array."""
+    if type(memory) is np.ndarray:
+        memory[...] = put_array(value, CPU) if is_on_cuda(value) else value
+        return
+    if type(value) is np.ndarray:
+        value = put_array(value, device_of(memory) or CPU) if value.ndim else value[()]
+    with use_device_of([memory], "copy_"):
+        memory[...] = value
+
+
+def array_library(value) -> Any:
+    """Return the library of an array: NumPy for what is none."""
+    return namespace_of(value) or np
+
+
+def strides_only(array) -> np.ndarray:
+    """Return a NumPy array with the shape and strides of one on a device. Its entries are nowhere: it is asked how
+    views of it lie in memory, and never read."""
+    return np.lib.stride_tricks.as_strided(np.empty(1, array.dtype), array.shape, array.strides)
 
 
 def ensure_unmodified(value, order: int, edge=None, node: Node | None = None) -> None:
@@ -192,15 +234,33 @@ def strided_view(
     owner = memory_owner(array)
     if not owner.flags.c_contiguous:
         owner = owner.transpose(sorted(range(owner.ndim), key=owner.strides.__getitem__, reverse=True))
+    if type(owner) is not np.ndarray:
+        return device_view(
+            owner, tuple(shape), tuple(strides), start, array.dtype if dtype is None else np.dtype(dtype)
+        )
     if owner.dtype.kind == "V":  # of a dtype that cannot be exported
         owner = owner.reshape(-1).view(np.uint8)
     return np.ndarray(tuple(shape), array.dtype if dtype is None else dtype, owner, start, tuple(strides))
 
 
+def device_view(owner, shape: tuple[int, ...], strides: tuple[int, ...], start: int, dtype) -> Any:
+    """Do so in the memory of a device, all of which belongs to `owner`."""
+    data = owner.reshape(-1).view(np.uint8)
+    reaches = [s * (n - 1) for s, n in zip(strides, shape)]
+    last = start + sum([r for r in reaches if r > 0]) + dtype.itemsize
+    if 0 not in shape and (start + sum([r for r in reaches if r < 0]) < 0 or last > data.size):
+        raise ValueError("strides is incompatible with shape of requested array and size of buffer")
+    if 0 in shape:
+        return data[:0].view(dtype).reshape(shape)
+    count = (data.size - start) // dtype.itemsize
+    rest = data[start : start + count * dtype.itemsize].view(dtype)
+    return array_library(owner).lib.stride_tricks.as_strided(rest, shape, strides)
+
+
 def restride(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift: int = 0) -> np.ndarray:
     """Return the array of these strides whose first entry is `shift` behind that of x, all in bytes. One without
     entries is in the memory of x as well."""
-    if x.size and not shift and x.flags.c_contiguous and x.dtype.kind != "V":
+    if x.size and not shift and x.flags.c_contiguous and x.dtype.kind != "V" and type(x) is np.ndarray:
         try:
             return np.ndarray(tuple(shape), x.dtype, x, 0, tuple(strides))
         except ValueError:  # they lead out of x, though perhaps not out of what it is a view of
@@ -211,23 +271,31 @@ def restride(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift:
 
 def copy_with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     """Copy an array into memory of its own, with these strides, in bytes."""
-    made = array.copy()
+    made = copy_array(array)
     if made.strides != strides and made.size:
         reaches = [s * (n - 1) for s, n in zip(strides, array.shape)]
         start = -sum([r for r in reaches if r < 0])
-        memory = np.zeros(sum(map(abs, reaches)) + array.itemsize, np.uint8)
-        made = np.ndarray(array.shape, array.dtype, memory, start, strides)
-        made[...] = array
+        with use_device_of([array], "copy"):
+            memory = array_library(array).zeros(sum(map(abs, reaches)) + array.itemsize, np.uint8)
+            made = strided_view(memory, array.shape, strides, start, array.dtype)
+            made[...] = array
     return made
 
 
 def alias_memory(array: np.ndarray) -> np.ndarray:
     """Return an array in the same memory that has a version counter of its own."""
+    if type(array) is not np.ndarray:
+        return alias_device_memory(array)
     if not array.size:
         return np.empty_like(array)
     low, high = np.lib.array_utils.byte_bounds(array)
     span = np.asarray(Span(array, low, high - low))
     return np.ndarray(array.shape, array.dtype, span, memory_address(array) - low, array.strides)
+
+
+def alias_device_memory(array) -> Any:
+    """Do so for an array on a device, by a pointer of its own into that memory."""
+    return array_library(array).ndarray(array.shape, array.dtype, array.data, array.strides)
 
 
 class Span:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.devices import as_device, is_on_cuda, put_array
 from .bits import memory_array
 from .dtypes import dtype as torch_dtype
 from .dtypes import float32
 from .errors import DimensionError, TensorError
-from .memory import is_array, memory_address, memory_owner, strided_view
+from .memory import copy_array, is_array, memory_address, memory_owner, strided_view, write_array
 from .tensor import Tensor, refresh
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ class UntypedStorage:
     ([1, 1], tensor([  0, 257], dtype=torch.int16))
     """
 
-    device = "cpu"
-    is_cuda = is_sparse = is_sparse_csr = is_hpu = False
+    is_sparse = is_sparse_csr = is_hpu = False
     filename: str | None = None  # of the file to which is written what is written here
     is_mapped = False
 
@@ -93,7 +93,17 @@ class UntypedStorage:
         return made
 
     @property
-    def entries(self) -> np.ndarray:
+    def device(self) -> str:
+        """The name of the device: "cpu", "cuda:0"."""
+        return f"cuda:{self.owner.device.id}" if self.is_cuda else "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is that of a CUDA device."""
+        return is_on_cuda(self.owner)
+
+    @property
+    def entries(self) -> Any:
         """The bytes, as an array that shares them."""
         start = memory_address(self.owner) - memory_address(memory_owner(self.owner))
         return strided_view(self.owner, (self.owner.nbytes,), (1,), start, np.dtype(np.uint8))
@@ -142,7 +152,8 @@ class UntypedStorage:
 
     def __setitem__(self, place: Any, value: Any) -> None:
         """Write a number to one place, or to each of a slice."""
-        self.entries[place if isinstance(place, slice) else self._find(place)] = value
+        at = place if isinstance(place, slice) else slice(n := self._find(place), n + 1)
+        write_array(self.entries[at], value)
 
     def _find(self, place: int) -> int:
         """The place of an element, counted from the beginning."""
@@ -153,7 +164,7 @@ class UntypedStorage:
 
     def fill_(self, value: Any) -> Any:
         """Write a number to all places."""
-        self.entries[...] = value
+        write_array(self.entries, value)
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> Any:
@@ -162,13 +173,13 @@ class UntypedStorage:
             raise TensorError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
-        self.entries[...] = source.entries
+        write_array(self.entries, source.entries)
         return self
 
     def clone(self) -> Any:
         """A copy."""
         made = copy.copy(self)
-        made.owner, made.filename, made.is_mapped = self.owner.copy(), None, False
+        made.owner, made.filename, made.is_mapped = copy_array(self.owner), None, False
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -176,8 +187,23 @@ class UntypedStorage:
         return made
 
     def cpu(self) -> Any:
-        """The storage itself, which is on the CPU."""
-        return self
+        """The storage itself where it is on the CPU; a copy there of one on a device."""
+        return self.moved_to("cpu")
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """A copy of the storage on a CUDA device; itself where it is there."""
+        return self.moved_to(
+            "cuda" if device is None else device if isinstance(device, str) else f"cuda:{device}"
+        )
+
+    def moved_to(self, device: str) -> Any:
+        """Return a copy on a device; the storage itself where it is there."""
+        owner = put_array(self.owner, as_device(device))
+        if owner is self.owner:
+            return self
+        made = copy.copy(self)
+        made.owner, made.filename, made.is_mapped = owner, None, False
+        return made
 
     def is_shared(self) -> bool:
         """Whether other processes may see the memory: that of a file."""

@@ -13,16 +13,16 @@ from ...ops.kinds import Linear
 from ...ops.shaping import broadcast_transpose
 from .errors import TensorError
 from .layout import contained_array, copy_in_order
-from .memory import restride
+from .memory import array_library, restride
 from .primitives import declare_primitive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def make_numpy_kernel(kernel: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
-    """Make a primitive's kernel of one for NumPy arrays."""
-    return lambda xp: lambda x, **params: kernel(np.asarray(x), **params)
+def make_array_kernel(kernel: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
+    """Make a primitive's kernel of one for arrays."""
+    return lambda xp: lambda x, **params: kernel(xp.asarray(x), **params)
 
 
 def gather_positions(x: Aval, call: Callable[..., Any], params: dict) -> Any:
@@ -50,7 +50,7 @@ def gather_batched(x, call: Callable[..., Any], params: dict) -> Any:
 basic_view = declare_primitive(
     Linear,
     "part",
-    make_numpy_kernel(lambda x, *, index: x[(*index, ...)]),
+    make_array_kernel(lambda x, *, index: x[(*index, ...)]),
     shape_rule=lambda x, *, index: np.broadcast_to(np.zeros((), bool), x.shape)[index].shape,
     transpose_rule=lambda ct, x, *, index: ops.getitem.primitive.transpose_rule(ct, x, index=index),
     batch_rule=lambda x, *, size, index: basic_view(x, index=(slice(None), *index)),
@@ -67,7 +67,7 @@ def expand_kernel(x: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
 expand = declare_primitive(
     Linear,
     "expand",
-    make_numpy_kernel(expand_kernel),
+    make_array_kernel(expand_kernel),
     shape_rule=lambda x, *, shape: shape,
     transpose_rule=broadcast_transpose,
     batch_rule=lambda x, *, size, shape: expand(
@@ -85,7 +85,7 @@ def unsqueeze_kernel(x: np.ndarray, *, dim: int) -> np.ndarray:
 unsqueeze = declare_primitive(
     Linear,
     "unsqueeze",
-    make_numpy_kernel(unsqueeze_kernel),
+    make_array_kernel(unsqueeze_kernel),
     shape_rule=lambda x, *, dim: (*x.shape[:dim], 1, *x.shape[dim:]),
     transpose_rule=lambda ct, x, *, dim: ops.reshape(ct, shape=x.shape),
     batch_rule=lambda x, *, size, dim: unsqueeze(x, dim=dim + 1),
@@ -105,7 +105,7 @@ def clone_kernel(x: np.ndarray, *, order: tuple[int, ...] | None) -> np.ndarray:
 clone = declare_primitive(
     Linear,
     "clone",
-    make_numpy_kernel(clone_kernel),
+    make_array_kernel(clone_kernel),
     shape_rule=lambda x, *, order: x.shape,
     transpose_rule=lambda ct, x, *, order: ct,
     batch_rule=lambda x, *, size, order: clone(x, order=order and (0, *(d + 1 for d in order))),
@@ -129,7 +129,7 @@ def diagonal_kernel(x: np.ndarray, *, offset: int, dims: tuple[int, int]) -> np.
 diagonal = declare_primitive(
     Linear,
     "diagonal",
-    make_numpy_kernel(diagonal_kernel),
+    make_array_kernel(diagonal_kernel),
     shape_rule=lambda x, *, offset, dims: (
         *(n for i, n in enumerate(x.shape) if i not in dims),
         diagonal_size(x.shape, offset, *dims),
@@ -161,7 +161,7 @@ def unfold_batch(x, *, size: int, dim: int, **params) -> Any:
 unfold = declare_primitive(
     Linear,
     "unfold",
-    make_numpy_kernel(unfold_kernel),
+    make_array_kernel(unfold_kernel),
     shape_rule=unfold_shape,
     transpose_rule=lambda ct, x, **params: scatter_cotangent(ct, x, unfold, params),
     batch_rule=unfold_batch,
@@ -196,7 +196,9 @@ def as_strided_kernel(x: np.ndarray, *, shape, strides, shift: int, layout) -> n
     if x.strides == tuple([s * item for s in layout]):
         return restride(x, shape, [s * item for s in strides], shift * item)
     places = strided_positions(x, shape, strides, shift, layout)
-    return np.where(places < 0, np.zeros((), x.dtype), x.reshape(-1)[places])
+    xp = array_library(x)
+    places = xp.asarray(places)
+    return xp.where(places < 0, xp.zeros((), x.dtype), x.reshape(-1)[places])
 
 
 def as_strided_transpose(ct, x: Aval, **params) -> Any:
@@ -238,7 +240,7 @@ def ensure_inside(places: np.ndarray) -> None:
 as_strided = declare_primitive(
     Linear,
     "as_strided",
-    make_numpy_kernel(as_strided_kernel),
+    make_array_kernel(as_strided_kernel),
     shape_rule=lambda x, *, shape, **params: shape,
     transpose_rule=as_strided_transpose,
     batch_rule=as_strided_batch,

@@ -10,6 +10,7 @@ import numpy as np
 from ... import ops
 from ...core.aval import SCALARS, Aval, aval_of, is_differentiable
 from ...core.cache import Cache
+from ...core.devices import is_on_cuda
 from ...core.interpreter import Tracer
 from ...core.key import params_key
 from ...core.staging import stage
@@ -18,8 +19,9 @@ from ...ops import derive
 from ...ops.kinds import Elementwise, General, ensure_batched, promote_tangent
 from ...transforms.jvp import jvp_flat
 from ...transforms.vmap import vmap_flat
+from .._core.device_level import run_on_device
 from .._core.dtypes import _default_dtype
-from .._core.memory import is_array, memory_owner
+from .._core.memory import copy_array, copy_rows, is_array, is_writable, memory_owner
 from .._core.tape import no_copy
 
 if TYPE_CHECKING:
@@ -159,11 +161,20 @@ class Composite(General):
             multiple=multiple,
         )
         if tangent is None:
-            self.call = partial(function)  # not the kernel itself: `vjp` tells them apart
+            self.call = partial(self.run)  # not the kernel itself: `vjp` tells them apart
+
+    def run(self, *values, **params) -> Any:
+        """Run the function: on a device by primitives alone, to which NumPy's constants follow."""
+        if any([is_on_cuda(v) for v in values]):
+            return self.separate(run_on_device(self.function, values, params), values)
+        return self.function(*values, **params)
 
     def compute(self, *values, **params) -> Any:
         """Run the function as a kernel: no result shares memory with an operand."""
-        y = self.function(*values, **params)
+        return self.separate(self.run(*values, **params), values)
+
+    def separate(self, y, values: Sequence[Any]) -> Any:
+        """Return results, or copies of those that share memory with an operand, unless they are to."""
         if self.shares:
             return y
         return [copy_if_shared(v, values) for v in y] if self.multiple_results else copy_if_shared(y, values)
@@ -378,10 +389,7 @@ def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[An
         (y,) = function(*values)
         if isinstance(y, Tracer):
             return [y]
-        flags = y.flags
-        return [
-            copy_if_shared(y, values) if flags.c_contiguous and flags.writeable else np.array(y, order="C")
-        ]
+        return [copy_if_shared(y, values) if y.flags.c_contiguous and is_writable(y) else copy_rows(y)]
 
     compute_in_rows.code, compute_in_rows.wrap = function, force_row_order  # type: ignore[attr-defined]
     return compute_in_rows
@@ -392,14 +400,14 @@ def copy_shared_results(function: Callable[..., list[Any]]) -> Callable[..., lis
     that of an operand or of another result, and no more than it fills."""
 
     def compute_in_own_memory(*values) -> list[Any]:
-        owners = [memory_owner(v) for v in values if type(v) is np.ndarray]
+        owners = [memory_owner(v) for v in values if is_array(v)]
         results = function(*values)
         for i, y in enumerate(results):
-            if type(y) is np.ndarray:
+            if is_array(y):
                 owner = memory_owner(y)
-                fits = y.flags.c_contiguous and y.flags.writeable and owner.nbytes <= y.nbytes
+                fits = y.flags.c_contiguous and is_writable(y) and owner.nbytes <= y.nbytes
                 if not fits or any([owner is other for other in owners]):
-                    results[i] = owner = np.array(y, order="C")
+                    results[i] = owner = copy_rows(y)
                 owners.append(owner)
         return results
 
@@ -409,9 +417,9 @@ def copy_shared_results(function: Callable[..., list[Any]]) -> Callable[..., lis
 
 def copy_if_shared(y, values: Sequence[Any]) -> Any:
     """Return a result, or a copy of it if it is an operand or a view of one."""
-    if type(y) is np.ndarray:
+    if is_array(y):
         owner = None if y.base is None else memory_owner(y)
         for v in values:
-            if v is y or (owner is not None and type(v) is np.ndarray and memory_owner(v) is owner):
-                return y.copy()
+            if v is y or (owner is not None and is_array(v) and memory_owner(v) is owner):
+                return copy_array(y)
     return y

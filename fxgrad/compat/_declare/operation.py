@@ -17,6 +17,7 @@ by the tape in charge.
 from __future__ import annotations
 
 import inspect
+import sys
 from dataclasses import InitVar, dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core import source_info
-from ...core.arrays import has_own_operations
+from ...core.arrays import CONSTANTS_FOLLOW, has_own_operations
 from ...core.aval import SCALARS, aval_of, is_differentiable, kind_of
 from ...core.cache import Cache
+from ...core.devices import device_in_use, is_on_cuda
 from ...core.fp_errors import ERROR_STATE, IGNORE
 from ...core.interpreter import CURRENT, EVAL, Tracer
 from ...core.key import EXACT, key_of
@@ -35,6 +37,7 @@ from .._core.dtypes import _default_dtype, check_numpy_dtype, result_numpy_dtype
 from .._core.error_messages import (
     REWORDED_ERRORS,
     check_result_dtype,
+    common_device,
     not_a_tensor_error,
     not_implemented_error,
     reword_error,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
 # Every declared operation by name; filled while compat.ops is imported, not changed afterwards.
 OPERATIONS: dict[str, Operation] = {}
 NO_PARAMS: dict[str, Any] = {}
+MIXING_OPERATIONS = {"index", "index_put", "to_copy"}  # whose operands may be on different devices
 # The dtypes of the fast path.
 HALF = np.dtype("f2")
 REALS = {np.dtype("f4"), np.dtype("f8"), HALF}
@@ -369,7 +373,17 @@ class Operation:
             if not modes.handlers
             else partial(handle_call, modes.handlers, operands, target, tape)
         )
-        y, node = record(primitive, tuple(values), tuple(edges), given, self)
+        if "cupy" not in sys.modules:
+            y, node = record(primitive, tuple(values), tuple(edges), given, self)
+        else:
+            places = [v for x, v in zip(flat, values) if isinstance(x, Tensor)]
+            place = common_device(places[: None if self.name not in MIXING_OPERATIONS else 1])
+            token = CONSTANTS_FOLLOW.set(True)
+            try:
+                with device_in_use(place):
+                    y, node = record(primitive, tuple(values), tuple(edges), given, self)
+            finally:
+                CONSTANTS_FOLLOW.reset(token)
         finish = (
             partial(self.finish_results, operands, params, pattern, flat, edges, node) if special else None
         )
@@ -449,6 +463,8 @@ class Operation:
         if type(x) is np.ndarray or (isinstance(x, np.ndarray) and not has_own_operations(type(x))):
             check_numpy_dtype(x.dtype)
             return np.asarray(x)
+        if is_on_cuda(x):
+            return x
         if isinstance(x, bool | int | float | complex):
             kinds: tuple[Any, ...] = (bool, int, float, complex)
             return next(kind for kind in kinds if isinstance(x, kind))(x)

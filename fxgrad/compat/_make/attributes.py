@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.aval import aval_of
+from ...core.devices import is_pinned_array, pinned_empty
 from .._core.dtypes import dtype as torch_dtype
-from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
+from .._core.dtypes import from_numpy_dtype, result_numpy_dtype, short_name
 from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.meta import is_meta
-from .._core.tensor import Tensor, unwrap
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, make_tensor, unwrap
 from .._declare.spaces import expose
-from .devices import device_of
+from .devices import CPU, device_count, device_of
 
 
 # -- sizes ------------------------------------------
@@ -97,17 +100,29 @@ def get_device(input: Tensor) -> int:
 
 @expose("method")
 def is_pinned(self: Tensor, device=None) -> bool:
-    """Whether the entries are in memory that a device can read directly: False, all are in ordinary memory."""
-    return False
+    """Whether the entries are in pinned memory, from which copies to a CUDA device run beside other work."""
+    return is_pinned_array(self.value)
 
 
 @expose("method")
 def pin_memory(self: Tensor, device=None) -> Tensor:
-    """Raise RuntimeError, as torch does where there is no accelerator to pin memory for."""
-    raise TensorError(
-        "Cannot access accelerator device when none is available.",
-        hint="the Tensor as it is, in ordinary memory",
-    )
+    """A copy in pinned memory; the Tensor itself where it is there.
+
+    Raises:
+        TensorError: there is no CUDA device; the Tensor is on one.
+    """
+    if not device_count():
+        raise TensorError(
+            "Cannot access accelerator device when none is available.",
+            hint="the Tensor as it is, in ordinary memory",
+        )
+    if device_of(self.value) != CPU:
+        kind = f"torch.cuda.{short_name(self.dtype)}Tensor"
+        raise TensorError(f"cannot pin '{kind}' only dense CPU tensors can be pinned")
+    if is_pinned_array(self.value):
+        return self
+    made = pinned_empty(self.shape, aval_of(self.value).dtype)
+    return make_tensor(current_tape(), made).copy_(self.detach()).requires_grad_(self.requires_grad)
 
 
 @expose("method")

@@ -39,7 +39,7 @@ from .._declare.out import write_out_result
 from .._declare.spaces import expose
 from .attributes import strided
 from .data import as_shareable, copy_data
-from .devices import as_device, import_cupy, move_array
+from .devices import as_device, device_count, import_cupy, move_array
 from .sparse import create_sparse
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def create_with_options(
     is made for the device "meta".
 
     A sparse `layout` gives Tensors without entries, with places in the first `sparse_dim` dimensions: see
-    `create_sparse`. `pin_memory` is accepted and means nothing here: all memory is ordinary.
+    `create_sparse`. With `pin_memory` it is in pinned memory, where there is a CUDA device.
     """
     if layout is not None and layout is not strided:
         own = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
@@ -120,7 +120,10 @@ def create_with_options(
     if target.type == "meta" and shape is not None:
         return create_tensor(MetaTracer(Aval(shape, parse_dtype(dtype, default, name))), requires_grad)
     value = make_array(parse_dtype(dtype, default, name))
-    return create_tensor(value if target.type == "cpu" else move_array(value, target), requires_grad)
+    if target.type != "cpu":
+        return create_tensor(move_array(value, target), requires_grad)
+    made = create_tensor(value, requires_grad)
+    return made.pin_memory() if pin_memory and device_count() else made
 
 
 # -- from data ------------------------------------------

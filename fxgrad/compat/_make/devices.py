@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from contextvars import ContextVar
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ... import ops  # noqa: F401  before its parts
+from ...core import devices
 from ...core.interpreter import Tracer
-from ...ops import kinds
+from ...ops.transfer import put
 from .._core.errors import ArgumentError, DeviceError, TensorError
 from .._core.memory import is_array
 from .._core.meta import MetaTracer, WrapperTracer, refuse_entries, without_entries
 from .._core.overriding import ORDINARY_CLASSES
-from .._core.primitives import declare_primitive
+from .._declare.composite import Composite
 from .._declare.operation import operation
 from .._declare.spaces import expose
 
@@ -112,22 +113,42 @@ def as_device(given) -> device:
     return given if isinstance(given, device) else DEFAULT_DEVICE.get() if given is None else device(given)
 
 
-@cache
 def import_cupy() -> Any:
     """Import CuPy when a CUDA device is first asked for."""
     try:
-        import cupy  # type: ignore[import-not-found]
-    except ImportError:
-        raise DeviceError("Torch not compiled with CUDA enabled", hint="pip install cupy-cuda12x") from None
-    return cupy
+        return devices.load_cupy()
+    except ImportError as error:  # of CuPy, or of what it needs
+        hint = getattr(error, "hint", None) or str(error).strip()
+        raise DeviceError("Torch not compiled with CUDA enabled", hint=hint) from None
 
 
 def device_count() -> int:
     """How many CUDA devices there are: none without CuPy."""
-    try:
-        return import_cupy().cuda.runtime.getDeviceCount()
-    except (DeviceError, RuntimeError):  # RuntimeError: no driver
-        return 0
+    return devices.count_cuda_devices()
+
+
+def with_index(given: device) -> device:
+    """Return a device with its number, which is that of the one in use for "cuda".
+
+    Raises:
+        DeviceError: there is no such device.
+    """
+    if given.type != "cuda":
+        return given
+    library = import_cupy()
+    count = device_count()
+    if not count:
+        raise DeviceError("Found no NVIDIA driver on your system.", hint="there is no CUDA device")
+    index = library.cuda.Device().id if given.index is None else given.index
+    if index >= count:
+        raise DeviceError("CUDA error: invalid device ordinal", hint=f"there are {count} CUDA devices")
+    return device("cuda", index)
+
+
+def core_device(given: device) -> devices.Device:
+    """Return a device as the rest of the library knows it."""
+    given = with_index(given)
+    return devices.Device(given.type, given.index or 0)
 
 
 def device_of(value) -> device:
@@ -137,7 +158,7 @@ def device_of(value) -> device:
         if not inside:
             return value.place if type(value) is WrapperTracer else META if type(value) is MetaTracer else CPU
         value = inside[0]
-    return device("cuda", value.device.id) if hasattr(value, "__cuda_array_interface__") else CPU
+    return device("cuda", value.device.id) if devices.is_on_cuda(value) else CPU
 
 
 def move_array(value, target: device) -> Any:
@@ -146,30 +167,32 @@ def move_array(value, target: device) -> Any:
         return without_entries(value)
     if type(value) is MetaTracer:
         refuse_entries()
-    if target.type == "cpu":
-        return value.get() if hasattr(value, "__cuda_array_interface__") else value
-    library = import_cupy()
-    with library.cuda.Device(target.index or 0):
-        return library.asarray(value)
+    return devices.put_array(value, core_device(target))
 
 
-device_put = declare_primitive(
-    kinds.Linear,
-    "place",
-    lambda xp: lambda x, *, target, source: move_array(x, target),
-    shape_rule=lambda x, **params: x.shape,
-    transpose_rule=lambda ct, x, *, target, source: device_put(ct, target=source, source=target),
-    batch_rule=lambda x, *, size, **params: device_put(x, **params),
+class Placement(Composite):
+    """An operation whose result is in other memory than its operand, with the same strides."""
+
+    shares = True
+
+    def run(self, *values, **params) -> Any:
+        """Run the function, whose result is on the device that it names."""
+        return self.function(*values, **params)
+
+
+@operation(
+    "input", name="to_copy", node="ToCopyBackward0", by_value=True, spaces="", out=False, composite=Placement
 )
-
-
-@operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False)
-def to_device(input, target: device) -> Any:
+def copy_between(input, source: device, target: device) -> Any:
     """A copy of a Tensor on another device."""
-    source = device_of(input)
     if is_array(input) or META in (source, target):
         return move_array(input, target)
-    return device_put(input, target=target, source=source)
+    return put(input, core_device(target), core_device(source))
+
+
+def to_device(tensor: Any, target: device) -> Any:
+    """Return a copy of a Tensor on another device, as one recorded step."""
+    return copy_between(tensor, device_of(tensor.value), with_index(target))
 
 
 def put_new_array(value: np.ndarray, given) -> Any:

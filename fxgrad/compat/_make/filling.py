@@ -52,6 +52,7 @@ def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[...
         tensor.shape,
         generator,
         like_order(tensor),
+        tensor,
     )
     assign(tensor, made, name)
     return tensor

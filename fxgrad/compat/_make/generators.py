@@ -18,7 +18,7 @@ from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
 from .._declare.spaces import expose
-from .devices import as_device, put_new_array
+from .devices import CPU, as_device, device_of, move_array, put_new_array
 from .mersenne_twister import BLOCK, MersenneTwister
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ class Generator:
                 f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be "
                 f"{size}"
             )
+        if new_state.device != CPU:
+            raise ArgumentError("RNG state must be a torch.ByteTensor", hint="state.cpu()")
         state = np.frombuffer(np.asarray(new_state.value).tobytes(), STATE)[0]
         place, left = int(state["next"]), int(state["left"])
         if state["is_seeded"] != 1 or place > BLOCK or left != BLOCK + 1 - (place or BLOCK):
@@ -162,14 +164,18 @@ def draw(
     shape: Sequence[int],
     generator: Generator | None = None,
     order: Sequence[int] | None = None,
+    like: Tensor | None = None,
 ) -> Any:
     """Draw a sample of this shape: an array, or a traced value where entries of a batch are to differ.
+
+    All numbers are drawn on the CPU, so that a seed gives the same ones on every device, and copied to theirs.
 
     Args:
         sample: (generator, shape) → array of that shape, whose entries are drawn in the order in which they lie.
         shape: as the function sees it. Mapped axes are added under `vmap(…, randomness="different")`.
         generator: None: the default one.
         order: the dimensions by decreasing stride, in which the entries are to lie in memory; None: as they come.
+        like: a Tensor on whose device they are to be; None: on the generator's.
 
     Raises:
         TensorError: the function is mapped without `randomness`.
@@ -182,7 +188,7 @@ def draw(
     if order:
         axes = [*range(len(lead)), *(len(lead) + d for d in inverse_order(order))]
         value = value.transpose(axes)
-    value = put_new_array(value, source.device)
+    value = put_new_array(value, source.device if like is None else device_of(like.value))
     for level in different:
         value = BatchTracer(level, value)
     return value
@@ -193,9 +199,10 @@ def draw_tensor(
     shape: Sequence[int],
     generator: Generator | None = None,
     order: Sequence[int] | None = None,
+    like: Tensor | None = None,
 ) -> Tensor:
     """Draw a Tensor, see `draw`."""
-    return make_tensor(current_tape(), draw(sample, tuple(shape), generator, order))
+    return make_tensor(current_tape(), draw(sample, tuple(shape), generator, order, like))
 
 
 def known_entries(value: Any, shape: Sequence[int], different: Sequence[Any]) -> np.ndarray | None:
@@ -214,7 +221,7 @@ def known_entries(value: Any, shape: Sequence[int], different: Sequence[Any]) ->
         return None
     lead = [level.size if level in found else 1 for level in different]
     own = value.shape[len(found) :]
-    array = np.asarray(value).reshape((*lead, *(1,) * (len(shape) - len(own)), *own))
+    array = move_array(value, CPU).reshape((*lead, *(1,) * (len(shape) - len(own)), *own))
     return np.broadcast_to(array, (*[level.size for level in different], *shape))
 
 
@@ -237,7 +244,8 @@ def draw_for_each(
     arrays = [known_entries(v, shape, different) for v in values]
     if any(a is None for a in arrays):
         return None
-    return draw_tensor(lambda rng, _: sample(rng, *arrays), shape, generator)
+    like = make_tensor(current_tape(), values[0])
+    return draw_tensor(lambda rng, _: sample(rng, *arrays), shape, generator, like=like)
 
 
 # -- the default generator ------------------------------------------

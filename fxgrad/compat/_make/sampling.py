@@ -15,6 +15,7 @@ from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .._core.layout import contiguous_format
+from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.composite import zero_tangent_rule
@@ -214,7 +215,7 @@ def randint_like(input: Tensor, *bounds, low=0, high=None, **options) -> Tensor:
 # -- of parameters that are Tensors ------------------------------------------
 def concrete_array(value) -> Any:
     """Return an array whose entries can be inspected, or None where the value is traced."""
-    return None if isinstance(value, Tracer) else np.asarray(value)
+    return None if isinstance(value, Tracer) else value if is_array(value) else np.asarray(value)
 
 
 @operation("input noise", name="bernoulli", spaces="", out=False, tangent=zero_tangent_rule)
@@ -249,7 +250,7 @@ def check_probability(p: Tensor) -> None:
 def draw_noise(p: Tensor, order, generator) -> Tensor:
     """Draw uniform numbers to be compared with probabilities: in double precision for these, and else in single."""
     dtype = np.dtype(np.float64 if aval_of(p.value).dtype == np.float64 else np.float32)
-    return draw_tensor(lambda rng, s: variates.uniform(rng, s, dtype), p.shape, generator, order)
+    return draw_tensor(lambda rng, s: variates.uniform(rng, s, dtype), p.shape, generator, order, p)
 
 
 @operation("mean std noise", name="normal", spaces="", promote="float", out=False, tangent=zero_tangent_rule)
@@ -290,6 +291,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor
         lambda rng, s: sample_normal(rng, s, aval.dtype),
         np.broadcast_shapes(*(v.shape for v in given)),
         generator,
+        like=next(x for x in (mean, std) if isinstance(x, Tensor)),
     )
     made = normal_of_noise(mean, std, noise)
     return made if out is None else out.copy_(made)
@@ -417,7 +419,10 @@ def multinomial_arguments(input, num_samples: int, replacement: bool = False, *,
     looked_up = replacement and num_samples > 1
     if looked_up:
         noise = draw_tensor(
-            lambda rng, s: variates.uniform(rng, s, FLOAT), (*aval.shape[:-1], num_samples), generator
+            lambda rng, s: variates.uniform(rng, s, FLOAT),
+            (*aval.shape[:-1], num_samples),
+            generator,
+            like=input,
         )
     else:
         noise = draw_tensor(
@@ -425,6 +430,7 @@ def multinomial_arguments(input, num_samples: int, replacement: bool = False, *,
             aval.shape,
             generator,
             like_order(input),
+            input,
         )
     return (input.detach(), noise), {"num_samples": num_samples, "looked_up": looked_up}
 

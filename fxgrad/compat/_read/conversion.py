@@ -17,7 +17,7 @@ from .._core.layout import (
 )
 from .._core.tensor import Tensor, as_subclass
 from .._declare.spaces import expose
-from .._make.devices import as_device, device_of, to_device
+from .._make.devices import as_device, device_of, to_device, with_index
 from .._make.tensor_types import TENSOR_TYPES, TensorType
 from ..ops.casting import to_copy
 from ..ops.slicing import alias
@@ -29,8 +29,8 @@ def convert_tensor(tensor: Tensor, dtype=None, target=None, copy: bool = False, 
     aval = aval_of(tensor.value)
     made = tensor
     if target is not None:
-        here = device_of(tensor.value)
-        if here.type != target.type or (target.index is not None and here.index != target.index):
+        target = with_index(target)
+        if device_of(tensor.value) != target:
             made = to_device(made, target)
     if dtype is not None and aval.dtype != dtype:
         made = to_copy(made, dtype)

@@ -11,7 +11,7 @@ from ...core.interpreter import concretize
 from .._core.bits import CONJ, NEG, has_bit
 from .._core.errors import ArgumentError, TensorError
 from .._core.hooks import warn_if_has_hooks
-from .._core.memory import is_array, memory_address, memory_owner, strided_view
+from .._core.memory import copy_array, is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import LEAF, Tensor, as_subclass, make_tensor, refresh
@@ -183,14 +183,12 @@ def copy_leaf(self: Tensor, memo: dict) -> Tensor:
             "https://github.com/pytorch/pytorch/pull/103001"
         )
     value = refresh(self).value
-    if type(value) is np.ndarray:
+    if is_array(value):
         owner = memory_owner(value)
         memory = memo.get(id(owner))
         if memory is None:
-            memory = memo[id(owner)] = owner.copy(order="K")
+            memory = memo[id(owner)] = copy_array(owner, "K")
         value = view_in_copy(value, memory)
-    elif is_array(value):
-        value = value.copy()
     made = memo[id(self)] = as_subclass(
         make_tensor(self.tape, value, LEAF if self.requires_grad else None), type(self)
     )

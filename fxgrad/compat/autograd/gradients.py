@@ -75,7 +75,8 @@ def make_seeds(
     for i, (output, gradient) in enumerate(zip(outputs, gradients)):
         aval, edge = aval_at(output, gradient, is_grads_batched), edge_at(output)
         if gradient is None:
-            ct = None if edge is None else implicit_cotangent(aval, is_grads_batched)
+            value = output.value if isinstance(output, Tensor) else None
+            ct = None if edge is None else implicit_cotangent(aval, value, is_grads_batched)
         else:
             ct = output_cotangent(i, aval, gradient, create_graph, is_grads_batched)
         seeds.append((edge, ct))

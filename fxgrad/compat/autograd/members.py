@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from ...core.aval import aval_of, is_differentiable, kind_of
+from ...core.devices import device_of
 from ...core.interpreter import api_boundary
 from ...core.source_info import hide_frames
 from ...transforms.jvp import JVPInterpreter
@@ -140,8 +141,15 @@ def check_gradient(self: Tensor, grad) -> None:
             f"attempting to assign a gradient with dtype '{from_numpy_dtype(have.dtype)}' to a tensor with dtype "
             f"'{from_numpy_dtype(want.dtype)}'."
         )
-    if is_array(grad.value) and is_array(self.value) and type(grad.value) is not type(self.value):
-        raise TensorError("attempting to assign a gradient on another device than that of the tensor")
+    place, here = device_of(grad.value), device_of(self.value)
+    if place is not None and here is not None and place != here:
+        raise TensorError(
+            f"attempting to assign a gradient with device type '{place.kind}' to a tensor with device type "
+            f"'{here.kind}'. Please ensure that the gradient and the tensor are on the same device"
+            if place.kind != here.kind
+            else f"attempting to assign a gradient located on device with index {place.index} to a tensor located on "
+            f"device with index {here.index}. Please ensure that the gradient and the tensor are on the same device"
+        )
     if have.shape != want.shape:
         raise TensorError(
             f"attempting to assign a gradient of size '{list(have.shape)}' to a tensor of size "

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...profiling.recording import children_of
 from .._core.tape import PrimitiveName
 from .profiler_flops import count_flops
 from .profiler_util import EventList, FunctionEvent
@@ -45,6 +46,7 @@ def read_events(recording: Recording, use_device: str | None, with_flops: bool) 
         [], use_device=use_device, profile_memory=recording.memory is not None, with_flops=with_flops
     )
     read: dict[Event, FunctionEvent] = {}
+    inside = children_of(recording.events)
     for number, event in enumerate(recording.events, 1):
         name = torch_name(event)
         in_backward = event.kind in BACKWARD and event.number is not None
@@ -68,12 +70,15 @@ def read_events(recording: Recording, use_device: str | None, with_flops: bool) 
             is_user_annotation=event.kind == "user",
             module_hierarchy=event.note or "",
         )
-        if event.device_time and event.kind == "primitive":
+        if event.device_time and not any(inner.device_time for inner in inside.get(event, ())):
             made.append_kernel(name, 0, event.device_time / 1000)
         events.append(made)
         outer: Event | None = event
-        while outer is not None and event.allocated:  # what is allocated inside is so outside as well
+        while outer is not None and (
+            event.allocated or event.device_allocated
+        ):  # what is allocated inside is so outside as well
             read[outer].cpu_memory_usage += event.allocated
+            read[outer].device_memory_usage += event.device_allocated
             outer = outer.parent
         parent = enclosing_event(event)
         if parent is not None:
@@ -86,6 +91,7 @@ def read_events(recording: Recording, use_device: str | None, with_flops: bool) 
     for change in recording.memory.changes if recording.memory else ():
         if change.event is None:
             time = (change.time - recording.start) / 1000
-            known = {"cpu_memory_usage": change.count, "input_shapes": [], "stack": [], "flops": 0}
+            where = "device_memory_usage" if change.on_device else "cpu_memory_usage"
+            known: dict[str, Any] = {where: change.count, "input_shapes": [], "stack": [], "flops": 0}
             events.append(FunctionEvent(0, MEMORY, 1, time, time, **known))
     return events

@@ -4,7 +4,7 @@ CUDA, and what needs a device raises."""
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.absence import make_absent
@@ -19,13 +19,9 @@ if TYPE_CHECKING:
 
 has_half = True
 default_generators: tuple[generators.Generator, ...] = ()
-NO_STREAMS = "work on a CUDA device is in the stream that CuPy has chosen: cupy.cuda.Stream"
-Event, ExternalStream, Stream, StreamContext = (
-    make_absent(f"torch.cuda.{name}", NO_STREAMS)
-    for name in ("Event", "ExternalStream", "Stream", "StreamContext")
-)
 CUDAGraph, MemPool, graph = (
-    make_absent(f"torch.cuda.{name}", NO_STREAMS) for name in ("CUDAGraph", "MemPool", "graph")
+    make_absent(f"torch.cuda.{name}", "memory is that of CuPy's pool, and work is launched as it comes")
+    for name in ("CUDAGraph", "MemPool", "graph")
 )
 
 
@@ -93,19 +89,6 @@ def device_of(obj: Tensor) -> AbstractContextManager[None]:
     return device(obj.device.index or 0) if obj.is_cuda else nullcontext()
 
 
-def stream(stream: Any) -> AbstractContextManager[None]:
-    """Context manager for a stream: None, since there are no others."""
-    return nullcontext()
-
-
-def current_stream(device: Any = None) -> NoReturn:
-    """The stream of the work: see `Stream`."""
-    raise DeviceError("Torch not compiled with CUDA enabled", hint=NO_STREAMS)
-
-
-default_stream = current_stream
-
-
 def synchronize(device: Any = None) -> None:
     """Wait until the device has finished all its work."""
     import_cupy().cuda.Device(device_number(device)).synchronize()
@@ -155,69 +138,6 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     return bool(
         import_cupy().cuda.runtime.deviceCanAccessPeer(device_number(device), device_number(peer_device))
     )
-
-
-# -- memory ------------------------------------------
-def memory_allocated(device: Any = None) -> int:
-    """How many bytes Tensors have on the device in use: 0 without one."""
-    return import_cupy().get_default_memory_pool().used_bytes() if is_available() else 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """How many bytes CuPy's pool has on the device in use: 0 without one."""
-    return import_cupy().get_default_memory_pool().total_bytes() if is_available() else 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """At least the bytes that Tensors have now: the greatest number so far is not counted."""
-    return memory_allocated(device)
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """The bytes of CuPy's pool, which shrinks only by `empty_cache`."""
-    return memory_reserved(device)
-
-
-memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
-
-
-def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """(free bytes, all bytes) of a device."""
-    return import_cupy().cuda.Device(device_number(device)).mem_info
-
-
-def empty_cache() -> None:
-    """Give the memory that CuPy's pool holds back to the device."""
-    if is_available():
-        import_cupy().get_default_memory_pool().free_all_blocks()
-
-
-def memory_stats(device: Any = None) -> dict[str, int]:
-    """What the pool counts: nothing by torch's names."""
-    return {}
-
-
-def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """The bytes of Tensors and of the pool, as a text."""
-    return f"allocated {memory_allocated(device)} bytes, reserved {memory_reserved(device)} bytes"
-
-
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Forget the greatest numbers of bytes: none are kept."""
-
-
-reset_max_memory_allocated = reset_max_memory_cached = reset_accumulated_memory_stats = (
-    reset_peak_memory_stats
-)
-
-
-def ipc_collect() -> None:
-    """Free what other processes have shared: nothing."""
-
-
-def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Bound the memory of CuPy's pool."""
-    import_cupy().get_default_memory_pool().set_limit(fraction=fraction)
 
 
 # -- random numbers: one default generator serves all devices ------------------------------------------
@@ -274,14 +194,9 @@ RANDOM = """
     set_rng_state_all
 """
 __all__ = [
-    "AcceleratorError", "CUDAGraph", "CudaError", "Event", "ExternalStream", "MemPool", "OutOfMemoryError", "Stream",
-    "StreamContext", "can_device_access_peer", "current_device", "current_stream", "default_generators",
-    "default_stream", "device", "device_count", "device_of", "empty_cache",
-    "get_arch_list", "get_device_capability", "get_device_name", "get_device_properties", "graph", "has_half", "init",
-    "ipc_collect", "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized",
-    "is_tf32_supported", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info",
-    "memory_allocated", "memory_cached", "memory_reserved", "memory_stats", "memory_summary",
-    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
-    "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction", "stream", "synchronize",
-    *RANDOM.split(),
+    "AcceleratorError", "CUDAGraph", "CudaError", "MemPool", "OutOfMemoryError", "can_device_access_peer",
+    "current_device", "default_generators", "device", "device_count", "device_of", "get_arch_list",
+    "get_device_capability", "get_device_name", "get_device_properties", "graph", "has_half", "init", "is_available",
+    "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "set_device",
+    "synchronize", *RANDOM.split(),
 ]  # fmt: skip

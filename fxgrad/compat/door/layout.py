@@ -10,10 +10,13 @@ SAME = """
     autograd.gradcheck autograd.graph autograd.profiler autograd.profiler_util autograd.variable
     backends backends.cpu backends.cuda backends.cudnn backends.mha backends.mkl backends.mkldnn backends.mps
     backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp cuda.nvtx distributed
+    distributed.algorithms distributed.algorithms.ddp_comm_hooks
+    distributed.algorithms.ddp_comm_hooks.default_hooks distributed.algorithms.join distributed.device_mesh
+    distributed.nn distributed.nn.functional
     distributions distributions.constraint_registry distributions.constraints distributions.distribution
     distributions.exp_family distributions.kl distributions.transformed_distribution distributions.transforms
     distributions.utils
-    fft func jit library linalg mps mtia multiprocessing
+    fft func futures jit library linalg mps mtia multiprocessing
     nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
     nn.utils nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn nn.utils.stateless ops
     optim optim.lr_scheduler optim.swa_utils overrides profiler random return_types serialization signal signal.windows
@@ -61,6 +64,22 @@ ELSEWHERE = {
         set_rng_state_all
     """,
     "cuda.streams": "Event ExternalStream Stream",
+    "distributed.constants": "default_pg_timeout",
+    "distributed.distributed_c10d": """
+        Backend BackendConfig DebugLevel GroupMember P2POp PrefixStore ProcessGroup ReduceOp Store Work
+        _all_gather_base _get_default_group _reduce_scatter_base
+        all_gather all_gather_coalesced all_gather_into_tensor all_gather_object all_gather_single all_reduce
+        all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list
+        default_pg_timeout destroy_process_group gather gather_object get_backend get_backend_config get_debug_level
+        get_default_backend_for_device get_global_rank get_group_rank get_node_local_rank get_pg_count
+        get_process_group_ranks get_rank get_world_size group init_process_group irecv is_backend_available
+        is_gloo_available is_initialized is_mpi_available is_nccl_available is_torchelastic_launched
+        is_ucc_available is_xccl_available isend monitored_barrier new_group new_subgroups
+        new_subgroups_by_enumeration recv recv_object_list reduce reduce_op reduce_scatter reduce_scatter_single
+        reduce_scatter_tensor scatter scatter_object_list send send_object_list split_group supports_complex
+    """,
+    "distributed.optim": "ZeroRedundancyOptimizer",
+    "distributed.optim.zero_redundancy_optimizer": "ZeroRedundancyOptimizer",
     "distributions.bernoulli": "Bernoulli",
     "distributions.beta": "Beta",
     "distributions.binomial": "Binomial",
@@ -242,6 +261,8 @@ HOMES = {
     "torch._tensor": [""],
     "torch._utils": ["nn.utils.convert_parameters"],
     "torch._vmap_internals": ["functorch"],
+    "torch.distributed.optim": ["optim.zero_redundancy"],
+    "torch.distributed.optim.zero_redundancy_optimizer": ["optim.zero_redundancy"],
     "torch.autograd.functional": ["autograd.functional_steps"],
     "torch.distributions.lowrank_multivariate_normal": ["distributions.multivariate"],
     "torch.distributions.multivariate_normal": ["distributions.multivariate"],
@@ -274,10 +295,9 @@ ABSENT = by_path(
             utils.bundled_inputs utils.flop_counter utils.jit utils.mobile_optimizer utils.module_tracker
         """,
         "models are not exported to ONNX from here": "onnx",
-        "nothing runs asynchronously here; concurrent.futures has futures of threads": "futures",
         "models are not fetched from the network here": "hub utils.model_zoo",
         "quantized dtypes are not here": "ao nn.intrinsic nn.qat nn.quantizable nn.quantized quantization",
-        "a program runs in one process here": "distributed",
+        "processes work together by collectives and DistributedDataParallel here": "distributed",
         "the devices here are the CPU, which is NumPy's, and CUDA devices, which are CuPy's": "utils.mkldnn",
         "Tensors have all their entries, or are sparse as in torch.sparse": "masked nested",
         "it is of GPUs with kernels for two entries in four": "sparse.semi_structured",
@@ -301,7 +321,7 @@ LACKING = by_path(
         "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
             compiler jit
         """,
-        "a program runs in one process here": "multiprocessing nn.parallel",
+        "each process uses one device here": "multiprocessing nn.parallel",
         "datasets are Python objects, which torch.utils.data loads; there are no data pipes": "utils.data",
         "it is a tool for torch's own developers": "profiler",
     }

@@ -12,6 +12,7 @@ from pkgutil import get_importer
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..distributed.launch import adopt_names
 from .finder import install
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ OUTSIDE = (__file__, os.path.join(os.path.dirname(os.path.dirname(__file__)), "_
 
 
 def run_program(arguments: list[str]) -> None:
-    """Run the program that a command line names.
+    """Run the program that a command line names. Where mpirun has started it, it finds RANK, WORLD_SIZE and LOCAL_RANK
+    in its environment, as under torchrun.
 
     Args:
         arguments: what follows `python -m fxgrad.compat`: a script, `-m` and a module, or `-c` and a command, and
@@ -44,6 +46,7 @@ def run_program(arguments: list[str]) -> None:
     if first[0].startswith("-") and (first[0] not in ("-m", "-c") or not rest):
         end(f"{first[0]}: an option that is unknown, or needs an argument\n{USAGE}", 2)
     install()
+    adopt_names()
     sys.excepthook = show_own_frames
     if first == ["-m"]:
         sys.argv = ["-m", *rest[1:]]

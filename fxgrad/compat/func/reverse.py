@@ -17,7 +17,7 @@ from .._core.backward.engine import run_backward
 from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent
 from .._core.duals import dual_gradient
 from .._core.errors import TensorError
-from .._core.memory import is_array
+from .._core.memory import copy_array, is_array
 from .._core.tape import grad_accumulator
 from .._core.tensor import Tensor, gradient_edge, refresh
 from .arguments import argnum_positions, ensure_output, flatten_tree, is_leaf, match_argnums
@@ -85,7 +85,7 @@ def grad_and_value(
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {len(output.shape)} dims. Maybe "
                 "you wanted to use the vjp or jacrev APIs instead?"
             )
-        seeds = [] if call.edges[0] is None else [implicit_cotangent(call.avals[0])]
+        seeds = [] if call.edges[0] is None else [implicit_cotangent(call.avals[0], output.value)]
         gradients = match_argnums(argnums, call.pull_back(seeds, retain=False))
         value = call.outside.release_results()
         return gradients, tuple(value) if has_aux else value[0]
@@ -139,7 +139,9 @@ def as_gradient(x: Tensor, found) -> Tensor:
 
     def copy_to_tensor(ct) -> Tensor:
         ct = contraction.conjugate_complex(ct)
-        return wrap_tree(np.array(ct) if is_array(ct) or not hasattr(ct, "shape") else ct)
+        return wrap_tree(
+            copy_array(ct, "K") if is_array(ct) else ct if hasattr(ct, "shape") else np.array(ct)
+        )
 
     return dual_gradient(found, copy_to_tensor)
 

@@ -1,22 +1,18 @@
-"""torch.nn.parallel: modules on several devices, of which one is used here."""
+"""torch.nn.parallel: modules on several devices, of which each process uses one here."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
-from .._core.absence import make_absent
 from .._core.tensor import Tensor
 from .._make.devices import as_device
 from ..ops.joining import cat
+from .distributed_data_parallel import DistributedDataParallel
 from .modules.module import Module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-DistributedDataParallel = make_absent(
-    "torch.nn.parallel.DistributedDataParallel", "a program runs in one process here"
-)
 
 
 class DataParallel(Module):

@@ -21,6 +21,7 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
+from .._make.devices import CPU, device_of, move_array
 from .arguments import add_variadic_method, as_sizes, dim_index, normalize_dim, normalize_dims
 from .declarers import kind, refuse
 from .viewing import movedim, reshape
@@ -132,7 +133,8 @@ def repeat_interleave_arguments(input, repeats=None, dim: int | None = None, *, 
     """The counts are checked; of counts alone the places are repeated."""
     alone = repeats is None
     if alone:
-        input, repeats = make_tensor(current_tape(), np.arange(input.numel())), input
+        places = move_array(np.arange(input.numel()), device_of(input.value))
+        input, repeats = make_tensor(current_tape(), places), input
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
     d = normalize_dim(dim, len(input.shape))
@@ -160,6 +162,7 @@ def repeated_places(counts, output_size: int | None) -> Any:
         if output_size is None:
             output_size = common_value(fnp.sum(counts))
         return fnp.searchsorted(fnp.cumsum(counts), np.arange(output_size), side="right")
+    counts = move_array(counts, CPU)  # which say how large the result is
     if counts.size and counts.min() < 0:
         raise TensorError("repeats can not be negative")
     places = np.repeat(np.arange(len(counts)), counts)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import ops
 from ...core import source_info
+from ...core.arrays import use_device_of
 from ...core.aval import aval_of, kind_of
 from .._core import inference, strides, views
 from .._core.bits import memory_array
@@ -29,6 +30,7 @@ from .._core.layout import (
 )
 from .._core.memory import (
     VERSIONS,
+    array_library,
     is_array,
     is_same_view,
     memory_address,
@@ -46,6 +48,7 @@ from .._declare.operation import operation
 from .._declare.plain import copy_directly, writable_array
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
+from .._make.devices import META, device_of, move_array, to_device
 from .arguments import add_variadic_method, as_sizes, normalize_dim
 from .slicing import entry_offset
 
@@ -126,6 +129,9 @@ def copy_(self: Tensor, src, non_blocking: bool = False) -> Tensor:
     if memory is not None and copy_directly(src, memory, memory):
         return self
     ensure_modifiable(self, (src,))
+    here, there = device_of(src.value), device_of(self.value)
+    if here != there and META not in (here, there):
+        src = to_device(src, there)
     shape = tuple(self.shape)
     check_broadcast(tuple(src.shape), shape)
     assign(self, copy_values(src, shape, self.dtype.numpy), "copy_", overwrites=True)
@@ -203,9 +209,12 @@ def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_for
     owner, item = memory_owner(here), here.itemsize
     start = memory_address(here) - memory_address(owner) if here.size else 0
     if start + prod(shape) * item > owner.nbytes:
-        memory = np.zeros(start // item + prod(shape), here.dtype)
-        memory.view(np.uint8)[: owner.nbytes] = np.frombuffer(owner.tobytes("A"), np.uint8)
-        here = memory[start // item :]
+        with use_device_of([here], "resize_"):
+            memory = array_library(here).zeros(start // item + prod(shape), here.dtype)
+            memory.view(np.uint8)[: owner.nbytes] = strided_view(
+                owner, (owner.nbytes,), (1,), 0, np.dtype(np.uint8)
+            )
+            here = memory[start // item :]
     steps = contiguous_strides(shape, memory_format.order)
     replace_memory(self, restride(here, shape, [s * item for s in steps]))
     VERSIONS.record_change(memory_array(self), "resize_", source_info.user_frame())
@@ -243,7 +252,8 @@ def set_(self: Tensor, source=None, storage_offset: int = 0, size=None, stride=N
         if self.requires_grad or (isinstance(source, Tensor) and source.requires_grad):
             raise NotSupportedError("derivative for aten::set_ is not implemented", hint="under no_grad")
     inference.ensure_writable(self)
-    replace_memory(self, take_storage(source, self.dtype, storage_offset, size, stride))
+    made = take_storage(source, self.dtype, storage_offset, size, stride)
+    replace_memory(self, move_array(made, device_of(self.value)) if source is None else made)
     self.accumulator = None
     VERSIONS.record_change(memory_array(self), "set_", source_info.user_frame())
     return self

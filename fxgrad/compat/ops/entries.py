@@ -9,6 +9,7 @@ from ... import ops
 from ...core.aval import aval_of
 from ...core.interpreter import PrimalTracer, Tracer, concretize, levels, use_context
 from ...transforms.vmap import BatchTracer
+from .._core.device_level import run_on_host
 from .._core.errors import TensorError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 def by_entries(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function of arrays, which looks at what is in them, one of values: of those that differ between the
     entries of a batch it is computed entry by entry, as torch does where it has no rule, and the results are stacked.
+    NumPy computes it, also of what is on a device.
     """
 
     @wraps(function)
@@ -26,9 +28,8 @@ def by_entries(function: Callable[..., Any]) -> Callable[..., Any]:
         level = next((x for x in levels() if any(is_batch_of(x, v) for v in given.values())), None)
         if level is None:
             name = function.__name__
-            return function(
-                **{k: concretize(v, name) if isinstance(v, Tracer) else v for k, v in given.items()}
-            )
+            known = {k: concretize(v, name) if isinstance(v, Tracer) else v for k, v in given.items()}
+            return run_on_host(function, known)
         with use_context(level.outer):
             entries = [
                 compute(**{k: entry_of(v, i) if is_batch_of(level, v) else v for k, v in given.items()})

@@ -23,6 +23,7 @@ from ...core.source_info import user_stacklevel
 from .._core.dtypes import short_name
 from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.inplace import fill_number, to_inplace
+from .._core.memory import copy_rows
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.operation import operation
@@ -576,7 +577,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
     tape = current_tape()
     if as_tuple:
         return tuple([make_tensor(tape, a.copy()) for a in np.nonzero(np.atleast_1d(value))])
-    found = np.asarray(np.argwhere(value), order="C")
+    found = np.argwhere(value)
+    found = found if found.flags.c_contiguous else copy_rows(found)
     if out is not None:
         return out.resize_(found.shape).copy_(make_tensor(tape, found))
     return make_tensor(tape, found)

@@ -22,7 +22,7 @@ from ...numpy.composite import normalize_axes
 from ...ops.linalg import column_matrix, matrix_transpose
 from .._core.dtypes import as_numpy_dtype, finfo, from_numpy_dtype, short_name
 from .._core.errors import LinAlgError, TensorError
-from .._core.tensor import Tensor, make_tensor
+from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
@@ -139,7 +139,7 @@ def check_info(info, message) -> None:
 
 def tolerances(a, atol, rtol) -> tuple[Any, Any]:
     """Complete the absolute and relative tolerances; without either, what is as small as rounding errors is zero."""
-    atol, rtol = (x.detach().numpy()[()] if isinstance(x, Tensor) else x for x in (atol, rtol))
+    atol, rtol = (x.detach().value[()] if isinstance(x, Tensor) else x for x in (atol, rtol))
     absolute = atol is not None and (np.ndim(atol) > 0 or atol > 0)
     if rtol is None:
         rtol = 0.0 if absolute else finfo(from_numpy_dtype(aval_of(a).dtype)).eps * max(a.shape[-2:])
@@ -154,7 +154,7 @@ def is_above_tolerance(s, atol, rtol) -> Any:
 
 def expand_tolerance(tolerance) -> Any:
     """Reshape tolerances, one for each matrix, to broadcast with singular values."""
-    return np.asarray(tolerance)[..., None] if np.ndim(tolerance) else tolerance
+    return ops.reshape(tolerance, shape=(*tolerance.shape, 1)) if np.ndim(tolerance) else tolerance
 
 
 @operation("A", spaces="linalg", keeps_results=True)
@@ -369,7 +369,7 @@ def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None)
     m, n = A.shape[-2:]
     full = driver != "gelsy" and m > n and bool(np.all(entries_of_all(rank.value, "the rank") == n))
     solution, residuals = least_squares(A, B, rcond, full)
-    nothing = tuple(make_tensor(A.tape, np.zeros(0, aval_of(x.value).dtype)) for x in (rank, values))
+    nothing = tuple(x.new_zeros(0) for x in (rank, values))
     return LstsqResult(
         solution,
         residuals,

@@ -19,6 +19,7 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.promotion import convert_value
 from .._declare.spaces import expose
+from .._make.devices import device_of, move_array
 from .arguments import as_sizes, dim_index, infer_shape, normalize_dim
 from .declarers import check_same_dtype, kind, number_like, value_dtype
 from .indexing import check_index, check_index_fits, index_put, scatter_index
@@ -86,7 +87,9 @@ def scatter_arguments(input, dim: int, index, src=None, *, value=None, reduce=No
     if not isinstance(src, Tensor) or value is not None:
         if isinstance(src, Tensor):
             src = take_number(scatter.operation, "value", src)
-        src = make_tensor(current_tape(), cast_number(src, input.dtype.numpy))
+        src = make_tensor(
+            current_tape(), move_array(cast_number(src, input.dtype.numpy), device_of(input.value))
+        )
         src = expand_values(reshape(src, (1,) * len(index.shape)), index.shape)
     return (input, index, src), {"dim": dim, "reduce": reduce}
 

@@ -10,6 +10,7 @@ from ... import numpy as fnp
 from ... import ops
 from ...core.aval import SCALARS, aval_of
 from ...core.interpreter import concretize
+from .._core.device_level import run_on_host
 from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
 from .._declare.operation import operation
@@ -365,6 +366,12 @@ def unique_consecutive(
 ) -> Any:
     """The elements (or parts along a dimension) that differ from the one before, as `unique`."""
     values = concretize(input, "unique_consecutive")
+    options = {"return_inverse": return_inverse, "return_counts": return_counts, "dim": dim}
+    return run_on_host(find_runs, {"values": values, **options})
+
+
+def find_runs(values: np.ndarray, return_inverse: bool, return_counts: bool, dim: int | None) -> list[Any]:
+    """The elements that differ from the one before, where each belongs, and how often it is repeated."""
     axis = 0 if dim is None else normalize_dim(dim, values.ndim)
     rows = values.reshape(-1) if dim is None or not values.ndim else np.moveaxis(values, axis, 0)
     differs = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))

@@ -211,7 +211,8 @@ def istft(
     ]  # which reads the first half of the frequencies
     frames = transform(input.transpose(-1, -2), n=n_fft, norm="ortho" if normalized else "backward") * weights
     reach = n_fft + hop * (count - 1)
-    places = (arange(count)[:, None] * hop + arange(n_fft)).flatten()
+    device = input.device
+    places = (arange(count, device=device)[:, None] * hop + arange(n_fft, device=device)).flatten()
 
     def overlap(parts: Tensor) -> Tensor:
         """Add the frames, each at its place."""

@@ -17,6 +17,7 @@ from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from .._make.devices import CPU, device_of, move_array
 from .declarers import kind, value_dtype
 from .entries import by_entries
 
@@ -173,19 +174,25 @@ def histogramdd(
             "histogramdd: The size of bins must be equal to the innermost dimension of the input.",
             hint=f"{count} of them, not {len(bins)}",
         )
-    points = np.reshape(points, (-1, count))
-    weights = None if weight is None else np.ravel(concretize(refresh(weight).value, "histogramdd()"))
+    place = device_of(points)
+    points = np.reshape(move_array(points, CPU), (-1, count))
+    weights = None
+    if weight is not None:
+        weights = np.ravel(move_array(concretize(refresh(weight).value, "histogramdd()"), CPU))
     if range is None:
         ends = [(x.min(), x.max()) if x.size else (0, 1) for x in points.T]
     else:
         ends = list(zip(range[::2], range[1::2]))
     edges = [
-        refresh(b).value if isinstance(b, Tensor) else np.histogram_bin_edges(x, b, end).astype(dtype)
+        move_array(refresh(b).value, CPU)
+        if isinstance(b, Tensor)
+        else np.histogram_bin_edges(x, b, end).astype(dtype)
         for x, b, end in zip(points.T, bins, ends)
     ]
     with np.errstate(all="ignore"):  # densities of no points
         counts = np.histogramdd(points, edges, weights=weights, density=density)[0]
     tape = current_tape()
     return HistogramResult(
-        make_tensor(tape, counts.astype(dtype)), tuple([make_tensor(tape, e) for e in edges])
+        make_tensor(tape, move_array(counts.astype(dtype), place)),
+        tuple([make_tensor(tape, move_array(e, place)) for e in edges]),
     )

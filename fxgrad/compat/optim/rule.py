@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import ops
 from ...core import source_info
+from ...core.arrays import use_device_of
 from ...core.interpreter import Tracer, api_boundary
 from .._core.bits import has_bit, memory_array, write_memory
 from .._core.dtypes import get_default_dtype
@@ -101,7 +102,8 @@ class RuleOptimizer(Optimizer):
                     elif recorded:
                         self.record_update(p, gradient, options)
                     else:
-                        self.update_parameter(p, gradient, options, site)
+                        with use_device_of([p.value], "step"):
+                            self.update_parameter(p, gradient, options, site)
         return loss
 
     def update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
@@ -212,7 +214,7 @@ def from_real_pairs(array) -> Any:
 # -- of which rules are made ------------------------------------------
 def copy_array(x) -> Any:
     """Copy an array; traced values need no copy."""
-    return x.copy() if isinstance(x, np.ndarray) else x
+    return x.copy() if is_array(x) else x
 
 
 def state_entry(state: dict[str, Any], name: str, like) -> Any:

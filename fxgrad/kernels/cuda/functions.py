@@ -34,18 +34,30 @@ MEMORY = {
 }
 REGISTERS = {**MEMORY, "float16": "float", "bfloat16": "float"}
 
-# Kinds of dtypes (b, i, u, f) → primitives with their expression.
+# Kinds of dtypes (b, i, u, f) → primitives with their expression. {type} is that of the result, {operand} that of the
+# operands, {bits} the unsigned one in which integers wrap around: C++ leaves open what becomes of signed ones.
 ARITHMETIC = {
+    "iu": {
+        "add": "({bits}){0} + ({bits}){1}",
+        "subtract": "({bits}){0} - ({bits}){1}",
+        "multiply": "({bits}){0} * ({bits}){1}",
+        "negative": "0 - ({bits}){0}",
+        "square": "({bits}){0} * ({bits}){0}",
+        "floor_divide": "whole_quotient({0}, {1})",
+        "remainder": "whole_remainder({0}, {1})",
+        "left_shift": "shift_left({0}, {1})",
+        "right_shift": "shift_right({0}, {1})",
+        "fmax": "fx_max({0}, {1})",
+        "fmin": "fx_min({0}, {1})",
+        "bitwise_not": "~{0}",
+    },
+    "i": {"absolute": "{0} < 0 ? 0 - ({bits}){0} : ({bits}){0}"},
+    "u": {"absolute": "{0}"},
     "iuf": {
-        "add": "{0} + {1}",
-        "subtract": "{0} - {1}",
-        "multiply": "{0} * {1}",
-        "negative": "-{0}",
         "positive": "{0}",
         "real": "{0}",
         "conjugate": "{0}",
         "weaken": "{0}",
-        "square": "{0} * {0}",
         "sign": "sign_of({0})",
         "maximum": "fx_max({0}, {1})",
         "minimum": "fx_min({0}, {1})",
@@ -60,8 +72,6 @@ ARITHMETIC = {
         "greater_equal": "{0} >= {1}",
     },
     "biu": {"bitwise_and": "{0} & {1}", "bitwise_or": "{0} | {1}", "bitwise_xor": "{0} ^ {1}"},
-    "iu": {"bitwise_not": "~{0}"},
-    "if": {"absolute": "magnitude({0})"},
     "b": {
         "add": "{0} || {1}",
         "maximum": "{0} || {1}",
@@ -74,6 +84,12 @@ ARITHMETIC = {
         "bitwise_not": "!{0}",
     },
     "f": {
+        "add": "{0} + {1}",
+        "subtract": "{0} - {1}",
+        "multiply": "{0} * {1}",
+        "negative": "-{0}",
+        "square": "{0} * {0}",
+        "absolute": "fabs({0})",
         "divide": "{0} / {1}",
         "reciprocal": "1 / {0}",
         "degrees": f"{{0}} * ({{type}}){180 / math.pi!r}",
@@ -83,10 +99,11 @@ ARITHMETIC = {
         "heaviside": "{0} != {0} ? {0} : {0} > 0 ? 1 : {0} < 0 ? 0 : {1}",
         "relu": "{0} > 0 || {0} != {0} ? {0} : 0",
         "isnan": "{0} != {0}",
-        "isinf": "fabs({0}) == infinity()",
-        "isfinite": "fabs({0}) < infinity()",
-        "signbit": "copysign(1.0, (double){0}) < 0",
+        "isinf": "fabs({0}) == ({operand})infinity()",
+        "isfinite": "fabs({0}) < ({operand})infinity()",
+        "signbit": "copysign(({operand})1, {0}) < 0",
         "logaddexp": "log_sum({0}, {1})",
+        "logaddexp2": "log2_sum({0}, {1})",
         "sigmoid": "logistic({0})",
         "sigmoid_slope": "logistic({0}) * logistic(-{0})",
         "silu": "{0} * logistic({0})",
@@ -122,12 +139,25 @@ POWERS = {0: "1", 1: "{0}", 2: "{0} * {0}", 3: "{0} * {0} * {0}", -1: "1 / {0}",
 # What expressions call. The compiler knows CUDA's mathematical functions without a header.
 PRELUDE = """\
 __device__ inline double infinity() { return __longlong_as_double(0x7ff0000000000000LL); }
-template <class T> __device__ inline T magnitude(T x) { return x < 0 ? -x : x; }
-template <> __device__ inline double magnitude(double x) { return fabs(x); }
-template <> __device__ inline float magnitude(float x) { return fabs(x); }
 template <class T> __device__ inline T sign_of(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x; }
 template <class T> __device__ inline T fx_max(T x, T y) { return x >= y || x != x ? x : y; }
 template <class T> __device__ inline T fx_min(T x, T y) { return x <= y || x != x ? x : y; }
+template <class T> __device__ inline T whole_quotient(T x, T y) {
+    if (y == 0) return 0;
+    if (y == T(-1) && y < 0) return T(0 - (unsigned long long)x);
+    return x / y - T(x % y != 0 && (x < 0) != (y < 0));
+}
+template <class T> __device__ inline T whole_remainder(T x, T y) {
+    if (y == 0 || (y == T(-1) && y < 0)) return 0;
+    T rest = x % y;
+    return rest != 0 && (rest < 0) != (y < 0) ? T(rest + y) : rest;
+}
+template <class T> __device__ inline T shift_left(T x, T y) {
+    return (unsigned long long)y < 8 * sizeof(T) ? T((unsigned long long)x << y) : T(0);
+}
+template <class T> __device__ inline T shift_right(T x, T y) {
+    return T((unsigned long long)y < 8 * sizeof(T) ? x >> y : x < 0 ? -1 : 0);
+}
 template <class T> __device__ inline T floored_remainder(T x, T y) {
     T rest = fmod(x, y);
     if (rest == 0) return copysign(T(0), y);
@@ -153,6 +183,10 @@ template <class T> __device__ inline T swish_slope(T x) {
 template <class T> __device__ inline T log_sum(T x, T y) {
     if (x == y) return x + T(0.6931471805599453);
     return fx_max(x, y) + log1p(exp(-fabs(x - y)));
+}
+template <class T> __device__ inline T log2_sum(T x, T y) {
+    if (x == y) return x + 1;
+    return fx_max(x, y) + T(1.4426950408889634) * log1p(exp2(-fabs(x - y)));
 }
 template <class T> __device__ inline T log_normal_cdf(T x) {
     if (x < -1) return log(erfcx(x * T(-0.7071067811865476)) * T(0.5)) - x * x * T(0.5);
@@ -192,6 +226,11 @@ def kind_of(dtype: np.dtype) -> str:
 def is_short(dtype: np.dtype) -> bool:
     """Whether numbers of a dtype are computed with in float."""
     return dtype.name in ("float16", "bfloat16")
+
+
+def wrapping(dtype: np.dtype) -> str:
+    """Return the unsigned type in which integers of a dtype are added and multiplied, modulo a power of two."""
+    return "unsigned long long" if dtype.itemsize == 8 else "unsigned int"
 
 
 def covers(equation: Equation) -> bool:
@@ -239,19 +278,30 @@ def expression(equation: Equation, operands: list[str]) -> str:
     if name == "full_like":
         return number(params["value"], result)
     dtypes = loop_dtypes(equation)
-    operands = [f"({REGISTERS[d.name]}){x}" for x, d in zip(operands, dtypes)]
+    operands = [
+        round_to(x, a.aval.dtype, d) if is_short(d) and a.aval.dtype != d else f"({REGISTERS[d.name]}){x}"
+        for x, a, d in zip(operands, equation.inputs, dtypes)
+    ]
     if name in MOVES and is_short(result):
-        text = operands[0] if dtypes[0].name == "float64" else f"(float)({operands[0]})"
-        return f"from_{result.name}(to_{result.name}({text}))"
+        return round_to(operands[0], dtypes[0], result)
     if name in MOVES:
         text = f"{operands[0]} != 0" if result == BOOL else operands[0]
     elif name == "static_power":
         template = POWERS.get(params["p"], f"pow({{0}}, ({type}){float(params['p'])!r})")
-        text = template.format(*operands)
+        text = template.format(
+            operands[0] if kind_of(result) == "f" else f"({wrapping(result)}){operands[0]}"
+        )
     else:
-        text = EXPRESSIONS[name, kind_of(dtypes[-1])].format(*operands, type=type)
+        words = {"type": type, "operand": REGISTERS[dtypes[-1].name], "bits": wrapping(dtypes[-1])}
+        text = EXPRESSIONS[name, kind_of(dtypes[-1])].format(*operands, **words)
     text = f"({type})({text})"
     return f"from_{result.name}(to_{result.name}({text}))" if is_short(result) else text
+
+
+def round_to(text: str, source: np.dtype, target: np.dtype) -> str:
+    """Return the text of a number of a dtype as one of half precision, which is rounded once."""
+    text = f"(double){text}" if source.name == "float64" else f"(float){text}"
+    return f"from_{target.name}(to_{target.name}({text}))"
 
 
 def load(place: str, dtype: np.dtype) -> str:

@@ -19,25 +19,25 @@ on the shape only. Arithmetic is IEEE's, as in NumPy: `OPTIONS` forbid products 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...core.graph import Literal
-from ..native.lanes import BOOL
 from ..space import REDUCTIONS, Reduction, Space
 from . import functions
-from .functions import MEMORY, REGISTERS
+from .functions import REGISTERS
+from .kernel import BLOCK, Kernel, KernelWriter, Totals, join, needed_for, neutral, total_dtype
+from .rows import RowWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
-    from ...core.graph import Equation
+    import numpy as np
+
+    from ..row_space import RowSpace
 
 OPTIONS = ("--std=c++17", "--fmad=false")
 THREADS = 1 << 16  # of a kernel at most where threads have totals
 WARP = 32  # threads that read neighbouring entries at once
-BLOCK = 256
 
 
 class Way(NamedTuple):
@@ -54,20 +54,10 @@ class Way(NamedTuple):
     def threads(self) -> int:
         return self.runs * self.parts
 
-    @property
-    def totals(self) -> tuple[int, int]:
-        """The shape of the threads' totals."""
-        return (self.parts, self.runs) if self.leading else (self.runs, self.parts)
-
-
-class Kernel(NamedTuple):
-    """A kernel: its name, its way, and the numbers of the outputs that it writes, in the order of its parameters. Of a
-    reduction it writes the threads' totals, of the dtype in `totals`."""
-
-    name: str
-    way: Way
-    outputs: tuple[int, ...]
-    totals: dict[int, np.dtype]
+    def totals(self, dtype: np.dtype) -> Totals:
+        """The threads' totals."""
+        shape = (self.parts, self.runs) if self.leading else (self.runs, self.parts)
+        return Totals(shape, dtype, 0 if self.leading else 1)
 
 
 def way_of(space: Space, reduction: Reduction | None) -> Way:
@@ -83,59 +73,53 @@ def way_of(space: Space, reduction: Reduction | None) -> Way:
     return Way(reduction.leading, runs, length, parts)
 
 
-def write_group(space: Space) -> tuple[str, list[Kernel]]:
-    """Return the source of a group, all of whose equations `functions.covers`, and its kernels."""
-    ways: dict[tuple, list[int]] = {}
-    for i, reduction in space.reductions.items():
-        ways.setdefault((reduction.leading, reduction.place), []).append(i)
-    groups = list(ways.values()) or [[]]
-    groups[0] = [*space.results, *groups[0]]  # written on one of the ways that are taken anyway
-    texts, kernels = [], []
-    for number, outputs in enumerate(groups):
-        reduction = next((space.reductions[i] for i in outputs if i in space.reductions), None)
-        writer = Writer(space, way_of(space, reduction), outputs)
-        texts.append(writer.write(f"run{number}"))
-        kernels.append(Kernel(f"run{number}", writer.way, tuple(outputs), writer.totals))
+def write_group(space: Space | RowSpace, by_value: Container[int] = ()) -> tuple[str, list[Kernel]]:
+    """Return the source of a group that has entries, all of whose equations `functions.covers`, and its kernels.
+
+    Args:
+        space: the space of the group.
+        by_value: the numbers of the operands that are handed over by value.
+    """
+    if not isinstance(space, Space):
+        text, kernel = RowWriter(space, by_value).write("run0")
+        texts, kernels = [text], [kernel]
+    else:
+        ways: dict[tuple, list[int]] = {}
+        for i, reduction in space.reductions.items():
+            ways.setdefault((reduction.leading, reduction.place), []).append(i)
+        groups = list(ways.values()) or [[]]
+        groups[0] = [*space.results, *groups[0]]  # written on one of the ways that are taken anyway
+        written = [Writer(space, outputs, by_value).write(f"run{n}") for n, outputs in enumerate(groups)]
+        texts, kernels = [text for text, _ in written], [kernel for _, kernel in written]
     variables = [v for e in space.graph.equations for v in (*e.inputs, *e.outputs)]
     short = any(functions.is_short(v.aval.dtype) for v in variables)
     return "\n".join([functions.PRELUDE, *[functions.HALF] * short, *texts]), kernels
 
 
-def needed_equations(space: Space, outputs: Sequence[int]) -> list[Equation]:
-    """Return the equations from which outputs follow."""
-    wanted = {space.graph.outputs[i] for i in outputs}
-    found = []
-    for e in reversed(space.graph.equations):
-        if not wanted.isdisjoint(e.outputs):
-            found.append(e)
-            wanted.update(a for a in e.inputs if type(a) is not Literal)
-    return found[::-1]
+class Writer(KernelWriter):
+    """The kernel for some outputs of a group, which takes one way."""
 
+    def __init__(self, space: Space, outputs: Sequence[int], by_value: Container[int]):
+        super().__init__(space.graph, space.size, by_value)
+        reductions = {i: space.reductions[i] for i in outputs if i in space.reductions}
+        self.space, self.outputs = space, outputs
+        self.way = way_of(space, next(iter(reductions.values()), None))
+        self.reductions = {i: reduction.equation for i, reduction in reductions.items()}
+        self.equations = needed_for(space.graph.equations, [space.graph.outputs[i] for i in outputs])
 
-class Writer:
-    """One kernel under construction."""
-
-    def __init__(self, space: Space, way: Way, outputs: Sequence[int]):
-        self.space, self.way, self.outputs = space, way, outputs
-        self.index = "unsigned int" if space.size < 1 << 31 else "long long"
-        self.equations = needed_equations(space, outputs)
-        self.names: dict[Any, str] = {}
-        self.reductions = {i: space.reductions[i].equation for i in outputs if i in space.reductions}
-        self.totals = {i: total_dtype(e) for i, e in self.reductions.items()}
-
-    def write(self, name: str) -> str:
-        """Return the text of the kernel."""
-        graph, way, index = self.space.graph, self.way, self.index
-        parameters = [f"const {MEMORY[v.aval.dtype.name]}* a{k}" for k, v in enumerate(graph.inputs)]
-        parameters += [f"{MEMORY[self.stored(i).name]}* r{i}" for i in self.outputs]
+    def write(self, name: str) -> tuple[str, Kernel]:
+        """Return the text of the kernel, and how it is launched."""
+        way, index, graph = self.way, self.index, self.graph
+        totals = {i: way.totals(total_dtype(e)) for i, e in self.reductions.items()}
+        stored = [(i, totals[i].dtype if i in totals else graph.outputs[i].aval.dtype) for i in self.outputs]
         lines = [
-            f'extern "C" __global__ void {name}({", ".join(parameters)}) {{',
+            self.head(name, stored),
             f"    const {index} thread = blockIdx.x * ({index})blockDim.x + threadIdx.x;",
             f"    if (thread >= {way.threads}) return;",
         ]
-        for i, e in self.reductions.items():
-            dtype = self.totals[i]
-            lines.append(f"    {REGISTERS[dtype.name]} t{i} = {functions.number(neutral(e, dtype), dtype)};")
+        lines += [
+            f"    {REGISTERS[totals[i].dtype.name]} t{i} = {neutral(e)};" for i, e in self.reductions.items()
+        ]
         if way.leading:
             run, first = f"thread % {way.runs}", f"thread / {way.runs}"
             entry = f"step * {way.runs} + run"
@@ -150,40 +134,29 @@ class Writer:
         lines += [f"        {line}" for line in self.body()]
         lines.append("    }")
         lines += [f"    r{i}[thread] = t{i};" for i in self.reductions]
-        return "\n".join([*lines, "}", ""])
-
-    def stored(self, i: int) -> np.dtype:
-        """The dtype of what is written for an output."""
-        return self.totals[i] if i in self.totals else self.space.graph.outputs[i].aval.dtype
+        kernel = Kernel(name, -(-way.threads // BLOCK), tuple(self.outputs), totals)
+        return "\n".join([*lines, "}", ""]), kernel
 
     def body(self) -> list[str]:
         """Return the statements for the entry i."""
         lines = self.positions()
         used = {a for e in self.equations for a in e.inputs if type(a) is not Literal}
-        for k, (v, steps) in enumerate(zip(self.space.graph.inputs, self.space.steps)):
-            if v in used:
-                self.names[v] = f"x{k}"
-                place = f"a{k}[{self.place(steps)}]"
-                lines.append(
-                    f"const {REGISTERS[v.aval.dtype.name]} x{k} = {functions.load(place, v.aval.dtype)};"
-                )
-        for k, e in enumerate(self.equations):
-            if e.primitive.name in REDUCTIONS:
-                continue
-            out = e.outputs[0]
-            self.names[out] = f"v{k}"
-            text = functions.expression(e, [self.operand(a) for a in e.inputs])
-            lines.append(f"const {REGISTERS[out.aval.dtype.name]} v{k} = {text};")
+        used.update(self.graph.outputs[i] for i in self.outputs)
+        lines += [
+            self.load(k, self.place(steps))
+            for k, (v, steps) in enumerate(zip(self.graph.inputs, self.space.steps))
+            if v in used
+        ]
+        lines += [
+            self.compute(e, k) for k, e in enumerate(self.equations) if e.primitive.name not in REDUCTIONS
+        ]
         for i in self.outputs:
+            v = self.graph.outputs[i]
             if i in self.reductions:
-                lines.append(self.accumulate(i))
+                lines.append(self.accumulate(self.reductions[i], f"t{i}"))
             else:
-                v = self.space.graph.outputs[i]
                 lines.append(f"r{i}[i] = {functions.store(self.operand(v), v.aval.dtype)};")
         return lines
-
-    def operand(self, atom: Any) -> str:
-        return functions.number(atom.value, atom.aval.dtype) if type(atom) is Literal else self.names[atom]
 
     def positions(self) -> list[str]:
         """Return the statements that find the position along each dimension, where an operand is repeated."""
@@ -201,45 +174,9 @@ class Writer:
         """Return the text of the number of an operand's entry."""
         if tuple(steps) == dense_steps(self.space.dims):
             return "i"
-        return " + ".join(f"d{d} * {step}" for d, step in enumerate(steps) if step) or "0"
-
-    def accumulate(self, i: int) -> str:
-        """Return the statement that adds an entry to a total."""
-        equation, type = self.reductions[i], REGISTERS[self.totals[i].name]
-        value = f"({type}){self.operand(equation.inputs[0])}"
-        if self.totals[i] == BOOL:
-            value = f"({self.operand(equation.inputs[0])} != 0)"
-        return f"t{i} = {COMBINE[equation.primitive.name].format(f't{i}', value)};"
-
-
-COMBINE = {
-    "reduce_sum": "{0} + {1}",
-    "reduce_prod": "{0} * {1}",
-    "reduce_max": "fx_max({0}, {1})",
-    "reduce_min": "fx_min({0}, {1})",
-    "reduce_any": "{0} || {1}",
-    "reduce_all": "{0} && {1}",
-}
+        return join(f"d{d} * {step}" for d, step in enumerate(steps) if step)
 
 
 def dense_steps(dims: Sequence[int]) -> tuple[int, ...]:
     """The steps of an array that has all dimensions."""
     return tuple(prod(dims[d + 1 :]) for d in range(len(dims)))
-
-
-def total_dtype(reduction: Equation) -> np.dtype:
-    """The dtype of threads' totals: that of the result, but float for half precision."""
-    result = reduction.outputs[0].aval.dtype
-    return np.dtype(np.float32) if functions.is_short(result) else result
-
-
-def neutral(reduction: Equation, dtype: np.dtype) -> Any:
-    """The value that changes no total."""
-    name = reduction.primitive.name
-    if name in ("reduce_max", "reduce_min"):
-        greatest = name == "reduce_min"
-        if dtype.kind in "iu":
-            limits = np.iinfo(dtype)
-            return limits.max if greatest else limits.min
-        return greatest if dtype == BOOL else np.inf if greatest else -np.inf
-    return name in ("reduce_prod", "reduce_all")

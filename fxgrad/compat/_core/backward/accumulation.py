@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....core import source_info
+from ....core.arrays import use_device_of
 from ....core.aval import PLAIN
 from ....core.errors import UnsupportedError
 from ....core.interpreter import ensure_open
@@ -20,7 +21,15 @@ from ....numpy import contraction
 from ..bits import has_bit
 from ..duals import dual_cotangent, dual_gradient, has_tangent
 from ..error_messages import reword_error
-from ..memory import VERSIONS, ensure_no_overlap, is_array, memory_owner
+from ..memory import (
+    VERSIONS,
+    copy_array,
+    copy_with_strides,
+    ensure_no_overlap,
+    is_array,
+    is_writable,
+    memory_owner,
+)
 from ..sparse_tensor import SparseTensor
 from ..sparse_value import SparseValue
 from ..tape import COPY_RULE, current_tape, record_node
@@ -47,6 +56,11 @@ def to_cotangent(gradient: Tensor, create_graph: bool) -> Any:
     )
 
 
+def is_plain(ct) -> bool:
+    """Whether a cotangent is neither traced nor sparse."""
+    return type(ct) in PLAIN or is_array(ct)
+
+
 def is_dense(array: np.ndarray) -> bool:
     """Whether the entries of an array fill their memory without gaps or overlaps."""
     if array.flags.forc:
@@ -64,7 +78,7 @@ def take_array(box: list[Any], like=None) -> np.ndarray:
     holds the only reference of its caller. With `like`, the strides are those of that array where it is dense, and
     row-major elsewhere: torch's default gradient layout."""
     array = box.pop()
-    if type(array) is not np.ndarray:
+    if not is_array(array):
         array = np.array(array)
     strides = None
     if like is not None:
@@ -74,13 +88,15 @@ def take_array(box: list[Any], like=None) -> np.ndarray:
     if (
         (in_place or like is None)
         and getrefcount(array) <= SINGLE_REFCOUNT
-        and array.flags.writeable
+        and is_writable(array)
         and (
             array.base is None
             or (getattr(array.base, "base", array) is None and getrefcount(array.base) <= 2)
         )
     ):
         return array
+    if type(array) is not np.ndarray:
+        return copy_array(array) if strides is None else copy_with_strides(array, strides)
     made = np.ndarray(array.shape, array.dtype, strides=strides)
     made[...] = array
     return made
@@ -99,15 +115,15 @@ def separate_memory(result, used_ids: set[int], sole_owner: bool = True) -> Any:
         value = result.value
         owner = memory_owner(value)
         shared = sole_owner and owner is not value and getrefcount(owner) > SINGLE_REFCOUNT + 1
-        if shared or id(owner) in used_ids or (type(value) is np.ndarray and not value.flags.writeable):
-            result.value = owner = value.copy()
+        if shared or id(owner) in used_ids or not is_writable(value):
+            result.value = owner = copy_array(value)
         used_ids.add(id(owner))
     return result
 
 
 def take_tensor(box: list[Any]) -> Tensor:
     """Take the cotangent out of the box as a Tensor with memory of its own."""
-    if type(box[0]) not in PLAIN:
+    if not is_plain(box[0]):
         return to_gradient(box.pop())
     box[0] = contraction.conjugate_complex(box[0])
     return make_tensor(current_tape(), take_array(box))
@@ -120,16 +136,16 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
     if type(box[0]) is SparseValue or isinstance(tensor._grad, SparseTensor):
         accumulate_sparse_grad(tensor, to_gradient(box.pop()), create_graph)
         return
-    plain = type(box[0]) in PLAIN
+    plain = is_plain(box[0])
     if not plain and has_tangent(box[0]) and not create_graph and tensor.is_leaf:
         box[0] = box[0].primal  # a leaf outlives the level
-        plain = type(box[0]) in PLAIN
+        plain = is_plain(box[0])
     if plain:
         box[0] = contraction.conjugate_complex(box[0])
     with ACCUMULATE_LOCK:
         grad = tensor._grad
         if grad is None:
-            like = refresh(tensor).value if type(tensor.value) is np.ndarray else None
+            like = refresh(tensor).value if is_array(tensor.value) else None
             tensor._grad = (
                 make_tensor(tensor.tape, take_array(box, like))
                 if plain
@@ -137,15 +153,13 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
             )
         elif create_graph:
             tensor._grad = total = grad + to_gradient(box.pop())
-            if (
-                type(total.value) is type(grad.value) is np.ndarray
-                and total.value.strides != grad.value.strides
-            ):
+            if is_array(total.value) and is_array(grad.value) and total.value.strides != grad.value.strides:
                 total.value = take_array([total.value], grad.value)
         elif plain and is_array(grad.value) and (grad.view_meta is None or not has_bit(grad)):
             ensure_no_overlap(grad.value)
             try:
-                np.add(grad.value, box[0], out=grad.value)
+                with use_device_of([grad.value], "add_"):
+                    grad.value += box[0]
             except ValueError as error:  # set_() has changed the shape since
                 raise reword_error("add", (grad, make_tensor(grad.tape, box[0])), error) from None
             VERSIONS.record_change(grad.value, "add_", source_info.user_frame())
@@ -186,7 +200,7 @@ def first_gradient(tensor: Tensor, box: list[Any], like) -> Tensor:
             hint="make the leaf inside the transformed function (w.detach().requires_grad_()), or return the gradient "
             "of autograd.grad",
         )
-    if type(new.value) is not np.ndarray:
+    if not is_array(new.value):
         return new
     node = None if new.node is None else record_node(COPY_RULE, COPY_RULE, (), (gradient_edge(new),))
     return make_tensor(new.tape, take_array([new.value], like), node, new.view_meta)

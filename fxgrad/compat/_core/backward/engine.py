@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import ops
+from ....core.arrays import CONSTANTS_FOLLOW
 from ....core.aval import PLAIN
+from ....core.devices import device_in_use, device_of
 from ....core.fp_errors import ERROR_STATE, IGNORE
 from ....core.interpreter import CURRENT, EVAL, Context, use_context
 from ....ops.masked import Masked
@@ -74,6 +76,7 @@ def run_backward(
     the tape is not open any more.
     """
     caller, depth, running, speaking = CURRENT.get(), PASS_DEPTH.get(), RUNNING.get(), ERROR_STATE.get()
+    following = CONSTANTS_FOLLOW.get()
     queue: list[Callable[[], object]] = []
     outer_queue = QUEUE.get()
     started = None
@@ -106,6 +109,7 @@ def run_backward(
         PASS_DEPTH.set(depth + 1)
         QUEUE.set(queue)
         ERROR_STATE.set(IGNORE)
+        CONSTANTS_FOLLOW.set(True)
         CURRENT.set(rules_context)
         try:
             if is_grads_batched:
@@ -119,6 +123,7 @@ def run_backward(
     def restore() -> None:
         CURRENT.set(inside)
         ERROR_STATE.set(speaking)
+        CONSTANTS_FOLLOW.set(following)
         RUNNING.set(running)
         QUEUE.set(outer_queue)
         PASS_DEPTH.set(depth)
@@ -403,7 +408,9 @@ class Pass:
 
     def apply_rule(self, node: Node, ct, residuals) -> Sequence[Any]:
         """Apply the rule of a node."""
-        return node.rule.pull(ct, *residuals)
+        one = next((c for c in ct if c is not None), None) if isinstance(ct, list) else ct
+        with device_in_use(device_of(one)):
+            return node.rule.pull(ct, *residuals)
 
     def user_code(self) -> use_user_context:
         """A context manager for user code: its grad mode is that of the gradients."""

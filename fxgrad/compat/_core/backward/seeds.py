@@ -9,6 +9,7 @@ import numpy as np
 
 from .... import ops
 from ....core.aval import aval_of, kind_of
+from ....core.devices import CPU, device_of, put_array
 from ..dtypes import from_numpy_dtype
 from ..duals import map_cotangent
 from ..errors import ArgumentError, ArgumentValueError, TensorError
@@ -29,8 +30,8 @@ def ensure_gradient(gradient) -> None:
         )
 
 
-def implicit_cotangent(aval: Aval, is_grads_batched: bool = False) -> np.ndarray:
-    """The cotangent 1 of an output for which none was given."""
+def implicit_cotangent(aval: Aval, value: Any = None, is_grads_batched: bool = False) -> Any:
+    """The cotangent 1 of an output for which none was given, on the device of its value, where that is known."""
     if is_grads_batched:
         raise ArgumentValueError(
             "is_grads_batched=True: every output needs a grad_output with a batch axis in front"
@@ -44,7 +45,7 @@ def implicit_cotangent(aval: Aval, is_grads_batched: bool = False) -> np.ndarray
         raise TensorError(
             f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(aval.dtype)}"
         )
-    return np.ones(aval.shape, aval.dtype)
+    return put_array(np.ones(aval.shape, aval.dtype), device_of(value) or CPU)
 
 
 @cache

@@ -8,6 +8,9 @@ from ..._core.dtypes import int64
 from ..._core.errors import ArgumentValueError
 from ..._declare.constructors import make_constructor
 from ..._make.creation import ones, tensor, zeros
+from ...autograd.grad_mode import no_grad
+from ...distributed.groups import get_world_size, is_initialized
+from ...ops.joining import cat
 from .. import functional, init
 from ..parameter import create_parameters
 from .module import Module
@@ -191,6 +194,10 @@ class _BatchNorm(_NormBase):
         own = self.training or self.running_mean is None
         keeps = not self.training or self.track_running_stats
         mean, var = (self.running_mean, self.running_var) if keeps else (None, None)
+        return self.normalize(input, mean, var, own, momentum)
+
+    def normalize(self, input, mean, var, own: bool, momentum: float) -> Any:
+        """The result, by the statistics of the batch (`own`) or by those given, which follow those of the batch."""
         return functional.batch_norm(input, mean, var, self.weight, self.bias, own, momentum, self.eps)
 
     def forget_running_stats(self) -> None:
@@ -259,11 +266,12 @@ globals().update(MODULES)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of inputs (N, C, …) of any number of dimensions. There is one process, so nothing is synchronized.
+    """Batch norm of inputs (N, C, …) of any number of dimensions. In training mean and variance are those of the
+    batches of all processes together, whose lengths may differ.
 
     Args:
         num_features, eps, momentum, affine, track_running_stats, device, dtype, bias: see `BatchNorm1d`.
-        process_group: accepted and kept.
+        process_group: the processes; None: all.
 
     >>> import fxgrad.compat as torch
     >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
@@ -292,6 +300,34 @@ class SyncBatchNorm(_BatchNorm):
             raise ArgumentValueError(f"expected at least 2D input (got {input.dim()}D input)")
         if not input.shape[1]:
             raise ArgumentValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def normalize(self, input, mean, var, own: bool, momentum: float) -> Any:
+        """The result, by the statistics of all processes where these train."""
+        alone = not is_initialized() or get_world_size(self.process_group) == 1
+        if alone or not (own and self.training):
+            return super().normalize(input, mean, var, own, momentum)
+        from ...distributed.nn.functional import all_reduce  # which a single process does without
+
+        x = input.float() if input.dtype.itemsize < 4 else input
+        axes, along = [i for i in range(x.ndim) if i != 1], (1, -1, *[1] * (x.ndim - 2))
+        count = x.new_full((1,), x.numel() // x.shape[1])
+        sums = all_reduce(cat([x.sum(axes), count]), group=self.process_group)
+        size = sums[-1].item()
+        if size <= 1:
+            raise ArgumentValueError(
+                f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            )
+        batch_mean = sums[:-1] / size
+        centered = x - batch_mean.view(along)
+        batch_var = all_reduce((centered * centered).sum(axes), group=self.process_group) / size
+        if mean is not None:
+            with no_grad():
+                mean.lerp_(batch_mean.to(mean.dtype), momentum)
+                var.lerp_((batch_var * (size / (size - 1))).to(var.dtype), momentum)
+        result = (centered * (batch_var + self.eps).rsqrt().view(along)).to(input.dtype)
+        if self.weight is not None:
+            result = result * self.weight.view(along)
+        return result if self.bias is None else result + self.bias.view(along)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group=None) -> Module:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .... import numpy as fnp
 from .... import ops
+from ....core.arrays import use_device_of
 from ....core.aval import aval_of, kind_of
 from ....core.interpreter import Tracer, concretize
 from ..._core.dtypes import type_name
@@ -37,9 +38,10 @@ def check_classes(target, count: int, ignore_index: int) -> None:
         return
     if type(target) is np.ndarray and not np.count_nonzero(target.view(f"u{dtype.itemsize}") >= count):
         return
-    wrong = (target != ignore_index) & ((target < 0) | (target >= count))
-    if wrong.any():
-        raise DimensionError(f"Target {int(np.asarray(target)[wrong].flat[0])} is out of bounds.")
+    with use_device_of([target], "cross_entropy"):
+        wrong = (target != ignore_index) & ((target < 0) | (target >= count))
+        if wrong.any():
+            raise DimensionError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")
 
 
 def target_scores(scores, target) -> Any:

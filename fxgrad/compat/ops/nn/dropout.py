@@ -37,7 +37,7 @@ def draw_kept(input, shape, p: float, scale: float = 1.0) -> Any:
         kept = variates.bernoulli(rng, size, numpy, 1 - p)
         return kept if scale == 1 else kept * numpy.type(scale)
 
-    return draw_tensor(sample, shape, None, order)
+    return draw_tensor(sample, shape, None, order, input)
 
 
 def dropout_factors(input, shape, p: float) -> Any:
@@ -163,7 +163,9 @@ def draw_slopes(input, lower: float, upper: float) -> Any:
     )
     if drawn is not None:
         return drawn.to(input.dtype)
-    drawn = draw_tensor(lambda rng, s: variates.uniform(rng, s, DOUBLE, lower, upper), input.shape)
+    drawn = draw_tensor(
+        lambda rng, s: variates.uniform(rng, s, DOUBLE, lower, upper), input.shape, like=input
+    )
     return drawn.to(input.dtype).masked_fill(input > 0, 1.0)
 
 
@@ -200,7 +202,7 @@ def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-1
         hard: the greatest becomes 1 and the others 0; the derivative is that of the soft weighting.
     """
     numpy = aval_of(logits.value).dtype
-    waits = draw_tensor(lambda rng, s: variates.exponential(rng, s, numpy, 1.0), logits.shape)
+    waits = draw_tensor(lambda rng, s: variates.exponential(rng, s, numpy, 1.0), logits.shape, like=logits)
     soft = softmax((logits - waits.log()) / tau, dim)
     if not hard:
         return soft

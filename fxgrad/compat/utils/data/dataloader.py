@@ -40,7 +40,8 @@ class DataLoader:
         batch_sampler: an order of lists of them.
         num_workers: how many processes load; 0: this one.
         collate_fn: what makes a batch of a list of samples; None: `default_collate`, or `default_convert` of one.
-        pin_memory, pin_memory_device: they change nothing: memory is not pinned.
+        pin_memory: whether the Tensors of batches are put into pinned memory, where there is a CUDA device.
+        pin_memory_device: accepted; all devices copy from the same pinned memory.
         drop_last: no last batch that is shorter than the others.
         timeout: the seconds after which a batch of a worker is no longer waited for; 0: it is, however long.
         worker_init_fn: called in each worker with its number, when it starts.

@@ -1,13 +1,14 @@
-"""The part of the samples that one of several processes loads."""
+"""The samples that one of several processes loads."""
 
 from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING
 
-from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.errors import ArgumentValueError
 from ..._make.generators import Generator
 from ..._make.sampling import randperm
+from ...distributed.groups import get_rank, get_world_size
 from .sampler import Sampler
 
 if TYPE_CHECKING:
@@ -15,19 +16,17 @@ if TYPE_CHECKING:
 
 
 class DistributedSampler(Sampler):
-    """The numbers of those samples that one of several processes is to load, which have to be told apart by hand: a
-    program runs in one process here.
+    """The numbers of those samples that one of several processes is to load.
 
     Args:
         dataset: the dataset.
-        num_replicas, rank: how many processes there are, and which one this is.
+        num_replicas, rank: how many processes there are, and which one this is; None: as in the group of all.
         shuffle: whether the order is drawn, anew after each `set_epoch`.
         seed: of the order; the same in all processes.
         drop_last: whether samples are left out so that all processes get as many, instead of some given twice.
 
     Raises:
-        TensorError: `num_replicas` or `rank` is not given.
-        ArgumentValueError: there is no such rank.
+        ArgumentValueError: there is no such rank; or it is not given, and there is no group of processes.
 
     >>> from fxgrad.compat.utils.data import DistributedSampler
     >>> list(DistributedSampler(range(10), num_replicas=3, rank=1, shuffle=False))
@@ -43,11 +42,8 @@ class DistributedSampler(Sampler):
         seed: int = 0,
         drop_last: bool = False,
     ):
-        if num_replicas is None or rank is None:
-            raise TensorError(
-                "Requires distributed package to be available",
-                hint="give num_replicas and rank: a program runs in one process here",
-            )
+        num_replicas = get_world_size() if num_replicas is None else num_replicas
+        rank = get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ArgumentValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

@@ -7,7 +7,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..._core.errors import TensorError
+from ..._make.devices import device_count
 from .fetch import Exhausted
+from .pinning import pin_batch
 from .sampler import draw_seed
 from .worker import WorkerFailure
 
@@ -25,6 +27,7 @@ class Batches:
         self.loader = loader
         self.indices: Iterator[Any] = iter(loader.index_sampler)
         self.count = 0
+        self.pins = loader.pin_memory and device_count() > 0
 
     def load_next(self) -> Any:
         """Load the next batch."""
@@ -44,7 +47,7 @@ class Batches:
                 + ("Its workers each give all of it." if self.loader.num_workers else ""),
                 stacklevel=2,
             )
-        return batch
+        return pin_batch(batch) if self.pins else batch
 
     def __len__(self) -> int:
         return len(self.loader)

@@ -1,0 +1,203 @@
+"""Streams and events of CUDA devices, which are CuPy's.
+
+What is launched goes to the stream that CuPy has in use: `with torch.cuda.stream(s):` and `with cupy.cuda.Stream():`
+are the same.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from .._make.devices import as_device, import_cupy, with_index
+from .._make.devices import device as make_device
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from .._make.devices import device as Device
+
+
+def place_of(given: Any) -> Device:
+    """Return the device that users name, with its number; None is the one in use."""
+    given = make_device("cuda", given) if isinstance(given, int) else given
+    return with_index(make_device("cuda") if given is None else as_device(given))
+
+
+class Stream:
+    """A queue of work on a CUDA device, beside those of other streams.
+
+    Args:
+        device: where; on the device in use unless given.
+        priority: less than zero for work that goes before that of others.
+
+    As a context manager, the stream of the work that is launched inside. `cupy_stream` is CuPy's.
+
+    Raises:
+        DeviceError: there is no CUDA device.
+    """
+
+    cupy_stream: Any
+
+    def __init__(self, device: Any = None, priority: int = 0):
+        self.device = place_of(device)
+        library = import_cupy()
+        with library.cuda.Device(self.device.index):
+            self.cupy_stream = library.cuda.Stream(non_blocking=True, priority=priority or None)
+        self.contexts: list[ExitStack] = []
+
+    @staticmethod
+    def of(cupy_stream: Any, device: Device) -> Stream:
+        """Return CuPy's stream as torch's."""
+        made = object.__new__(Stream)
+        made.cupy_stream, made.device, made.contexts = cupy_stream, device, []
+        return made
+
+    @property
+    def cuda_stream(self) -> int:
+        """CUDA's pointer."""
+        return self.cupy_stream.ptr
+
+    @property
+    def priority(self) -> int:
+        """The priority, 0 unless another was given."""
+        return getattr(self.cupy_stream, "priority", 0) or 0
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Stream)
+            and self.device == other.device
+            and self.cuda_stream == other.cuda_stream
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.device, self.cuda_stream))
+
+    def __repr__(self) -> str:
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+
+    def __enter__(self) -> Stream:
+        with ExitStack() as stack:
+            stack.enter_context(import_cupy().cuda.Device(self.device.index))
+            stack.enter_context(self.cupy_stream)
+            self.contexts.append(stack.pop_all())
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.contexts.pop().close()
+
+    def query(self) -> bool:
+        """Whether all its work is done."""
+        return self.cupy_stream.done
+
+    def synchronize(self) -> None:
+        """Wait until all its work is done."""
+        self.cupy_stream.synchronize()
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Put an event, a new one unless it is given, behind the work that is there, and return it."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Let work that comes wait for an event."""
+        if event.cupy_event is not None:
+            self.cupy_stream.wait_event(event.cupy_event)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let work that comes wait for what another stream has to do now."""
+        self.wait_event(stream.record_event())
+
+
+class ExternalStream(Stream):
+    """A stream that another library has made, of which CUDA's pointer is given."""
+
+    def __init__(self, stream_ptr: int, device: Any = None):
+        self.device = place_of(device)
+        self.cupy_stream = import_cupy().cuda.ExternalStream(stream_ptr, self.device.index)
+        self.contexts = []
+
+
+class Event:
+    """A point in a stream.
+
+    Args:
+        enable_timing: whether the time between two of them can be asked for.
+        blocking: whether who waits for it sleeps.
+        interprocess: accepted, and without a meaning here.
+    """
+
+    cupy_event: Any
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False):
+        self.options = {"block": blocking, "disable_timing": not enable_timing}
+        self.cupy_event = None  # made on the device of the stream in which it is first recorded
+
+    def __repr__(self) -> str:
+        return "<torch.cuda.Event uninitialized>" if self.cupy_event is None else "<torch.cuda.Event>"
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Put the event behind the work that a stream has now; the one in use unless it is given."""
+        stream = current_stream() if stream is None else stream
+        library = import_cupy()
+        with library.cuda.Device(stream.device.index):
+            if self.cupy_event is None:
+                self.cupy_event = library.cuda.Event(**self.options)
+            self.cupy_event.record(stream.cupy_stream)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let the work that comes to a stream, the one in use unless it is given, wait for the event."""
+        (current_stream() if stream is None else stream).wait_event(self)
+
+    def query(self) -> bool:
+        """Whether the event was reached; one that was never recorded counts as that."""
+        return self.cupy_event is None or self.cupy_event.done
+
+    def synchronize(self) -> None:
+        """Wait until the event is reached."""
+        if self.cupy_event is not None:
+            self.cupy_event.synchronize()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """The milliseconds from this event to another; both are recorded, with `enable_timing`."""
+        return import_cupy().cuda.get_elapsed_time(self.cupy_event, end_event.cupy_event)
+
+
+def stream(stream: Stream | None) -> AbstractContextManager[Any]:
+    """Context manager for the stream of the work that is launched inside; None changes nothing."""
+    return nullcontext() if stream is None else stream
+
+
+StreamContext = stream
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream in use on a device.
+
+    Raises:
+        DeviceError: there is no CUDA device.
+    """
+    place = place_of(device)
+    return Stream.of(import_cupy().cuda.get_current_stream(place.index), place)
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream of the work for which no other was chosen.
+
+    Raises:
+        DeviceError: there is no CUDA device.
+    """
+    place = place_of(device)
+    return Stream.of(import_cupy().cuda.Stream.null, place)
+
+
+def set_stream(stream: Stream) -> None:
+    """Use a stream from now on, and its device."""
+    import_cupy().cuda.Device(stream.device.index).use()
+    stream.cupy_stream.use()
+
+
+__all__ = [
+    "Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream",
+]  # fmt: skip

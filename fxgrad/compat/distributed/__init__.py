@@ -1,0 +1,70 @@
+"""torch.distributed: processes that work together, by MPI (`mpirun -n 4 python program.py`), or a single one.
+
+groups, initialization     groups of processes, and who is in them
+collectives, messages      what they send each other, objects too
+nn.functional              the same with gradients
+reducer, algorithms        what DistributedDataParallel is made of, and what changes how it works
+stores, device_mesh        keys and values that are shared, groups along the axes of a mesh
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ...core.face import LazyPackage
+from .._core.absence import is_asked, make_absent
+
+if TYPE_CHECKING:
+    from . import algorithms, nn
+    from .backends import *  # noqa: F403
+    from .collectives import *  # noqa: F403
+    from .device_mesh import *  # noqa: F403
+    from .groups import *  # noqa: F403
+    from .initialization import *  # noqa: F403
+    from .messages import *  # noqa: F403
+    from .objects import *  # noqa: F403
+    from .reducer import GradBucket
+    from .reductions import *  # noqa: F403
+    from .stores import *  # noqa: F403
+    from .work import *  # noqa: F403
+
+# What torch has beside, in a reason that is told when it is used.
+ABSENT = {
+    "remote calls are not there: processes run one program, and meet in collectives": "rpc remote_device",
+    "DistributedDataParallel has its own, in Python": "Reducer Logger",
+    "processes find each other by MPI": "register_rendezvous_handler rendezvous",
+    "options of libraries that are not used": """
+        AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BarrierOptions BroadcastOptions GatherOptions
+        ProcessGroupGloo ProcessGroupMPI ProcessGroupNCCL ProcessGroupUCC ReduceOptions ReduceScatterOptions
+        ScatterOptions
+    """,
+    "a group whose processes have failed ends with all of them": "shrink_group",
+    "pdb is for one process": "breakpoint",
+    "it is a tool for torch's own developers": "record_comm",
+}
+
+
+def find_absent(name: str) -> Any:
+    """Return what stands for a name of torch's that is not here."""
+    reason = next((reason for reason, names in ABSENT.items() if name in names.split()), None)
+    if reason is None or is_asked(3):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make_absent(f"torch.distributed.{name}", reason)
+
+
+LazyPackage.of(
+    __name__,
+    parts=(
+        "groups",
+        "backends",
+        "initialization",
+        "collectives",
+        "messages",
+        "objects",
+        "reductions",
+        "work",
+        "stores",
+        "device_mesh",
+    ),
+    homes={"reducer": "BuiltinCommHookType GradBucket"},
+    listed=("algorithms", "nn"),
+    find_otherwise=find_absent,
+)

@@ -1,0 +1,161 @@
+"""torch.distributed.algorithms.join: processes whose inputs end earlier keep the others company."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..._core.errors import ArgumentValueError, TensorError
+from ..._make.creation import ones, zeros
+from .. import collectives
+from ..groups import get_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..work import Work
+
+
+class JoinHook:
+    """What a process does whose inputs have ended, while others go on: subclasses override these."""
+
+    def main_hook(self) -> None:
+        """Take part in the collectives of one iteration of the others."""
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Do what is to be done when the inputs of all processes have ended; `is_last_joiner`: those of this process
+        did so last."""
+
+
+class JoinConfig(NamedTuple):
+    """What a Joinable knows of the block in which it is."""
+
+    enable: bool = False
+    throw_on_early_termination: bool = False
+    is_first_joinable: bool = False
+
+
+class Joinable(ABC):
+    """What calls collectives in every iteration: subclasses say what a process does in place of it when its inputs have
+    ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._join_config = JoinConfig()
+
+    @abstractmethod
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """Return a new JoinHook; the keywords are those given to `Join`."""
+
+    @property
+    @abstractmethod
+    def join_device(self) -> Any:
+        """The device of the collectives."""
+
+    @property
+    @abstractmethod
+    def join_process_group(self) -> Any:
+        """The group of the collectives."""
+
+
+class Join:
+    """A context manager in which processes may have different numbers of inputs.
+
+    A process whose inputs have ended leaves the block only when those of all have; until then its hooks take part in
+    the collectives of the others.
+
+    Args:
+        joinables: what calls collectives in every iteration; each calls `Join.notify_join_context` before them.
+        enable: whether anything is done.
+        throw_on_early_termination: whether all processes raise as soon as the inputs of one have ended.
+        kwargs: given to the `join_hook` of each.
+
+    Raises:
+        ArgumentValueError: there are no joinables, or they have different groups.
+        TensorError: `throw_on_early_termination`, and the inputs of a process have ended before those of others.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> from fxgrad.compat.distributed.algorithms.join import Join
+    >>> dist.init_process_group("gloo")
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> with Join([model]):
+    ...     for batch in torch.ones(3, 4, 2):
+    ...         model(batch).sum().backward()
+    >>> dist.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        joinables: Sequence[Any],
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+        **kwargs: Any,
+    ):
+        if not joinables:
+            raise ArgumentValueError("The join context manager requires at least one joinable")
+        groups = {id(joinable.join_process_group) for joinable in joinables}
+        if len(groups) > 1:
+            raise ArgumentValueError(
+                "Using join context manager with multiple process groups", hint="one Join for each"
+            )
+        self.joinables, self.enable, self.throws = list(joinables), enable, throw_on_early_termination
+        self.hooks = [joinable.join_hook(**kwargs) for joinable in joinables]
+        self.group = joinables[0].join_process_group
+
+    def __enter__(self) -> Join:
+        for index, joinable in enumerate(self.joinables):
+            joinable._join_config = JoinConfig(self.enable, self.throws, index == 0)
+        return self
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        try:
+            if self.enable and kind is None:
+                self.accompany()
+        finally:
+            for joinable in self.joinables:
+                joinable._join_config = JoinConfig()
+
+    def accompany(self) -> None:
+        """Take part in the collectives of the others until the inputs of all have ended."""
+        is_last_joiner = True
+        while True:
+            active = zeros(1)
+            collectives.all_reduce(active, group=self.group)
+            if not active.item():
+                break
+            if self.throws:
+                collectives.all_reduce(ones(1), group=self.group)
+                raise TensorError(f"Rank {get_rank(self.group)} exhausted all inputs.")
+            for hook in self.hooks:
+                hook.main_hook()
+            is_last_joiner = False
+        for hook in self.hooks:
+            hook.post_hook(is_last_joiner)
+
+    @staticmethod
+    def notify_join_context(joinable: Joinable) -> Work | None:
+        """Say that the inputs of this process have not ended. A Joinable calls it before the collectives of an
+        iteration; the first one of a block does it for all.
+
+        Returns:
+            The Work of counting such processes; None where nothing is counted.
+
+        Raises:
+            TensorError: those of another have, and all are to raise then.
+        """
+        config = joinable._join_config
+        if not (config.enable and config.is_first_joinable):
+            return None
+        group = joinable.join_process_group
+        work = collectives.all_reduce(ones(1), group=group, async_op=True)
+        if config.throw_on_early_termination:
+            ended = zeros(1)
+            collectives.all_reduce(ended, group=group)
+            if ended.item():
+                raise TensorError(
+                    "Detected at least one rank that exhausted inputs. Throwing across all ranks."
+                )
+        return work
+
+
+__all__ = ["Join", "JoinHook", "Joinable"]

@@ -1,0 +1,134 @@
+"""What collectives send: the entries of Tensors, and how the results come into them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.arrays import namespace_of
+from .. import _surface  # noqa: F401  Tensors have all their methods
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.memory import is_array
+from .._core.meta import is_meta
+from .._core.sparse_tensor import SparseTensor
+from .._core.tape import BASE_TAPE
+from .._core.tensor import Tensor, make_tensor, unwrap
+from ..autograd.grad_mode import no_grad
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .groups import ProcessGroup
+
+
+def ensure_tensor(given: Any, name: str) -> None:
+    """Raise for what is no Tensor."""
+    if not isinstance(given, Tensor):
+        raise ArgumentError(
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got {type(given)} "
+            "instead."
+        )
+
+
+def ensure_tensors(given: Any, name: str) -> None:
+    """Raise for what is no list of Tensors."""
+    if not isinstance(given, list | tuple) or not all(isinstance(x, Tensor) for x in given):
+        raise ArgumentError(
+            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor] but got "
+            f"{type(given)} instead."
+        )
+
+
+def ensure_one_dtype(*tensors: Tensor) -> None:
+    """Raise where the dtypes of Tensors differ."""
+    for x in tensors:
+        if x.dtype is not tensors[0].dtype:
+            raise ArgumentValueError(
+                f"Invalid usage of tensors with different dtypesFound {tensors[0].dtype} and  {x.dtype}"
+            )
+
+
+def read(tensor: Tensor, name: str) -> Any:
+    """Return the entries of a Tensor as an array, which may share its memory.
+
+    Raises:
+        TensorError: it is sparse, or inside a transform, so that there are no entries to send.
+    """
+    ensure_tensor(tensor, name)
+    if isinstance(tensor, SparseTensor):
+        raise TensorError(
+            f"{name}: collectives are of dense Tensors here, and this one is sparse", hint="x.to_dense()"
+        )
+    value = unwrap(tensor.detach())
+    if not is_array(value) or is_meta(value):
+        raise TensorError(
+            f"{name}: a Tensor without entries, of a transform or on the device meta, cannot be sent",
+            hint="collectives inside vmap, grad and jit are those of fxgrad.lax, in the block of a "
+            "fxgrad.distributed.Mesh",
+        )
+    return value
+
+
+def write(tensor: Tensor, array: Any) -> Tensor:
+    """Write a result into a Tensor, as a modification in place that is not recorded; return the Tensor."""
+    if array.size != tensor.numel():
+        raise TensorError(
+            f"{array.size} entries have come, for a Tensor of shape {tuple(tensor.shape)}",
+            hint="all processes give Tensors of the same shape",
+        )
+    with no_grad():
+        tensor.detach().copy_(make_tensor(BASE_TAPE, array.reshape(tensor.shape)))
+    return tensor
+
+
+def join(arrays: Sequence[Any]) -> Any:
+    """Return the entries of arrays one after another."""
+    return (namespace_of(arrays[0]) or np).concatenate([x.reshape(-1) for x in arrays])
+
+
+def cut(flat: Any, sizes: Sequence[int]) -> list[Any]:
+    """Return the parts of these sizes that are one after another along the first axis."""
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [flat[start:end] for start, end in pairwise(ends)]
+
+
+def ensure_shapes(tensors: Sequence[Tensor], shape: tuple[int, ...], count: int, name: str) -> None:
+    """Raise where a list of Tensors is not one of `count` of a shape."""
+    if len(tensors) != count:
+        raise TensorError(f"{name}: invalid tensor list (expected length {count}, got {len(tensors)})")
+    for index, x in enumerate(tensors):
+        if tuple(x.shape) != tuple(shape):
+            raise TensorError(
+                f"{name}: invalid tensor size at index {index} (expected {tuple(shape)}, got {tuple(x.shape)})"
+            )
+
+
+def choose_rank(
+    group: ProcessGroup,
+    global_rank: int | None,
+    group_rank: int | None,
+    name: str,
+    default: int | None = None,
+) -> int:
+    """Return the number in a group of the process that is given by its number among all, or in the group.
+
+    Raises:
+        ArgumentValueError: it is given both ways or not at all, or is not in the group.
+    """
+    if global_rank is not None and group_rank is not None:
+        raise ArgumentValueError(
+            "Can't specify both group_rank and global_rank", hint=f"{name}= or group_{name}=, not both"
+        )
+    if global_rank is None and group_rank is None:
+        if default is None:
+            raise ArgumentValueError("Must specify global_rank or group_rank", hint=f"{name}=0")
+        group_rank = default
+    if group_rank is None:
+        if global_rank not in group.ranks:
+            raise ArgumentValueError(f"Global rank {global_rank} is not part of group {group}")
+        return group.ranks.index(global_rank)
+    if not 0 <= group_rank < group.size():
+        raise ArgumentValueError(f"Group rank {group_rank} is not part of group {group}")
+    return group_rank

@@ -1,0 +1,503 @@
+"""Collectives: what all members of a group do at once. They fill Tensors in place, and are not differentiated; those of
+`torch.distributed.nn.functional` are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...distributed.communicator import Done
+from .._core.errors import ArgumentValueError, TensorError
+from .arrays import (
+    choose_rank,
+    cut,
+    ensure_one_dtype,
+    ensure_shapes,
+    ensure_tensor,
+    ensure_tensors,
+    join,
+    read,
+    write,
+)
+from .groups import find_member_group
+from .reductions import ReduceOp, find_reduction
+from .work import Work, conclude
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from .._core.tensor import Tensor
+    from .groups import ProcessGroup
+
+
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
+    """Reduce the Tensors of all processes, which have one shape and dtype, and write the result into each.
+
+    Args:
+        tensor: what this process gives, and where the result comes.
+        op: a `ReduceOp`.
+        group: a group of processes; None: all.
+        async_op: whether to go on at once.
+
+    Returns:
+        With `async_op` a Work, after whose `wait()` the result is there; otherwise None. None also outside of the
+        group.
+
+    Raises:
+        TypeError: it is no Tensor.
+        ValueError, RuntimeError: numbers of this dtype are not reduced in this way.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> loss = torch.tensor(3.0)
+    >>> dist.all_reduce(loss)
+    >>> loss
+    tensor(3.)
+    >>> dist.destroy_process_group()
+    """
+    x, reduction = find_reduction(op, read(tensor, "tensor"), "all_reduce")
+    found = find_member_group(group, "all_reduce")
+    if found is None:
+        return None
+    started = found.communicator.start_all_reduce(x, reduction)
+    return conclude(Work(started, lambda y: [write(tensor, y)]), async_op)
+
+
+def all_reduce_coalesced(
+    tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Any:
+    """Reduce several Tensors at once: see `all_reduce`."""
+    ensure_tensors(tensors, "tensors")
+    ensure_one_dtype(*tensors)
+    found = find_member_group(group, "all_reduce_coalesced")
+    if found is None or not tensors:
+        return None
+    arrays = [read(x, "tensors") for x in tensors]
+    flat, reduction = find_reduction(op, join(arrays), "all_reduce")
+    started = found.communicator.start_all_reduce(flat, reduction)
+
+    def finish(y: Any) -> list[Tensor]:
+        parts = cut(y, [x.size for x in arrays])
+        return [write(x, part) for x, part in zip(tensors, parts, strict=True)]
+
+    return conclude(Work(started, finish), async_op)
+
+
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Any:
+    """Reduce the Tensors of all processes into that of one, `dst`; those of the others stay as they are.
+
+    For the other arguments see `all_reduce`; `group_dst` is the number of that process in the group.
+    """
+    x, reduction = find_reduction(op, read(tensor, "tensor"), "reduce")
+    found = find_member_group(group, "reduce")
+    if found is None:
+        return None
+    target = choose_rank(found, dst, group_dst, "dst")
+    started = found.communicator.start_reduce(x, reduction, target)
+
+    def finish(y: Any) -> list[Tensor]:
+        return [write(tensor, y) if target == found.rank() else tensor]
+
+    return conclude(Work(started, finish), async_op)
+
+
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Any:
+    """Write the Tensor of one process, `src`, into those of all, which have its shape and dtype.
+
+    For the other arguments see `all_reduce`; `group_src` is the number of that process in the group.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.broadcast(torch.ones(2), src=0)
+    >>> dist.destroy_process_group()
+    """
+    x = read(tensor, "tensor")
+    found = find_member_group(group, "broadcast")
+    if found is None:
+        return None
+    source = choose_rank(found, src, group_src, "src")
+    started = found.communicator.start_broadcast(x, source)
+
+    def finish(y: Any) -> list[Tensor]:
+        return [tensor if source == found.rank() else write(tensor, y)]
+
+    return conclude(Work(started, finish), async_op)
+
+
+def all_gather(
+    tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Any:
+    """Write the Tensors of all processes, in their order, into the Tensors of a list.
+
+    Args:
+        tensor_list: a Tensor for each process, of the shape and dtype of `tensor`.
+        tensor: what this process gives.
+        group, async_op: see `all_reduce`.
+
+    Raises:
+        RuntimeError: there are not as many Tensors as processes, or one is of another shape.
+        ValueError: the dtypes differ.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> parts = [torch.zeros(2)]
+    >>> dist.all_gather(parts, torch.ones(2))
+    >>> parts
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
+    ensure_tensors(tensor_list, "tensor_list")
+    x = read(tensor, "tensor")
+    ensure_one_dtype(*tensor_list, tensor)
+    found = find_member_group(group, "all_gather")
+    if found is None:
+        return None
+    ensure_shapes(tensor_list, tensor.shape, found.size(), "all_gather")
+    started = found.communicator.start_all_gather(x)
+    return conclude(
+        Work(started, lambda y: [write(part, row) for part, row in zip(tensor_list, y, strict=True)]),
+        async_op,
+    )
+
+
+def all_gather_single(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Any:
+    """Write the Tensors of all processes, in their order, into one: joined along the first axis, or stacked.
+
+    Args:
+        output_tensor: of as many entries as all of them have together.
+        input_tensor: what this process gives.
+        group, async_op: see `all_reduce`.
+
+    Raises:
+        RuntimeError: `output_tensor` is not of such a shape.
+    """
+    ensure_tensor(output_tensor, "output_tensor")
+    x = read(input_tensor, "input_tensor")
+    ensure_one_dtype(output_tensor, input_tensor)
+    found = find_member_group(group, "all_gather_into_tensor")
+    if found is None:
+        return None
+    if output_tensor.numel() != x.size * found.size():
+        raise TensorError(
+            f"all_gather_into_tensor: the output has {output_tensor.numel()} entries (shape "
+            f"{tuple(output_tensor.shape)}), and {found.size()} processes give {x.size} each (shape {x.shape})"
+        )
+    started = found.communicator.start_all_gather(x)
+    return conclude(Work(started, lambda y: [write(output_tensor, y)]), async_op)
+
+
+all_gather_into_tensor = _all_gather_base = all_gather_single
+
+
+def all_gather_coalesced(
+    output_tensor_lists: Sequence[Sequence[Tensor]],
+    input_tensor_list: Sequence[Tensor],
+    group: Any = None,
+    async_op: bool = False,
+) -> Any:
+    """Gather several Tensors: `output_tensor_lists` has a list for each process, of a Tensor for each that is given."""
+    if not isinstance(output_tensor_lists, list | tuple):
+        raise ArgumentValueError("Invalid function argument: output_tensor_lists should be a list")
+    for tensors in output_tensor_lists:
+        ensure_tensors(tensors, "output_tensor_lists")
+    ensure_tensors(input_tensor_list, "input_tensor_list")
+    found = find_member_group(group, "all_gather_coalesced")
+    if found is None:
+        return None
+    columns = [list(column) for column in zip(*output_tensor_lists, strict=True)]
+    works = [all_gather(column, x, found, True) for column, x in zip(columns, input_tensor_list, strict=True)]
+    return conclude(Work(Done(works), lambda _: [work.result() for work in works]), async_op)
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: Sequence[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Any:
+    """Write the Tensors of all processes, in their order, into a list that one of them, `dst` (0), has.
+
+    Raises:
+        ValueError: the list is not given there, or given elsewhere.
+    """
+    x = read(tensor, "tensor")
+    found = find_member_group(group, "gather")
+    if found is None:
+        return None
+    target = choose_rank(found, dst, group_dst, "dst", 0)
+    here = target == found.rank()
+    check_list(gather_list, here, "gather_list", "destination")
+    parts = gather_list or []
+    if here:
+        ensure_tensors(parts, "gather_list")
+        ensure_one_dtype(*parts, tensor)
+        ensure_shapes(parts, tensor.shape, found.size(), "gather")
+    started = found.communicator.start_gather(x, target)
+
+    def finish(y: Any) -> list[Tensor]:
+        return [write(part, row) for part, row in zip(parts, y, strict=True)] if here else []
+
+    return conclude(Work(started, finish), async_op)
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: Sequence[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Any:
+    """Write the Tensors of a list that one process, `src` (0), has into those of all, in their order.
+
+    Raises:
+        ValueError: the list is not given there, or given elsewhere.
+    """
+    read(tensor, "tensor")
+    found = find_member_group(group, "scatter")
+    if found is None:
+        return None
+    source = choose_rank(found, src, group_src, "src", 0)
+    here = source == found.rank()
+    check_list(scatter_list, here, "scatter_list", "source")
+    stacked = None
+    if here:
+        ensure_tensors(scatter_list, "scatter_list")
+        parts = list(scatter_list or [])
+        ensure_one_dtype(*parts, tensor)
+        ensure_shapes(parts, tensor.shape, found.size(), "scatter")
+        stacked = join([read(x, "scatter_list") for x in parts]).reshape(len(parts), *tensor.shape)
+    started = found.communicator.start_scatter(stacked, source)
+    return conclude(Work(started, lambda y: [write(tensor, y)]), async_op)
+
+
+def check_list(tensors: Any, here: bool, name: str, role: str) -> None:
+    """Raise where a list that one process has is missing there, or given by another."""
+    if here and not tensors:
+        raise ArgumentValueError(f"Argument ``{name}`` must be specified on {role} rank.")
+    if not here and tensors:
+        raise ArgumentValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+
+
+def reduce_scatter(
+    output: Tensor,
+    input_list: Sequence[Tensor],
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+) -> Any:
+    """Reduce the lists of all processes, and write into the Tensor of each what belongs to it.
+
+    Args:
+        output: where the result comes.
+        input_list: a Tensor for each process, of the shape and dtype of `output`.
+        op, group, async_op: see `all_reduce`.
+    """
+    ensure_tensor(output, "output")
+    ensure_tensors(input_list, "input_list")
+    ensure_one_dtype(output, *input_list)
+    found = find_member_group(group, "reduce_scatter")
+    if found is None:
+        return None
+    ensure_shapes(input_list, output.shape, found.size(), "reduce_scatter")
+    rows = join([read(x, "input_list") for x in input_list]).reshape(found.size(), *output.shape)
+    return start_reduce_scatter(output, rows, op, found, async_op)
+
+
+def reduce_scatter_single(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Any:
+    """Reduce the Tensors of all processes, and write into `output` of each its part of the result: `input` is cut along
+    the first axis into as many parts as there are processes.
+
+    Raises:
+        RuntimeError: `input` is not of as many entries as all outputs together.
+    """
+    ensure_tensor(output, "output")
+    x = read(input, "input")
+    ensure_one_dtype(output, input)
+    found = find_member_group(group, "reduce_scatter_tensor")
+    if found is None:
+        return None
+    if x.size != output.numel() * found.size():
+        raise TensorError(
+            f"reduce_scatter_tensor: the input has {x.size} entries (shape {x.shape}), and {found.size()} processes "
+            f"are to get {output.numel()} each (shape {tuple(output.shape)})"
+        )
+    return start_reduce_scatter(output, x.reshape(found.size(), *output.shape), op, found, async_op)
+
+
+reduce_scatter_tensor = _reduce_scatter_base = reduce_scatter_single
+
+
+def start_reduce_scatter(output: Tensor, rows: Any, op: Any, group: Any, async_op: bool) -> Any:
+    """Start to reduce rows, of which each process gets one."""
+    rows, reduction = find_reduction(op, rows, "reduce_scatter")
+    started = group.communicator.start_reduce_scatter(rows, reduction)
+    return conclude(Work(started, lambda y: [write(output, y)]), async_op)
+
+
+def all_to_all(
+    output_tensor_list: Sequence[Tensor],
+    input_tensor_list: Sequence[Tensor],
+    group: Any = None,
+    async_op: bool = False,
+) -> Any:
+    """Send each process a Tensor of a list, and write what comes from each into the Tensors of another.
+
+    Args:
+        output_tensor_list: a Tensor for each process, of the shape that it sends.
+        input_tensor_list: a Tensor for each process; they may differ in shape.
+        group, async_op: see `all_reduce`.
+    """
+    ensure_tensors(output_tensor_list, "output_tensor_list")
+    ensure_tensors(input_tensor_list, "input_tensor_list")
+    ensure_one_dtype(*output_tensor_list, *input_tensor_list)
+    found = find_member_group(group, "all_to_all")
+    if found is None:
+        return None
+    for tensors, name in (
+        (output_tensor_list, "output_tensor_list"),
+        (input_tensor_list, "input_tensor_list"),
+    ):
+        if len(tensors) != found.size():
+            raise TensorError(f"all_to_all: {name} has {len(tensors)} Tensors for {found.size()} processes")
+    sent = [read(x, "input_tensor_list") for x in input_tensor_list]
+    parts = exchange(found, sent, [x.numel() for x in output_tensor_list], "all_to_all")
+    filled = [write(x, part) for x, part in zip(output_tensor_list, parts, strict=True)]
+    return conclude(Work(Done(filled), list), async_op)
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Any:
+    """Send each process a part of a Tensor, and write what comes from each into the parts of another; the parts are
+    along the first axis.
+
+    Args:
+        output: where the result comes.
+        input: what is sent.
+        output_split_sizes, input_split_sizes: the lengths of the parts; None: all are as long.
+        group, async_op: see `all_reduce`.
+
+    Raises:
+        RuntimeError: the lengths do not add up to that of the Tensor.
+    """
+    ensure_tensor(output, "output")
+    x = read(input, "input")
+    ensure_one_dtype(output, input)
+    found = find_member_group(group, "all_to_all_single")
+    if found is None:
+        return None
+    sent = split(x, input_split_sizes, found.size(), "input")
+    wanted = split(read(output, "output"), output_split_sizes, found.size(), "output")
+    parts = exchange(found, sent, [part.size for part in wanted], "all_to_all_single")
+    return conclude(Work(Done([write(output, join(parts))]), list), async_op)
+
+
+def exchange(group: ProcessGroup, sent: Sequence[Any], sizes: Sequence[int], name: str) -> list[Any]:
+    """Send each member an array; return the entries that come from each, whose numbers must be `sizes`."""
+    arrived = group.communicator.all_to_all_rows(join(sent), [x.size for x in sent])
+    if arrived.size != sum(sizes):
+        raise TensorError(
+            f"{name}: {arrived.size} entries have come, and there is place for {sum(sizes)}",
+            hint="the output of one process has to be as long as the input that the other has for it",
+        )
+    return cut(arrived, sizes)
+
+
+def split(x: Any, sizes: Sequence[int] | None, count: int, name: str) -> list[Any]:
+    """Return the parts of an array along its first axis, one for each of `count` processes."""
+    length = x.shape[0] if x.ndim else 0
+    if not x.ndim or (not sizes and length % count):
+        raise TensorError(
+            f"all_to_all_single: tensor's dim 0 does not divide equally across group size: {name} has shape "
+            f"{x.shape}, and there are {count} processes",
+            hint=f"{name}_split_sizes=[…]",
+        )
+    lengths = list(sizes) if sizes else [length // count] * count
+    if len(lengths) != count:
+        raise TensorError(f"Number of tensor splits not equal to group size: {len(lengths)} and {count}")
+    if sum(lengths) != length:
+        raise TensorError(
+            f"Split sizes doesn't match total dim 0 size: {name}_split_sizes={lengths}, {length}"
+        )
+    return cut(x, lengths)
+
+
+def barrier(
+    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+) -> Any:
+    """Wait until all processes have come here.
+
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.barrier()
+    >>> dist.destroy_process_group()
+    """
+    found = find_member_group(group, "barrier")
+    if found is None:
+        return None
+    return conclude(Work(found.communicator.start_barrier(), lambda _: []), async_op)
+
+
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """Wait until all processes have come here: see `barrier`. `timeout` is how long, in place of the group's own.
+
+    Raises:
+        CollectiveTimeoutError: some have not come; a TimeoutError.
+    """
+    found = find_member_group(group, "monitored_barrier")
+    if found is None:
+        return
+    usual = found.communicator.timeout
+    found.communicator.timeout = usual if timeout is None else timeout.total_seconds()
+    try:
+        found.communicator.barrier()
+    finally:
+        found.communicator.timeout = usual
+
+
+__all__ = [
+    "all_gather",
+    "all_gather_coalesced",
+    "all_gather_into_tensor",
+    "all_gather_single",
+    "all_reduce",
+    "all_reduce_coalesced",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "broadcast",
+    "gather",
+    "monitored_barrier",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_single",
+    "reduce_scatter_tensor",
+    "scatter",
+]

@@ -1,0 +1,143 @@
+"""Futures: results that are there later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core.errors import TensorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+UNSET = object()
+
+
+class Future:
+    """A result that is there later: when it is waited for, or when somebody sets it.
+
+    Args:
+        devices: accepted.
+
+    >>> import fxgrad.compat as torch
+    >>> future = torch.futures.Future()
+    >>> doubled = future.then(lambda f: f.value() * 2)
+    >>> future.set_result(21)
+    >>> doubled.wait()
+    42
+    """
+
+    def __init__(self, *, devices: Any = None):
+        self.outcome: Any = UNSET
+        self.error: BaseException | None = None
+        self.callbacks: list[Callable[[Future], object]] = []
+        self.compute: Callable[[], Any] | None = None  # gives the result, when it is waited for
+        self.poll: Callable[[], bool] | None = None  # says whether that would be at once
+
+    @classmethod
+    def of(cls, compute: Callable[[], Any], poll: Callable[[], bool]) -> Future:
+        """Make the Future of what a function gives, which is called once, when it is needed."""
+        future = cls()
+        future.compute, future.poll = compute, poll
+        return future
+
+    def done(self) -> bool:
+        """Whether the result, or an error, is there."""
+        if self.outcome is UNSET and self.error is None and self.poll is not None and self.poll():
+            self.settle()
+        return self.outcome is not UNSET or self.error is not None
+
+    def settle(self) -> None:
+        """Compute the result if there is a function for it."""
+        if self.outcome is not UNSET or self.error is not None or self.compute is None:
+            return
+        compute, self.compute, self.poll = self.compute, None, None
+        try:
+            outcome = compute()
+        except Exception as error:
+            self.set_exception(error)
+        else:
+            self.set_result(outcome)
+
+    def wait(self) -> Any:
+        """Return the result, once it is there.
+
+        Raises:
+            TensorError: nobody will set it, as far as can be seen: all runs in this thread.
+        """
+        self.settle()
+        return self.value()
+
+    def value(self) -> Any:
+        """Return the result, which must be there.
+
+        Raises:
+            TensorError: it is not.
+        """
+        if self.error is not None:
+            raise self.error
+        if self.outcome is UNSET:
+            raise TensorError("the result of this Future is not there", hint="future.set_result(…) first")
+        return self.outcome
+
+    def set_result(self, result: Any) -> None:
+        """Give the result, and call those who wait for it.
+
+        Raises:
+            TensorError: there is one.
+        """
+        if self.outcome is not UNSET or self.error is not None:
+            raise TensorError("Future already completed")
+        self.outcome = result
+        self.call_back()
+
+    def set_exception(self, result: BaseException) -> None:
+        """Give an error in place of a result: it is raised by `wait`."""
+        if not isinstance(result, BaseException):
+            raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
+        self.error = result
+        self.call_back()
+
+    def call_back(self) -> None:
+        """Call those who wait for the result."""
+        while self.callbacks:
+            self.callbacks.pop(0)(self)
+
+    def then(self, callback: Callable[[Future], Any]) -> Future:
+        """Return the Future of what a function makes of this one, once that is done."""
+
+        def compute() -> Any:
+            self.settle()
+            if self.outcome is UNSET and self.error is None:
+                self.value()
+            return callback(self)
+
+        following = Future.of(compute, self.done)
+        self.add_done_callback(lambda _: following.settle())
+        return following
+
+    def add_done_callback(self, callback: Callable[[Future], object]) -> None:
+        """Have a function called with this Future when it is done; at once if it is."""
+        if self.outcome is not UNSET or self.error is not None:
+            callback(self)
+        else:
+            self.callbacks.append(callback)
+
+
+def collect_all(futures: Iterable[Future]) -> Future:
+    """Return the Future of the list of these, which is done when all are."""
+    collected = list(futures)
+
+    def settle_all() -> list[Future]:
+        for future in collected:
+            future.settle()
+        return collected
+
+    return Future.of(settle_all, lambda: all(future.done() for future in collected))
+
+
+def wait_all(futures: Iterable[Future]) -> list[Any]:
+    """Return the results of these, once all are there."""
+    return [future.wait() for future in futures]
+
+
+__all__ = ["Future", "collect_all", "wait_all"]

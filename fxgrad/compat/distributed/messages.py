@@ -1,0 +1,167 @@
+"""Messages from one process to another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core.errors import ArgumentValueError
+from .arrays import choose_rank, read, write
+from .groups import find_group, find_member_group
+from .work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core.tensor import Tensor
+
+
+def isend(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Start to send a Tensor to a process, which receives it by `recv` or `irecv`.
+
+    Args:
+        tensor: what is sent; it must not be modified before the Work is done.
+        dst: the number of the process that is to receive it.
+        group: a group of processes; None: all.
+        tag: a number by which the receiver tells messages apart.
+        group_dst: the number of the receiver in the group, in place of `dst`.
+
+    Returns:
+        A Work; None outside of the group.
+
+    Raises:
+        ValueError: there is no such process, or it is this one.
+    """
+    x = read(tensor, "tensor")
+    found = find_member_group(group, "isend")
+    if found is None:
+        return None
+    target = choose_rank(found, dst, group_dst, "dst")
+    if target == found.rank():
+        raise ArgumentValueError(
+            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
+        )
+    return Work(found.communicator.start_send(x, target, tag), lambda _: [tensor])
+
+
+def irecv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> Work | None:
+    """Start to receive what a process sends, into a Tensor of the shape and dtype of what is sent.
+
+    Args:
+        tensor: what is filled.
+        src: the number of the process that sends; None: any.
+        group, tag: see `isend`.
+        group_src: the number of the sender in the group, in place of `src`.
+
+    Returns:
+        A Work; None outside of the group.
+    """
+    x = read(tensor, "tensor")
+    found = find_member_group(group, "irecv")
+    if found is None:
+        return None
+    anybody = src is None and group_src is None
+    source = None if anybody else choose_rank(found, src, group_src, "src")
+    if source == found.rank():
+        raise ArgumentValueError(
+            "Invalid source rank: source rank should not be the same as the rank of the current process."
+        )
+    started: Any = found.communicator.start_recv(x.copy(), source, tag)
+    return Work(started, lambda y: [write(tensor, y)], lambda: found.ranks[started.source])
+
+
+def send(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
+    """Send a Tensor to a process: see `isend`."""
+    work = isend(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> int:
+    """Receive what a process sends: see `irecv`. Return the number of the sender, -1 outside of the group."""
+    work = irecv(tensor, src, group, tag, group_src)
+    return -1 if work is None else work.source_rank()
+
+
+class P2POp:
+    """A message that is sent or received together with others, by `batch_isend_irecv`.
+
+    Args:
+        op: `isend` or `irecv`.
+        tensor: what is sent or filled.
+        peer: the number of the other process.
+        group, tag: see `isend`.
+        group_peer: the number of the other process in the group, in place of `peer`.
+
+    Raises:
+        ArgumentValueError: `op` is another function.
+    """
+
+    def __init__(
+        self,
+        op: Any,
+        tensor: Tensor,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ):
+        if op not in (isend, irecv):
+            raise ArgumentValueError(
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+                "``torch.distributed.irecv``."
+            )
+        read(tensor, "tensor")
+        self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
+        found = find_group(group)
+        if found is not None:
+            self.group_peer = choose_rank(found, peer, group_peer, "peer")
+            self.peer = found.ranks[self.group_peer]
+
+    def __repr__(self) -> str:
+        shape, dtype = self.tensor.shape, self.tensor.dtype
+        return f"P2POp({self.op.__name__}, peer={self.peer}, {shape}, {dtype})"
+
+
+def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
+    """Start several messages at once, in whatever order they are given.
+
+    Raises:
+        ArgumentValueError: there are none, or they are of several groups.
+    """
+    if not isinstance(p2p_op_list, list) or not all(isinstance(op, P2POp) for op in p2p_op_list):
+        raise ArgumentValueError(
+            "Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``."
+        )
+    if not p2p_op_list:
+        raise ArgumentValueError("Invalid ``p2p_op_list``. It is empty.")
+    if any(op.group is not p2p_op_list[0].group for op in p2p_op_list):
+        raise ArgumentValueError("All ops need to use the same group.")
+    works = [op.op(op.tensor, None, op.group, op.tag, op.group_peer) for op in p2p_op_list]
+    return [work for work in works if work is not None]
+
+
+__all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]

@@ -1,0 +1,93 @@
+"""What a member of a group is about to do, and whether all members are about to do the same.
+
+Before a collective each member sends all others its call as a line of text, and compares what comes with its own; all
+see the same texts, so all raise the same error, and none has started the collective. Where a member does not come, the
+others know which one it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import source_info
+from ..core.errors import CollectiveMismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .mpi import MPICommunicator
+
+CHECK_TAG = 1  # of the messages on a group's second communicator of MPI
+LENGTH = 2000  # of a text in bytes; what is longer is cut, and compared as far
+
+
+class Call:
+    """A call of a collective: its operand's shape and dtype, what else must be the same on all members, and the user's
+    line.
+
+    The line must be the same as well, unless the collective is `rooted`: members that do different things are often in
+    different branches. A size that may differ is None in `shape`, and `dtype` is None where only the root knows it.
+    `number` is its place among all calls of its `key`, a group; `partners` are those whose call of this number it
+    needs, by their ranks among all.
+    """
+
+    __slots__ = ("detail", "dtype", "key", "number", "operation", "partners", "rooted", "shape", "site")
+
+    def __init__(self, operation: str, key: str, number: int, partners: Sequence[int]):
+        self.operation, self.key, self.number, self.partners = operation, key, number, partners
+        self.dtype: Any = None
+        self.shape: Sequence[int | None] = ()
+        self.detail, self.rooted = "", False
+        self.site = source_info.user_frame()
+
+    def __str__(self) -> str:
+        sizes = ",".join("·" if size is None else str(size) for size in self.shape)
+        operand = [] if self.dtype is None else [f"{self.dtype}[{sizes}]"]
+        return f"{self.operation}({', '.join([*operand, *filter(None, [self.detail])])})"
+
+    def agreement(self) -> str:
+        """What must be the same on all members."""
+        return str(self) if self.rooted else f"{self} {self.site}"
+
+    def describe(self) -> str:
+        return f"{self} at {self.site.describe()}"
+
+
+def compare(group: MPICommunicator, call: Call) -> None:
+    """Raise CollectiveMismatchError on all members unless all are about to make this call."""
+    others = [rank for rank in range(group.size) if rank != group.rank]
+    own = f"{call.agreement()}\n{call.describe()}".encode()[:LENGTH]
+    arriving = {rank: np.zeros(LENGTH, np.uint8) for rank in others}
+    awaited = {rank: group.side.Irecv(arriving[rank], rank, CHECK_TAG) for rank in others}
+    sent = [group.side.Isend(np.frombuffer(own, np.uint8), rank, CHECK_TAG) for rank in others]
+    come: set[int] = set()
+
+    def all_have_come() -> bool:
+        come.update(rank for rank in others if rank not in come and awaited[rank].Test())
+        return len(come) == len(others) and all(request.Test() for request in sent)
+
+    group.kept.append((awaited, sent))  # with their memory, should the waiting be given up
+    group.wait_until(all_have_come, call, lambda: [rank for rank in others if rank not in come])
+    group.kept.pop()
+    texts = {rank: bytes(text).rstrip(b"\0") for rank, text in arriving.items()} | {group.rank: own}
+    calls: dict[str, list[int]] = {}
+    agreements = set()
+    for rank in range(group.size):
+        agreement, _, description = texts[rank].decode(errors="replace").partition("\n")
+        agreements.add(agreement)
+        calls.setdefault(description, []).append(rank)
+    if len(agreements) > 1:
+        lines = [f"\n    {name_ranks(ranks, group)}: {description}" for description, ranks in calls.items()]
+        raise CollectiveMismatchError(
+            f"{call.operation}: the {group.size} processes are about to do different things:{''.join(lines)}",
+            hint="all members of a group call the same collectives in the same order, on one shape and dtype",
+        )
+
+
+def name_ranks(ranks: list[int], group: MPICommunicator) -> str:
+    """Return `rank 2`, or `ranks 0, 1, 5`: the places among all processes."""
+    names = [str(group.ranks[rank]) for rank in ranks]
+    shown = names if len(names) <= 16 else [*names[:15], f"… ({len(names)} in all)"]
+    return f"rank{'s' * (len(names) > 1)} {', '.join(shown)}"

@@ -1,0 +1,334 @@
+"""Values that are divided among the processes of a mesh: `PartitionSpec` says how, `Sharded` is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from .. import ops  # noqa: F401  before its parts
+from ..core import pytree
+from ..core.aval import aval_of
+from ..core.errors import ArrayConversionError, ShapeError, StructureError
+from ..core.interpreter import api_boundary, as_value
+from ..ops.ranks import join_parts, scatter_part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..core.typing import PyTree
+    from .mesh import Mesh
+
+
+class PartitionSpec:
+    """Along which axes of a mesh each axis of an array is divided: a name, a tuple of names (the first slowest), or
+    None. Axes that are not mentioned are not divided, and along axes of the mesh that are not every process has a
+    copy.
+
+    >>> from fxgrad.distributed import P
+    >>> P("data", None, ("model", "expert"))
+    P('data', None, ('model', 'expert'))
+    """
+
+    __slots__ = ("dims",)
+
+    def __init__(self, *dims: str | Sequence[str] | None):
+        self.dims = tuple([d if d is None or isinstance(d, str) else tuple(d) or None for d in dims])
+        if len({*self.names}) < len(self.names):
+            raise StructureError(f"{self!r}: an axis of the mesh divides one axis of the array only")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axes of the mesh that divide something."""
+        return tuple(
+            [name for d in self.dims if d is not None for name in ((d,) if isinstance(d, str) else d)]
+        )
+
+    @property
+    def key(self) -> tuple:
+        """What the spec says, without trailing axes that are not divided."""
+        dims = [(d,) if isinstance(d, str) else d for d in self.dims]
+        while dims and dims[-1] is None:
+            dims.pop()
+        return tuple(dims)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PartitionSpec) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"P({', '.join(map(repr, self.dims))})"
+
+
+P = PartitionSpec
+
+
+class Sharded:
+    """An array of which each process of a mesh has a part: `local`. `shape` is that of the whole; `length` that of its
+    first axes before it was padded, where it was.
+
+    It is a pytree of one leaf, `local`: what maps over leaves (an optimizer, `fx.tree.map`) computes with the parts,
+    and the gradient with respect to one is one. `fx.distributed.gather` makes an array of it.
+    """
+
+    __slots__ = ("lengths", "local", "mesh", "spec")
+
+    def __init__(self, local: Any, mesh: Mesh, spec: PartitionSpec, lengths: tuple[int | None, ...] = ()):
+        self.local, self.mesh, self.spec, self.lengths = local, mesh, spec, lengths
+
+    @property
+    def dtype(self) -> np.dtype:
+        return aval_of(self.local).dtype
+
+    @property
+    def padded_shape(self) -> tuple[int, ...]:
+        """The shape of all parts together."""
+        shape = list(aval_of(self.local).shape)
+        for i, names in enumerate(self.spec.key):
+            shape[i] *= self.mesh.count(names or ())
+        return tuple(shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole array."""
+        lengths = (*self.lengths, *[None] * aval_of(self.local).ndim)
+        return tuple([n if length is None else length for n, length in zip(self.padded_shape, lengths)])
+
+    ndim = property(lambda self: len(self.shape))
+
+    @property
+    def valid(self) -> Sharded:
+        """Which entries are the array's, and not appended: a `Sharded` of booleans, divided in the same way."""
+        index = part_index(self.padded_shape, self.mesh, self.spec, self.mesh.coords)
+        shape = aval_of(self.local).shape
+        valid = np.ones(shape, bool)
+        for i, (part, length) in enumerate(zip(index, self.shape)):
+            inside = np.arange(part.start, part.stop) < length
+            valid &= inside.reshape(-1, *[1] * (len(shape) - i - 1))
+        return Sharded(valid, self.mesh, self.spec, self.lengths)
+
+    def __repr__(self) -> str:
+        return f"<sharded {self.dtype}{list(self.shape)} over {self.mesh!r} by {self.spec!r}>"
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ArrayConversionError(
+            f"{self!r} is not an array: each process has a part of it",
+            hint="fx.distributed.gather(x), by all processes together; x.local is the part",
+        )
+
+
+pytree.register_pytree_node(
+    Sharded,
+    lambda x: ((x.local,), (x.mesh, x.spec, x.lengths)),
+    lambda aux, children: Sharded(children[0], *aux),
+)
+
+
+def is_sharded(value: Any) -> bool:
+    return isinstance(value, Sharded)
+
+
+def specs_of(specs: Any, tree: PyTree, what: str) -> list[PartitionSpec]:
+    """Return the spec of every leaf, of which a `Sharded` is one; None is that of copies."""
+    found = pytree._broadcast_leaves(specs, tree, what, lambda s: s is None, is_sharded)
+    for spec in found:
+        if spec is not None and not isinstance(spec, PartitionSpec):
+            raise StructureError(
+                f"{what} has an entry {spec!r}",
+                hint='PartitionSpecs: P("data"), P(None, "model"), P() for copies',
+            )
+    return [P() if spec is None else spec for spec in found]
+
+
+def check_spec(spec: PartitionSpec, rank: int, mesh: Mesh, name: object) -> None:
+    """Raise unless an array of this rank can be divided so."""
+    if len(spec.key) > rank:
+        raise ShapeError(f"{name} has {rank} axes, and the spec {spec!r} divides more")
+    for names in spec.key:
+        mesh.count(names or ())
+
+
+def check_division(shape: tuple[int, ...], mesh: Mesh, spec: PartitionSpec, name: object) -> None:
+    """Raise unless an array of this shape can be divided into equal parts."""
+    check_spec(spec, len(shape), mesh, name)
+    for dim, names in enumerate(spec.key):
+        if names is not None and shape[dim] % mesh.count(names):
+            raise ShapeError(
+                f"{name}: axis {dim} of shape {shape} cannot be divided into {mesh.count(names)} equal parts, "
+                f"along {', '.join(names)} of {mesh!r}",
+                hint="fx.distributed.shard(x, mesh, spec, pad=True) appends zeros",
+            )
+
+
+def take_local(value: Any, mesh: Mesh, spec: PartitionSpec, name: object) -> Any:
+    """Return this process's part of a value that is the same on all of them."""
+    check_division(aval_of(value).shape, mesh, spec, name)
+    for dim, names in enumerate(spec.key):
+        if names is not None:
+            value = scatter_part(value, axis=mesh.axis(names), dim=dim)
+    return value
+
+
+@api_boundary
+def shard(tree: PyTree, mesh: Mesh, specs: Any, *, pad: bool = False) -> PyTree:
+    """Divide arrays that every process has; each keeps its part. Nothing is sent.
+
+    Args:
+        tree: a pytree of arrays, the same on all processes.
+        mesh: the processes.
+        specs: how: a pytree prefix of PartitionSpecs.
+        pad: append zeros where an axis cannot be divided evenly. The result knows how long it was, and `gather` cuts
+            them off.
+
+    Returns:
+        The tree with a `Sharded` in the place of every array.
+
+    Raises:
+        ShapeError: an axis cannot be divided evenly.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> mesh = fx.distributed.Mesh(None, {"data": -1})
+    >>> fx.distributed.shard(np.zeros((4, 3)), mesh, fx.distributed.P("data"))
+    <sharded float64[4, 3] over Mesh(data: 1) by P('data')>
+    """
+    leaves, structure = pytree.flatten(tree)
+    results = []
+    for leaf, spec in zip(leaves, specs_of(specs, tree, "shard: specs")):
+        value, lengths = as_value(leaf), ()
+        if pad:
+            value, lengths = pad_evenly(value, mesh, spec)
+        results.append(Sharded(take_local(value, mesh, spec, "shard: an array"), mesh, spec, lengths))
+    return pytree.unflatten(structure, results)
+
+
+def pad_evenly(value: Any, mesh: Mesh, spec: PartitionSpec) -> tuple[Any, tuple[int | None, ...]]:
+    """Append zeros so that an array can be divided evenly; return the lengths that it had, where there are any."""
+    from .. import numpy as fnp
+
+    check_spec(spec, value.ndim, mesh, "shard: an array")
+    sizes = [mesh.count(names or ()) for names in spec.key]
+    missing = [-n % size for n, size in zip(value.shape, sizes)]
+    if not any(missing):
+        return value, ()
+    widths = [(0, m) for m in missing] + [(0, 0)] * (value.ndim - len(missing))
+    return fnp.pad(value, widths), tuple([n if m else None for n, m in zip(value.shape, missing)])
+
+
+@api_boundary
+def from_local(tree: PyTree, mesh: Mesh, specs: Any) -> PyTree:
+    """Make arrays of the parts that the processes have, for data that each has loaded by itself.
+
+    Args:
+        tree: a pytree of arrays, this process's parts, of the same shapes on all of them.
+        mesh, specs: as for `shard`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> mesh = fx.distributed.Mesh(None, {"data": -1})
+    >>> fx.distributed.from_local(np.zeros((2, 3)), mesh, fx.distributed.P("data")).shape
+    (2, 3)
+    """
+    leaves, structure = pytree.flatten(tree)
+    results = []
+    for leaf, spec in zip(leaves, specs_of(specs, tree, "from_local: specs")):
+        value = as_value(leaf)
+        check_spec(spec, len(aval_of(value).shape), mesh, "from_local: an array")
+        results.append(Sharded(value, mesh, spec))
+    return pytree.unflatten(structure, results)
+
+
+@api_boundary
+def gather(tree: PyTree) -> PyTree:
+    """Return the whole arrays of a tree with `Sharded` ones, on all processes, which call it together.
+
+    It is differentiable; other leaves come back as they are.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> mesh = fx.distributed.Mesh(None, {"data": -1})
+    >>> fx.distributed.gather(fx.distributed.shard(np.arange(3.0), mesh, fx.distributed.P("data")))
+    array([0., 1., 2.])
+    """
+    return pytree.map(lambda x: gather_leaf(x) if is_sharded(x) else x, tree, is_leaf=is_sharded)
+
+
+def gather_leaf(x: Sharded) -> Any:
+    value = x.local
+    for dim, names in enumerate(x.spec.key):
+        if names is not None:
+            value = join_parts(value, axis=x.mesh.axis(names), dim=dim)
+    if x.lengths:
+        value = value[tuple([slice(length) for length in x.lengths])]
+    return value
+
+
+@api_boundary
+def replicate(tree: PyTree, mesh: Mesh | None = None, root: int = 0) -> PyTree:
+    """Return the arrays of one process, the root, on all of them. Others may pass anything, None for instance.
+
+    >>> import fxgrad as fx
+    >>> fx.distributed.replicate({"w": 1.5})
+    {'w': array(1.5)}
+    """
+    from .communicator import world
+
+    comm = world() if mesh is None else mesh.comm
+    leaves, structure = pytree.flatten(tree)
+    arrays = [np.asarray(leaf) for leaf in leaves] if comm.rank == root else []
+    described = [(a.shape, a.dtype) for a in arrays], structure
+    forms, structure = comm.broadcast_object(described if comm.rank == root else None, root)
+    if comm.rank != root:
+        arrays = [np.empty(shape, dtype) for shape, dtype in forms]
+    return pytree.unflatten(structure, [comm.broadcast(a, root) for a in arrays])
+
+
+@api_boundary
+def scatter(tree: PyTree, mesh: Mesh, specs: Any, *, root: int = 0, pad: bool = False) -> PyTree:
+    """Divide arrays that only one process has, the root; others may pass anything, None for instance.
+
+    Args, result and errors: as for `shard`; `specs` is the same on all processes, one spec for all arrays or a prefix
+    of the root's tree.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> mesh = fx.distributed.Mesh(None, {"data": -1})
+    >>> fx.distributed.scatter([np.zeros(2)], mesh, fx.distributed.P("data"))
+    [<sharded float64[2] over Mesh(data: 1) by P('data')>]
+    """
+    comm = mesh.comm
+    if comm.rank == root:
+        leaves, structure = pytree.flatten(tree)
+        described, stacks = [], []
+        for leaf, spec in zip(leaves, specs_of(specs, tree, "scatter: specs")):
+            value, lengths = np.asarray(leaf), ()
+            if pad:
+                value, lengths = pad_evenly(value, mesh, spec)
+            check_division(value.shape, mesh, spec, "scatter: an array")
+            places = [mesh.place(rank) for rank in range(mesh.size)]
+            stacks.append(np.stack([value[part_index(value.shape, mesh, spec, place)] for place in places]))
+            described.append((spec, lengths))
+        comm.broadcast_object((described, structure), root)
+    else:
+        described, structure = comm.broadcast_object(None, root)
+        stacks = [None] * len(described)
+    parts = [
+        Sharded(comm.scatter(stack, root), mesh, spec, lengths)
+        for stack, (spec, lengths) in zip(stacks, described)
+    ]
+    return pytree.unflatten(structure, parts)
+
+
+def part_index(
+    shape: Sequence[int], mesh: Mesh, spec: PartitionSpec, place: Mapping[str, int]
+) -> tuple[slice, ...]:
+    """Return where the part of the process at a place is in an array."""
+    index = []
+    for length, names in zip(shape, spec.key):
+        number, count = 0, 1
+        for name in names or ():
+            number, count = number * mesh.shape[name] + place[name], count * mesh.shape[name]
+        length //= count
+        index.append(slice(number * length, (number + 1) * length))
+    return tuple(index)
+
+
+__all__ = ["P", "PartitionSpec", "Sharded", "from_local", "gather", "replicate", "scatter", "shard"]

@@ -1,0 +1,38 @@
+"""What groups are made for where arrays are on a GPU: a launch costs more than the work on few entries, so that every
+two operations that CUDA C++ is known for are worth being one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..kernels.cuda.functions import covers
+from ..kernels.space import REDUCTIONS
+from .fusion import REPEATS, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..core.graph import Equation
+
+
+def is_candidate(equation: Equation) -> bool:
+    """Whether an equation computes the entries of its result one by one."""
+    primitive = equation.primitive
+    entrywise = primitive.entrywise or primitive.name in REPEATS
+    return entrywise and len(equation.outputs) == 1 and equation.outputs[0].aval.size > 1
+
+
+def is_worth_fusing(group: Sequence[Equation]) -> bool:
+    """Whether a group saves a launch, and is more than reductions, for which the array library has better ones."""
+    steps = [e for e in group if e.primitive.name not in REPEATS]
+    return len(steps) > 1 and any(e.primitive.name not in REDUCTIONS for e in steps)
+
+
+CUDA = Target(
+    is_candidate,
+    is_native=covers,
+    makes_code=lambda: True,
+    suits_tiles=lambda equation: False,
+    fits_in=lambda equation, kind: covers(equation),
+    pays=is_worth_fusing,
+)
