@@ -60,6 +60,7 @@ def keep(x: Any, axis: Any) -> Any:
 
 
 def linear(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
+    """Declare a linear operation between ranks. It is in no registry: its samples are tests of several processes."""
     return LinearBetweenRanks(name, kernel, **rules).call
 
 
@@ -236,12 +237,14 @@ exchange_ranks = linear(
 
 
 class Extremum(BetweenRanks, General):
-    """The greatest or least of all ranks' values, entry by entry."""
+    """A value that is chosen among those of all ranks, entry by entry."""
 
     varies = False
 
 
 def extremum(name: str) -> Callable[..., Any]:
+    """Declare the greatest or least of all ranks' values, by the name of the reduction."""
+
     def tangent_rule(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
         """Ranks that tie share the derivative; a NaN result leads to the NaN entries."""
         (x,), (t,), axis = primals, tangents, params["axis"]
