@@ -307,6 +307,35 @@ def on_ranks_sharded_values(world):
         shard_map(lambda x: x, mesh, P(), P())(xs)
 
 
+def on_ranks_nothing_is_remembered_that_has_changed(world):
+    """Neither what functions close over, nor the axis that had the same name, nor what was a copy."""
+    mesh, two = Mesh(world, {"data": N}), Mesh(world, {"rest": 2, "data": 2})
+    factor = [1.0]
+    total = shard_map(lambda x: lax.psum((x * factor[0]).sum(), "data"), mesh, P("data"), P())
+    close(total(X), X.sum())
+    factor[0] = 3.0
+    close(total(X), 3 * X.sum())
+
+    compiled = fx.jit(lambda x: lax.psum(x, "data") * 1.0)
+
+    def loop(x):
+        return lax.scan(lambda c, _: (lax.psum(c, "data"), None), x, None, 2)[0]
+
+    for _ in range(3):
+        with mesh:
+            assert compiled(1.0) == 4 and fx.grad(loop)(1.0) == loop(1.0) == 16
+        with two:
+            assert compiled(1.0) == 2 and fx.grad(loop)(1.0) == loop(1.0) == 4
+        close(fx.vmap(compiled, axis_name="data")(np.ones(3)), np.full(3, 3.0))
+        with pytest.raises(NameError):
+            compiled(1.0)
+
+    gradient = fx.jit(fx.grad(lambda w, x: fnp.tanh(x @ w).sum()))
+    for _ in range(2):
+        for spec in (P("data"), P()):
+            close(shard_map(gradient, mesh, (P(), spec), P())(W, X), gradient(W, X))
+
+
 def on_ranks_mistakes_are_named(world):
     mesh = Mesh(world, {"data": N})
     with pytest.raises(ValueError, match="differs along 'data'"):
