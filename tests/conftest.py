@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -72,6 +73,32 @@ def pytest_itemcollected(item):
     met.add(test)
     if oracles(item.path):
         item.add_marker("parity")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--one-in",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of the tests that are neither quick nor parity, one in N, drawn by --randomly-seed",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Where all tests have run already, a run of other conditions takes some generated ones, others each time."""
+    n, seed = config.getoption("one_in"), config.getoption("randomly_seed", None)
+    left_out = [
+        item
+        for item in items
+        if n > 1
+        and not item.keywords.keys() & {"quick", "parity"}
+        and crc32(f"{seed} {item.nodeid}".encode()) % n
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        absent = set(map(id, left_out))
+        items[:] = [item for item in items if id(item) not in absent]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,162 @@
+"""What contributors and CI run, by name: `nox -l` lists it, `nox -s quick` runs one session.
+
+`quick`, `tests`, `peers` and `demo` are lines of the README: users, contributors and CI run the same.
+What follows `--` goes to the tool: `nox -s tests -- -k vmap`.
+"""
+
+import re
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["quick", "lint", "types"]
+
+ROOT = Path(__file__).parent
+WHEEL_LIMIT = 2_400_000  # bytes
+
+
+def run_readme_line(session, name, **env):
+    """Runs the command that follows `<!-- name -->` in the README, in an environment that it makes itself."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    line = re.search(rf"^<!-- {name} -->\n```sh\n(.+)\n```$", text, re.MULTILINE)[1]
+    env["FXGRAD_VENV"] = str(Path(session.cache_dir).parent / f"readme-{name}")
+    session.run("bash", "-euc", f'{line} "$@"', name, *session.posargs, env=env, external=True)
+
+
+@nox.session(venv_backend="none")
+def quick(session):
+    """One sample of each test, in about a minute."""
+    run_readme_line(session, "quick")
+
+
+@nox.session(venv_backend="none")
+def tests(session):
+    """All tests that a fresh machine has."""
+    run_readme_line(session, "test")
+
+
+@nox.session(venv_backend="none")
+def peers(session):
+    """All tests beside JAX and torch, with which tests/parity compares."""
+    run_readme_line(session, "peers")
+
+
+@nox.session(venv_backend="none")
+def demo(session):
+    """The demo, from the installed package with what it requires and no more."""
+    run_readme_line(session, "demo", PYTHONSAFEPATH="1")
+
+
+@nox.session
+def lint(session):
+    """Ruff's rules and format; `-- --fix` mends what can be mended."""
+    session.install("ruff")
+    session.run("ruff", "check", "--no-cache", *session.posargs, ".")
+    session.run("ruff", "format", "--no-cache", *([] if "--fix" in session.posargs else ["--check"]), ".")
+
+
+@nox.session
+def types(session):
+    """Pyright over the package, and how much of its public interface has types."""
+    session.install(".[test]")
+    session.run("pyright", "--pythonpath", f"{session.bin}/python", *session.posargs)
+    session.run("python", "-m", "tests.house.type_completeness")
+
+
+@nox.session
+def docs(session):
+    """The site, from which a page of the browser is `.nox/site/index.html`; warnings are errors."""
+    session.install(".[docs]")
+    site = Path(session.cache_dir).parent / "site"
+    sphinx = ("sphinx-build", "-W", "--keep-going", "-q", "-j", "2", "-d", f"{site}-doctrees")
+    session.run(*sphinx, "-b", "html", *session.posargs, "docs", str(site))
+
+
+@nox.session
+def links(session):
+    """Every link of the site that leads outside; needs the network."""
+    session.install(".[docs]")
+    out = Path(session.cache_dir).parent / "links"
+    session.run("sphinx-build", "-q", "-b", "linkcheck", *session.posargs, "docs", str(out))
+
+
+@nox.session
+def notebooks(session):
+    """Runs the notebooks and writes their outputs and pictures anew."""
+    session.install(".[test]")
+    session.run("python", "-m", "notebooks", *session.posargs)
+
+
+@nox.session
+def bench(session):
+    """The table of the README: fxgrad beside its peers; `-- --quick` for a first look."""
+    session.install(".[all,parity]")
+    session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session
+def coverage(session):
+    """Which lines the quick lane carries out; `-- -m 'not parity'` for all tests."""
+    session.install(".[test]", "pytest-cov")
+    lane = session.posargs or ["-m", "quick"]
+    session.run(
+        "python", "-m", "pytest", "-n", "auto", "--cov=fxgrad", "--cov-report=term:skip-covered", *lane
+    )
+
+
+def build(session):
+    """The wheel and the sdist, made in the session's own folder."""
+    session.install("build")
+    out = Path(session.create_tmp()).resolve() / "dist"
+    shutil.rmtree(out, ignore_errors=True)
+    session.run("python", "-m", "build", "--installer=uv", "--outdir", str(out), str(ROOT), silent=True)
+    return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
+
+
+@nox.session
+def package(session):
+    """The wheel and the sdist, and what is in them."""
+    wheel, sdist = build(session)
+    session.install("twine")
+    session.run("twine", "check", "--strict", str(wheel), str(sdist))
+    with zipfile.ZipFile(wheel) as archive:
+        in_wheel = {name for name in archive.namelist() if ".dist-info/" not in name}
+    with tarfile.open(sdist) as archive:
+        in_sdist = {name.partition("/")[2] for name in archive.getnames()}
+    files = set(session.run("git", "ls-files", silent=True, external=True).split())
+    wanted = {name for name in files if name.startswith("fxgrad/")}
+    if in_wheel != wanted:
+        session.error(f"the wheel differs from fxgrad/: {sorted(in_wheel ^ wanted)}")
+    if (
+        missing := {name for name in files if not name.startswith(".")} - in_sdist - {"docs/notebooks"}
+    ):  # a link
+        session.error(f"the sdist lacks {sorted(missing)}")
+    session.log(f"{wheel.name}: {len(in_wheel)} files, {(size := wheel.stat().st_size):,} bytes")
+    if size > WHEEL_LIMIT:
+        session.error(f"that is more than {WHEEL_LIMIT:,}")
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14", "3.14t"])
+@nox.parametrize("dependencies", ["newest", "lowest"])
+def install(session, dependencies):
+    """The quick lane on the installed wheel, away from this folder, with the newest or the lowest dependencies."""
+    wheel, sdist = build(session)
+    here = Path(session.create_tmp()).resolve() / "away"
+    shutil.rmtree(here, ignore_errors=True)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(here, filter="data")
+    checkout = next(here.iterdir())
+    shutil.rmtree(checkout / "fxgrad")
+    if dependencies == "lowest":  # of what the package requires; the tools of the tests are the newest
+        session.install("--resolution", "lowest-direct", f"fxgrad[all] @ {wheel.as_uri()}")
+    session.install(f"fxgrad[test] @ {wheel.as_uri()}")
+    session.chdir(checkout)
+    session.run(
+        "python", "-m", "pytest", "-n", "2", "-m", "quick", "tests", "--ignore=tests/house", *session.posargs
+    )
